@@ -1,0 +1,20 @@
+# Thin wrappers: the build itself is CMake (see CMakePresets.json).
+.PHONY: build test demo bench clean
+build:
+	@scripts/install-dependencies.sh
+	@cmake --preset release >build-configure.log 2>&1 || { cat build-configure.log; exit 1; }
+	@rm -f build-configure.log
+	@cmake --build --preset release
+
+test: build
+	@scripts/check-includes.sh
+	@ctest --preset release -LE "slow|gpu" -j 2
+
+demo: build
+	@scripts/demo.sh
+
+bench: build
+	@build/release/bin/bench_engine
+
+clean:
+	rm -rf build

@@ -1,0 +1,7 @@
+#include "commands.hpp"
+
+namespace lather::command {
+
+std::vector<AddCommand> all_commands() { return {add_list}; }
+
+}  // namespace lather::command

@@ -1,0 +1,16 @@
+#pragma once
+// Every subcommand is a function that adds itself to the application; its callback may set the exit status.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <vector>
+
+namespace lather::command {
+
+using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
+
+void add_list(CLI::App& app, int& exit_status);
+
+std::vector<AddCommand> all_commands();
+
+}  // namespace lather::command

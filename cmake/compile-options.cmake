@@ -1,0 +1,20 @@
+# Flags shared by the library, the command, the tests and the benchmarks.
+# -Wno-restrict: false positives of GCC 12 on string concatenation (GCC bug 105329).
+# No fast-math: accuracy is the product. errno and floating-point traps are not used, so loops may vectorize without them.
+add_library(lather_options INTERFACE)
+target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -fno-math-errno -fno-trapping-math)
+if(LATHER_NATIVE)
+  include(CheckCXXCompilerFlag)
+  target_compile_options(lather_options INTERFACE -march=native)
+  check_cxx_compiler_flag(-mprefer-vector-width=512 LATHER_HAS_VECTOR_WIDTH)
+  if(LATHER_HAS_VECTOR_WIDTH)
+    target_compile_options(lather_options INTERFACE -mprefer-vector-width=512)
+  endif()
+endif()
+if(LATHER_WERROR)
+  target_compile_options(lather_options INTERFACE -Werror)
+endif()
+if(LATHER_SANITIZE)
+  target_compile_options(lather_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(lather_options INTERFACE -fsanitize=address,undefined)
+endif()

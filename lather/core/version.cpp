@@ -1,0 +1,5 @@
+#include "lather/core/version.hpp"
+
+namespace lather {
+std::string_view version() { return LATHER_VERSION; }
+}  // namespace lather

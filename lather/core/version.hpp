@@ -1,0 +1,6 @@
+#pragma once
+#include <string_view>
+
+namespace lather {
+std::string_view version();
+}

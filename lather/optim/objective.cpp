@@ -1,0 +1,19 @@
+#include "lather/optim/objective.hpp"
+
+#include "lather/core/error.hpp"
+
+namespace lather::optim {
+
+void Objective::term_gradients(std::span<const double> x, std::span<double> losses,
+                               std::vector<std::vector<double>>& gradients) {
+  if (term_names().size() != 1) throw Error("this objective has several terms but no gradients per term");
+  gradients.resize(1);
+  gradients[0].resize(size());
+  losses[0] = value_and_gradient(x, gradients[0]);
+}
+
+void Objective::residuals(std::span<const double>, std::span<double>) {
+  throw Error("this objective is not a sum of squared residuals");
+}
+
+}  // namespace lather::optim

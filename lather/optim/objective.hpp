@@ -1,0 +1,36 @@
+#pragma once
+// What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are both Objectives.
+// value and gradient are required; the rest is offered by those who can (asking an objective that cannot throws Error).
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/optim/parameters.hpp"
+
+namespace lather::optim {
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  virtual const ParameterLayout& layout() const = 0;
+  std::size_t size() const { return layout().size(); }
+
+  virtual double value(std::span<const double> x) = 0;
+  // Writes the gradient (overwriting) and returns the value.
+  virtual double value_and_gradient(std::span<const double> x, std::span<double> gradient) = 0;
+
+  // A sum of terms, value = sum_k weight_k * term_k. A plain function is one term.
+  virtual std::vector<std::string> term_names() const { return {"loss"}; }
+  // losses[k] and gradients[k] (each of size()) of weight_k * term_k.
+  virtual void term_gradients(std::span<const double> x, std::span<double> losses,
+                              std::vector<std::vector<double>>& gradients);
+
+  // Least squares: value = sum_i r_i(x)^2, all weights and means folded into r. 0 if the objective has no such form.
+  virtual std::size_t residual_count() const { return 0; }
+  virtual void residuals(std::span<const double> x, std::span<double> r);
+};
+
+}  // namespace lather::optim
