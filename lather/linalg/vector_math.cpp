@@ -1,0 +1,222 @@
+#include "lather/linalg/vector_math.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "lather/linalg/simd.hpp"
+
+#if defined(__x86_64__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 35)
+#define LATHER_HAS_LIBMVEC 1
+#endif
+#endif
+
+// library::NAME(vector): f of every lane, by glibc's libmvec where there is one, else lane by lane.
+#if LATHER_HAS_LIBMVEC
+#if defined(__AVX512F__)
+#define LATHER_MVEC_DOUBLE(name) _ZGVeN8##name
+#define LATHER_MVEC_FLOAT(name) _ZGVeN16##name##f
+#elif defined(__AVX2__)
+#define LATHER_MVEC_DOUBLE(name) _ZGVdN4##name
+#define LATHER_MVEC_FLOAT(name) _ZGVdN8##name##f
+#elif defined(__AVX__)
+#define LATHER_MVEC_DOUBLE(name) _ZGVcN4##name
+#define LATHER_MVEC_FLOAT(name) _ZGVcN8##name##f
+#else
+#define LATHER_MVEC_DOUBLE(name) _ZGVbN2##name
+#define LATHER_MVEC_FLOAT(name) _ZGVbN4##name##f
+#endif
+#define LATHER_LIBRARY_FUNCTION(name)                                                             \
+  extern "C" Vector<double> LATHER_MVEC_DOUBLE(v_##name)(Vector<double>);                         \
+  extern "C" Vector<float> LATHER_MVEC_FLOAT(v_##name)(Vector<float>);                            \
+  inline Vector<double> name(const Vector<double>& x) { return LATHER_MVEC_DOUBLE(v_##name)(x); } \
+  inline Vector<float> name(const Vector<float>& x) { return LATHER_MVEC_FLOAT(v_##name)(x); }
+#define LATHER_LIBRARY_FUNCTION_OF_TWO(name)                                               \
+  extern "C" Vector<double> LATHER_MVEC_DOUBLE(vv_##name)(Vector<double>, Vector<double>); \
+  extern "C" Vector<float> LATHER_MVEC_FLOAT(vv_##name)(Vector<float>, Vector<float>);     \
+  inline Vector<double> name(const Vector<double>& x, const Vector<double>& y) {           \
+    return LATHER_MVEC_DOUBLE(vv_##name)(x, y);                                            \
+  }                                                                                        \
+  inline Vector<float> name(const Vector<float>& x, const Vector<float>& y) {              \
+    return LATHER_MVEC_FLOAT(vv_##name)(x, y);                                             \
+  }
+#else
+#define LATHER_LIBRARY_FUNCTION(name)                                                  \
+  template <class V>                                                                   \
+  inline V name(V x) {                                                                 \
+    for (std::size_t i = 0; i < sizeof(V) / sizeof(x[0]); ++i) x[i] = std::name(x[i]); \
+    return x;                                                                          \
+  }
+#define LATHER_LIBRARY_FUNCTION_OF_TWO(name)                                                 \
+  template <class V>                                                                         \
+  inline V name(V x, const V& y) {                                                           \
+    for (std::size_t i = 0; i < sizeof(V) / sizeof(x[0]); ++i) x[i] = std::name(x[i], y[i]); \
+    return x;                                                                                \
+  }
+#endif
+
+namespace lather::linalg::vmath {
+
+namespace library {
+LATHER_LIBRARY_FUNCTION(exp)
+LATHER_LIBRARY_FUNCTION(log)
+LATHER_LIBRARY_FUNCTION(log1p)
+LATHER_LIBRARY_FUNCTION(sin)
+LATHER_LIBRARY_FUNCTION(cos)
+LATHER_LIBRARY_FUNCTION(tan)
+LATHER_LIBRARY_FUNCTION(sinh)
+LATHER_LIBRARY_FUNCTION(cosh)
+LATHER_LIBRARY_FUNCTION(asinh)
+LATHER_LIBRARY_FUNCTION(atan)
+LATHER_LIBRARY_FUNCTION(erf)
+LATHER_LIBRARY_FUNCTION_OF_TWO(pow)
+}  // namespace library
+
+namespace {
+
+// The last, incomplete vector is filled with ones, which are harmless to every function here.
+template <class T>
+Vector<T> load_part(const T* from, std::size_t count) {
+  Vector<T> v = Vector<T>{} + T(1);
+  std::memcpy(&v, from, count * sizeof(T));
+  return v;
+}
+
+template <class T, class F>
+void apply(const T* in, T* out, std::size_t n, F&& f) {
+  std::size_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, f(load(in + i)));
+  if (i < n) {
+    const Vector<T> last = f(load_part(in + i, n - i));
+    std::memcpy(out + i, &last, (n - i) * sizeof(T));
+  }
+}
+
+template <class T>
+Vector<T> absolute(const Vector<T>& x) {
+  return x < 0 ? -x : x;
+}
+
+// tanh |x| = (e^y - 1) / (e^y + 1), y = 2 |x|. With y = n ln 2 + r, |r| <= ln 2 / 2, s = 2^n and p = e^r - 1
+// that is (s - 1 + s p) / (s + 1 + s p): no cancellation, since n >= 0. Measured: 3 times as fast as
+// libmvec's.
+template <class T>
+struct TanhConstants;
+
+template <>
+struct TanhConstants<double> {
+  using Bits = std::int64_t;
+  static constexpr double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;  // high * n is exact
+  static constexpr double round = 0x1.8p52;  // x + round - round is x to the nearest integer …
+  static constexpr int mantissa_bits = 52, exponent_bias = 1023;
+  static constexpr double saturation = 20;  // tanh is 1 from here on
+  static constexpr int degree = 13;         // of the Taylor polynomial of e^r - 1: remainder 0.06 ulp
+};
+
+template <>
+struct TanhConstants<float> {
+  using Bits = std::int32_t;
+  static constexpr float ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
+  static constexpr float round = 0x1.8p23f;
+  static constexpr int mantissa_bits = 23, exponent_bias = 127;
+  static constexpr float saturation = 10;
+  static constexpr int degree = 7;
+};
+
+template <class T>
+constexpr T inverse_factorial(int k) {
+  T product = 1;
+  for (int i = 2; i <= k; ++i) product *= static_cast<T>(i);
+  return 1 / product;
+}
+
+template <class T>
+inline Vector<T> tanh_of(const Vector<T>& x) {
+  using C = TanhConstants<T>;
+  using Bits = Vector<typename C::Bits>;
+  const Vector<T> magnitude = absolute<T>(x);
+  const Vector<T> y = 2 * (magnitude > C::saturation ? Vector<T>{} + C::saturation : magnitude);
+
+  const Vector<T> shifted = y * std::numbers::log2e_v<T> + C::round;
+  const Vector<T> n = shifted - C::round;
+  const Vector<T> s =
+      reinterpret_cast<Vector<T>>((reinterpret_cast<Bits>(shifted) + C::exponent_bias) << C::mantissa_bits);
+  const Vector<T> r = y - n * C::ln2_high - n * C::ln2_low;
+
+  Vector<T> q = Vector<T>{} + inverse_factorial<T>(C::degree);
+#pragma GCC unroll 16
+  for (int k = C::degree - 1; k >= 2; --k) q = q * r + inverse_factorial<T>(k);
+  const Vector<T> p = r * r * q + r;
+
+  const Vector<T> t = (s * p + (s - 1)) / (s * p + (s + 1));
+  constexpr auto sign = std::numeric_limits<typename C::Bits>::min();
+  return reinterpret_cast<Vector<T>>(reinterpret_cast<Bits>(t) | (reinterpret_cast<Bits>(x) & sign));
+}
+
+}  // namespace
+
+template <class T>
+void tanh(const T* in, T* out, std::size_t n) {
+  apply(in, out, n, [](const Vector<T>& x) { return tanh_of<T>(x); });
+}
+
+template <class T>
+void sigmoid(const T* in, T* out, std::size_t n) {
+  apply(in, out, n, [](const Vector<T>& x) {
+    const Vector<T> e = library::exp(-absolute<T>(x));
+    return (x < 0 ? e : Vector<T>{} + 1) / (1 + e);
+  });
+}
+
+template <class T>
+void softplus(const T* in, T* out, std::size_t n) {
+  apply(in, out, n, [](const Vector<T>& x) {
+    return (x > 0 ? x : Vector<T>{}) + library::log1p(library::exp(-absolute<T>(x)));
+  });
+}
+
+template <class T>
+void sqrt(const T* in, T* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out[i] = std::sqrt(in[i]);
+}
+
+template <class T>
+void pow(const T* base, const T* exponent, T* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) store(out + i, library::pow(load(base + i), load(exponent + i)));
+  if (i < n) {
+    const Vector<T> last = library::pow(load_part(base + i, n - i), load_part(exponent + i, n - i));
+    std::memcpy(out + i, &last, (n - i) * sizeof(T));
+  }
+}
+
+#define LATHER_INSTANTIATE(name)                           \
+  template void name(const double*, double*, std::size_t); \
+  template void name(const float*, float*, std::size_t);
+#define LATHER_FROM_LIBRARY(name)                                                        \
+  template <class T>                                                                     \
+  void name(const T* in, T* out, std::size_t n) {                                        \
+    apply(in, out, n, [](const Vector<T>& x) -> Vector<T> { return library::name(x); }); \
+  }                                                                                      \
+  LATHER_INSTANTIATE(name)
+LATHER_FROM_LIBRARY(exp)
+LATHER_FROM_LIBRARY(log)
+LATHER_FROM_LIBRARY(log1p)
+LATHER_FROM_LIBRARY(sin)
+LATHER_FROM_LIBRARY(cos)
+LATHER_FROM_LIBRARY(tan)
+LATHER_FROM_LIBRARY(sinh)
+LATHER_FROM_LIBRARY(cosh)
+LATHER_FROM_LIBRARY(asinh)
+LATHER_FROM_LIBRARY(atan)
+LATHER_FROM_LIBRARY(erf)
+LATHER_INSTANTIATE(tanh)
+LATHER_INSTANTIATE(sigmoid)
+LATHER_INSTANTIATE(softplus)
+LATHER_INSTANTIATE(sqrt)
+template void pow(const double*, const double*, double*, std::size_t);
+template void pow(const float*, const float*, float*, std::size_t);
+
+}  // namespace lather::linalg::vmath
