@@ -1,14 +1,13 @@
 #include "lather/core/error.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace lather {
 
 std::string SourceLocation::str() const {
   std::string text = file;
   if (line > 0) text += (text.empty() ? "line " : ":") + std::to_string(line);
-  if (line > 0 && column > 0) text += ":" + std::to_string(column);
+  if (column > 0) text += (text.empty() ? "column " : ":") + std::to_string(column);
   return text;
 }
 
@@ -17,19 +16,17 @@ Error::Error(const SourceLocation& where, const std::string& message)
 
 namespace {
 
+// Insertions, deletions, replacements and swaps of neighbours count one each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i)
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
-  }
-  return row[b.size()];
+  return d[a.size()][b.size()];
 }
 
 }  // namespace

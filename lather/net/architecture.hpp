@@ -1,0 +1,35 @@
+#pragma once
+// The networks by name. Each is written once, as values on a Tape; jets and adjoints follow from that.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lather/core/options.hpp"
+#include "lather/net/tape.hpp"
+
+namespace lather::net {
+
+enum class NetworkType { mlp, modified_mlp, piratenet };
+enum class ActivationName { tanh, sin, swish, gelu, softplus };
+enum class Initialization { glorot, lecun };
+
+struct NetworkOptions {
+  NetworkType type = NetworkType::mlp;
+  std::int64_t width = 64;
+  std::int64_t depth = 4;  // hidden layers; PirateNet: blocks of three
+  ActivationName activation = ActivationName::tanh;
+  Initialization initialization = Initialization::glorot;
+  std::int64_t fourier_features = 0;  // cosines and sines of random directions; 0: none
+  double fourier_scale = 1;
+  bool fourier_trainable = false;
+  bool weight_factorization = false;
+  double factorization_mean = 1, factorization_deviation = 0.1;
+
+  void fields(FieldVisitor& v);
+};
+
+// `inputs` numbers go in, `outputs` come out. Throws Error for combinations that make no sense.
+Tape build_network(const NetworkOptions& options, int inputs, int outputs);
+
+}  // namespace lather::net

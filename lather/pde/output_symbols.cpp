@@ -1,0 +1,41 @@
+#include "lather/pde/output_symbols.hpp"
+
+#include <fmt/format.h>
+
+#include "lather/symbolic/differentiate.hpp"
+
+namespace lather::pde {
+
+using symbolic::Expr;
+using symbolic::MultiIndex;
+
+OutputSymbols::OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates, std::vector<std::string> outputs)
+    : graph_(&graph), coordinate_names_(std::move(coordinates)), output_names_(std::move(outputs)) {
+  for (const auto& name : coordinate_names_) coordinates_.push_back(graph.symbol(name));
+}
+
+Expr OutputSymbols::output(int k, const MultiIndex& orders) {
+  // The prefix keeps network outputs apart from coordinates and unknowns of the same name; orders keep "x" + "t" apart from "xt".
+  std::string name = "net:" + output_names_[k];
+  for (std::size_t i = 0; i < coordinate_names_.size(); ++i)
+    if (orders.order[i] > 0) name += fmt::format(":{}{}", coordinate_names_[i], orders.order[i]);
+  const Expr symbol = graph_->symbol(name);
+  derivatives_.emplace(symbol, Derivative{k, orders});
+  return symbol;
+}
+
+std::optional<OutputSymbols::Derivative> OutputSymbols::find(Expr symbol) const {
+  const auto it = derivatives_.find(symbol);
+  if (it == derivatives_.end()) return {};
+  return it->second;
+}
+
+Expr OutputSymbols::total_derivative(Expr e, int coordinate) {
+  return symbolic::differentiate(e, [&](Expr s) -> Expr {
+    if (s == coordinates_[coordinate]) return graph_->constant(1);
+    if (const auto d = find(s)) return output(d->output, d->orders.plus(coordinate));
+    return {};
+  });
+}
+
+}  // namespace lather::pde

@@ -1,0 +1,37 @@
+#pragma once
+// The symbols a residual is made of: coordinates, and the network's outputs with all their derivatives.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lather/symbolic/jets.hpp"
+
+namespace lather::pde {
+
+class OutputSymbols {
+ public:
+  OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates, std::vector<std::string> outputs);
+
+  struct Derivative {
+    int output;
+    symbolic::MultiIndex orders;
+  };
+  const std::vector<std::string>& coordinate_names() const { return coordinate_names_; }
+  const std::vector<std::string>& output_names() const { return output_names_; }
+  symbolic::Expr coordinate(int i) const { return coordinates_[i]; }
+  symbolic::Expr output(int k, const symbolic::MultiIndex& orders = {});
+  std::optional<Derivative> find(symbolic::Expr symbol) const;
+
+  // d e / d coordinate i, where outputs depend on all coordinates and every other symbol is a constant.
+  symbolic::Expr total_derivative(symbolic::Expr e, int coordinate);
+
+ private:
+  symbolic::Graph* graph_;
+  std::vector<std::string> coordinate_names_, output_names_;
+  std::vector<symbolic::Expr> coordinates_;
+  symbolic::ExprMap<Derivative> derivatives_;
+};
+
+}  // namespace lather::pde

@@ -1,0 +1,70 @@
+#pragma once
+// A problem as the engine needs it: residuals as expressions in coordinates, network outputs and their derivatives, and
+// unknowns; and the point sets they are evaluated on. Read from a text file by problem_file.hpp, or built in C++.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lather/net/architecture.hpp"
+#include "lather/pde/output_symbols.hpp"
+
+namespace lather::pde {
+
+struct Interval {
+  double low = 0, high = 1;
+};
+
+// A scalar to be found along with the network (inverse problems, eigenvalues). Its symbol has the same name.
+struct Unknown {
+  std::string name;
+  double initial = 0;
+  std::optional<double> known_value;  // for judging the result
+};
+
+// Part of the domain's boundary: coordinates held fixed (NaN: free). All free: the interior.
+using Piece = std::vector<double>;
+
+struct PointSet {
+  enum class Kind { interior, boundary, data };
+  std::string name;
+  Kind kind = Kind::interior;
+  std::vector<Piece> pieces;                // boundary: the union of these, each with an equal share of the points
+  std::vector<std::string> columns;         // data: names of the values given at each point; their symbols are "data:NAME"
+  std::vector<std::vector<double>> rows;    // data: coordinates, then columns
+};
+
+// weight * mean over the points of residual^2.
+struct Term {
+  std::string name;
+  int point_set = 0;
+  symbolic::Expr residual;
+  double weight = 1;
+};
+
+struct Field {
+  std::string name;
+  symbolic::Expr value;  // in coordinates, network outputs, unknowns
+};
+
+struct Problem {
+  std::string name, title;
+  std::shared_ptr<symbolic::Graph> graph = std::make_shared<symbolic::Graph>();
+  std::shared_ptr<OutputSymbols> symbols;
+  std::vector<Interval> domain;                // one per coordinate
+  std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions of the coordinates
+  std::vector<Field> fields;
+  std::vector<Unknown> unknowns;
+  std::vector<PointSet> point_sets;
+  std::vector<Term> terms;
+  net::NetworkOptions network;
+  nlohmann::json training = nlohmann::json::object();   // the recommended recipe, as written
+  nlohmann::json reference = nlohmann::json::object();  // how to get the true solution, as written
+
+  int dimensions() const { return static_cast<int>(domain.size()); }
+  int outputs() const { return static_cast<int>(symbols->output_names().size()); }
+};
+
+}  // namespace lather::pde
