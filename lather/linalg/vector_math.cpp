@@ -4,6 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <type_traits>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "lather/linalg/simd.hpp"
 
@@ -99,6 +104,27 @@ Vector<T> absolute(const Vector<T>& x) {
   return x < 0 ? -x : x;
 }
 
+// a / b for finite b >= 1 within 0.7 ulp. Division takes as long as 16 multiply-adds on AVX-512; from the
+// machine's 14-bit reciprocal, one Newton step (double) and one correction of the quotient are enough.
+template <class T>
+inline Vector<T> quotient(const Vector<T>& a, const Vector<T>& b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, double>) {
+    const __m512d estimate = _mm512_rcp14_pd(b);
+    const __m512d reciprocal =
+        _mm512_fmadd_pd(estimate, _mm512_fnmadd_pd(b, estimate, _mm512_set1_pd(1)), estimate);
+    const __m512d q = a * reciprocal;
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(b, q, a), reciprocal, q);
+  } else {
+    const __m512 reciprocal = _mm512_rcp14_ps(b);
+    const __m512 q = a * reciprocal;
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(b, q, a), reciprocal, q);
+  }
+#else
+  return a / b;
+#endif
+}
+
 // tanh |x| = (e^y - 1) / (e^y + 1), y = 2 |x|. With y = n ln 2 + r, |r| <= ln 2 / 2, s = 2^n and p = e^r - 1
 // that is (s - 1 + s p) / (s + 1 + s p): no cancellation, since n >= 0. Measured: 3 times as fast as
 // libmvec's.
@@ -150,7 +176,7 @@ inline Vector<T> tanh_of(const Vector<T>& x) {
   for (int k = C::degree - 1; k >= 2; --k) q = q * r + inverse_factorial<T>(k);
   const Vector<T> p = r * r * q + r;
 
-  const Vector<T> t = (s * p + (s - 1)) / (s * p + (s + 1));
+  const Vector<T> t = quotient<T>(s * p + (s - 1), s * p + (s + 1));
   constexpr auto sign = std::numeric_limits<typename C::Bits>::min();
   return reinterpret_cast<Vector<T>>(reinterpret_cast<Bits>(t) | (reinterpret_cast<Bits>(x) & sign));
 }
@@ -166,7 +192,7 @@ template <class T>
 void sigmoid(const T* in, T* out, std::size_t n) {
   apply(in, out, n, [](const Vector<T>& x) {
     const Vector<T> e = library::exp(-absolute<T>(x));
-    return (x < 0 ? e : Vector<T>{} + 1) / (1 + e);
+    return quotient<T>(x < 0 ? e : Vector<T>{} + 1, 1 + e);
   });
 }
 
