@@ -28,10 +28,11 @@ double thread_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Seconds of CPU per call: the best of `trials` runs of about `work_per_trial` / work calls.
+// Seconds of CPU per call: the best of many short runs, of which some fall into quiet moments of a shared
+// machine.
 double seconds_per_call(double work, const std::function<void()>& call) {
-  constexpr double work_per_trial = 1e8;
-  constexpr int trials = 10;
+  constexpr double work_per_trial = 2e7;
+  constexpr int trials = 60;
   const int calls = std::max(1, static_cast<int>(work_per_trial / work));
   double best = 1e9;
   for (int trial = 0; trial < trials; ++trial) {
