@@ -25,6 +25,7 @@ class Engine {
   virtual void points_changed(int point_set) = 0;
   virtual std::size_t workspace_bytes() const = 0;
   virtual int threads() const = 0;
+  virtual std::size_t tile_points(int point_set) const = 0;
 
   Problem problem;
   EngineOptions options;

@@ -139,6 +139,7 @@ void PinnObjective::visit_signals(std::span<const double> x, int term, const std
 const Problem& PinnObjective::problem() const { return engine_->problem; }
 const net::Tape& PinnObjective::tape() const { return engine_->tape; }
 int PinnObjective::threads() const { return engine_->threads(); }
+std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
 
 }  // namespace lather::pde

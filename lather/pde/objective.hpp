@@ -74,6 +74,7 @@ class PinnObjective final : public optim::Objective {
   const Problem& problem() const;
   const net::Tape& tape() const;
   int threads() const;
+  std::size_t tile_points(int point_set) const;
   std::size_t workspace_bytes() const;  // all threads' arenas and gradients
 
  private:
