@@ -1,9 +1,15 @@
 #include "lather/linalg/vector_math.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <type_traits>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #include "lather/linalg/simd.hpp"
 
@@ -68,6 +74,7 @@ LATHER_LIBRARY_FUNCTION(cos)
 LATHER_LIBRARY_FUNCTION(tan)
 LATHER_LIBRARY_FUNCTION(sinh)
 LATHER_LIBRARY_FUNCTION(cosh)
+LATHER_LIBRARY_FUNCTION(tanh)
 LATHER_LIBRARY_FUNCTION(asinh)
 LATHER_LIBRARY_FUNCTION(atan)
 LATHER_LIBRARY_FUNCTION(erf)
@@ -99,74 +106,83 @@ Vector<T> absolute(const Vector<T>& x) {
   return x < 0 ? -x : x;
 }
 
+// a / b for finite b >= 1 within 0.7 ulp. Division takes as long as 16 multiply-adds on AVX-512; from the
+// machine's 14-bit reciprocal, one Newton step (double) and one correction of the quotient are enough.
+template <class T>
+inline Vector<T> quotient(const Vector<T>& a, const Vector<T>& b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, double>) {
+    const __m512d estimate = _mm512_maskz_rcp14_pd(0xff, b);
+    const __m512d reciprocal =
+        _mm512_fmadd_pd(estimate, _mm512_fnmadd_pd(b, estimate, _mm512_set1_pd(1)), estimate);
+    const __m512d q = a * reciprocal;
+    return _mm512_fmadd_pd(_mm512_fnmadd_pd(b, q, a), reciprocal, q);
+  } else {
+    const __m512 reciprocal = _mm512_maskz_rcp14_ps(0xffff, b);
+    const __m512 q = a * reciprocal;
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(b, q, a), reciprocal, q);
+  }
+#else
+  return a / b;
+#endif
+}
+
+constexpr auto kInverseFactorial = [] {
+  std::array<double, 14> table{1};
+  double factorial = 1;
+  for (std::size_t k = 1; k < table.size(); ++k) table[k] = 1 / (factorial *= static_cast<double>(k));
+  return table;
+}();
+
 // tanh |x| = (e^y - 1) / (e^y + 1), y = 2 |x|. With y = n ln 2 + r, |r| <= ln 2 / 2, s = 2^n and p = e^r - 1
-// that is (s - 1 + s p) / (s + 1 + s p): no cancellation, since n >= 0. Measured: 3 times as fast as
-// libmvec's.
-template <class T>
-struct TanhConstants;
+// that is (s - 1 + s p) / (s + 1 + s p): no cancellation, since n >= 0. Measured: 0.80 ns per element on
+// AVX-512, libmvec's 1.62. In float libmvec's is the faster one (0.32 against 0.38).
+inline Vector<double> tanh_of(const Vector<double>& x) {
+  constexpr double saturation = 20;                                              // tanh is 1 from here on
+  constexpr double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;  // n * ln2_high is exact
+  constexpr double round = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
+  constexpr int mantissa_bits = 52, exponent_bias = 1023;
+  // degree of the Taylor polynomial of e^r - 1, odd; the remainder is 0.06 ulp
+  constexpr std::size_t degree = kInverseFactorial.size() - 1;
+  using Bits = Vector<std::int64_t>;
 
-template <>
-struct TanhConstants<double> {
-  using Bits = std::int64_t;
-  static constexpr double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;  // high * n is exact
-  static constexpr double round = 0x1.8p52;  // x + round - round is x to the nearest integer …
-  static constexpr int mantissa_bits = 52, exponent_bias = 1023;
-  static constexpr double saturation = 20;  // tanh is 1 from here on
-  static constexpr int degree = 13;         // of the Taylor polynomial of e^r - 1: remainder 0.06 ulp
-};
+  const Vector<double> magnitude = absolute<double>(x);
+  const Vector<double> y = 2 * (magnitude > saturation ? Vector<double>{} + saturation : magnitude);
+  const Vector<double> rounded = y * std::numbers::log2e + round;
+  const Vector<double> n = rounded - round;
+  const Bits s_bits = (reinterpret_cast<Bits>(rounded) + exponent_bias) << mantissa_bits;
+  const Vector<double> s = reinterpret_cast<Vector<double>>(s_bits);
+  const Vector<double> r = y - n * ln2_high - n * ln2_low;
 
-template <>
-struct TanhConstants<float> {
-  using Bits = std::int32_t;
-  static constexpr float ln2_high = 0x1.62e4p-1f, ln2_low = 0x1.7f7d1cp-20f;
-  static constexpr float round = 0x1.8p23f;
-  static constexpr int mantissa_bits = 23, exponent_bias = 127;
-  static constexpr float saturation = 10;
-  static constexpr int degree = 7;
-};
-
-template <class T>
-constexpr T inverse_factorial(int k) {
-  T product = 1;
-  for (int i = 2; i <= k; ++i) product *= static_cast<T>(i);
-  return 1 / product;
-}
-
-template <class T>
-inline Vector<T> tanh_of(const Vector<T>& x) {
-  using C = TanhConstants<T>;
-  using Bits = Vector<typename C::Bits>;
-  const Vector<T> magnitude = absolute<T>(x);
-  const Vector<T> y = 2 * (magnitude > C::saturation ? Vector<T>{} + C::saturation : magnitude);
-
-  const Vector<T> shifted = y * std::numbers::log2e_v<T> + C::round;
-  const Vector<T> n = shifted - C::round;
-  const Vector<T> s =
-      reinterpret_cast<Vector<T>>((reinterpret_cast<Bits>(shifted) + C::exponent_bias) << C::mantissa_bits);
-  const Vector<T> r = y - n * C::ln2_high - n * C::ln2_low;
-
-  Vector<T> q = Vector<T>{} + inverse_factorial<T>(C::degree);
+  // p = r + r^2 (1/2! + r/3! + r^2/4! + …), odd and even powers as two independent chains
+  const Vector<double> r2 = r * r;
+  Vector<double> even = Vector<double>{} + kInverseFactorial[degree - 1];
+  Vector<double> odd = Vector<double>{} + kInverseFactorial[degree];
 #pragma GCC unroll 16
-  for (int k = C::degree - 1; k >= 2; --k) q = q * r + inverse_factorial<T>(k);
-  const Vector<T> p = r * r * q + r;
+  for (std::size_t k = degree - 2; k >= 3; k -= 2) {
+    odd = odd * r2 + kInverseFactorial[k];
+    even = even * r2 + kInverseFactorial[k - 1];
+  }
+  const Vector<double> p = (odd * r + even) * r2 + r;
 
-  const Vector<T> t = (s * p + (s - 1)) / (s * p + (s + 1));
-  constexpr auto sign = std::numeric_limits<typename C::Bits>::min();
-  return reinterpret_cast<Vector<T>>(reinterpret_cast<Bits>(t) | (reinterpret_cast<Bits>(x) & sign));
+  const Vector<double> t = quotient<double>(s * p + (s - 1), s * p + (s + 1));
+  constexpr std::int64_t sign = std::numeric_limits<std::int64_t>::min();
+  return reinterpret_cast<Vector<double>>(reinterpret_cast<Bits>(t) | (reinterpret_cast<Bits>(x) & sign));
 }
+inline Vector<float> tanh_of(const Vector<float>& x) { return library::tanh(x); }
 
 }  // namespace
 
 template <class T>
 void tanh(const T* in, T* out, std::size_t n) {
-  apply(in, out, n, [](const Vector<T>& x) { return tanh_of<T>(x); });
+  apply(in, out, n, [](const Vector<T>& x) { return tanh_of(x); });
 }
 
 template <class T>
 void sigmoid(const T* in, T* out, std::size_t n) {
   apply(in, out, n, [](const Vector<T>& x) {
     const Vector<T> e = library::exp(-absolute<T>(x));
-    return (x < 0 ? e : Vector<T>{} + 1) / (1 + e);
+    return quotient<T>(x < 0 ? e : Vector<T>{} + 1, 1 + e);
   });
 }
 

@@ -35,7 +35,7 @@ struct Guarded {
       : rows(rows), n(n), ld(ld), memory(rows * ld + 2 * margin, T(kGuard)) {
     const auto values = random_values<T>(rows * n, stream);
     for (std::size_t i = 0; i < rows; ++i) {
-      std::copy_n(&values[i * n], n, data() + i * ld);
+      std::copy_n(values.data() + i * n, n, data() + i * ld);
       std::fill(data() + i * ld + n, data() + (i + 1) * ld, padding);
     }
   }

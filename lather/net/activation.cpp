@@ -1,0 +1,17 @@
+#include "lather/net/activation.hpp"
+
+#include <numbers>
+
+namespace lather::net {
+
+symbolic::Expr activation_value(ActivationName activation, symbolic::Expr z) {
+  switch (activation) {
+    case ActivationName::tanh: return tanh(z);
+    case ActivationName::sin: return sin(z);
+    case ActivationName::swish: return z * sigmoid(z);
+    case ActivationName::gelu: return 0.5 * z * (1.0 + erf(z / std::numbers::sqrt2));
+    default: return softplus(z);
+  }
+}
+
+}  // namespace lather::net

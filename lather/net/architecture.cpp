@@ -1,0 +1,157 @@
+#include "lather/net/architecture.hpp"
+
+#include <cmath>
+#include <numbers>
+
+#include "lather/core/error.hpp"
+#include "lather/net/activation.hpp"
+
+namespace lather::net {
+
+using optim::Role;
+using symbolic::Expr;
+
+void NetworkOptions::fields(FieldVisitor& v) {
+  v.choice("type", type, "architecture", {{"mlp", NetworkType::mlp}, {"modified-mlp", NetworkType::modified_mlp}, {"piratenet", NetworkType::piratenet}});
+  v.integer("width", width, "neurons per hidden layer", between(1, 16384));
+  v.integer("depth", depth, "hidden layers; for PirateNet, residual blocks of three layers", between(1, 1000));
+  v.choice("activation", activation, "nonlinearity",
+           {{"tanh", ActivationName::tanh}, {"sin", ActivationName::sin}, {"swish", ActivationName::swish},
+            {"gelu", ActivationName::gelu}, {"softplus", ActivationName::softplus}});
+  v.choice("initialization", initialization, "normal weights of variance 2/(in+out) or 1/in",
+           {{"glorot", Initialization::glorot}, {"lecun", Initialization::lecun}});
+  v.integer("fourier_features", fourier_features, "cosines and sines of random projections of the inputs, together; 0: none", between(0, 16384));
+  v.real("fourier_scale", fourier_scale, "standard deviation of the random projections", positive());
+  v.boolean("fourier_trainable", fourier_trainable, "train the projections too");
+  v.boolean("weight_factorization", weight_factorization, "random weight factorization: W = V diag(g), both trained");
+  v.real("factorization_mean", factorization_mean, "mean of log g at the start");
+  v.real("factorization_deviation", factorization_deviation, "standard deviation of log g at the start", non_negative());
+}
+
+namespace {
+
+class Builder {
+ public:
+  Builder(const NetworkOptions& options, int inputs) : options_(options), tape_(inputs) {}
+
+  Tape finish(Value last, int outputs) {
+    tape_.set_output(dense(last, outputs, "output", Role::output));
+    return std::move(tape_);
+  }
+
+  // x -> [cos(x B), sin(x B)], B random.
+  Value embedding() {
+    const Value x = tape_.input();
+    if (options_.fourier_features == 0) return x;
+    const int half = static_cast<int>(options_.fourier_features / 2);
+    const Value z = tape_.dense(x, half, {.name = "fourier", .role = Role::input, .bias = false, .frozen = !options_.fourier_trainable});
+    const Value features = tape_.new_buffer(2 * half);
+    const Expr a = tape_.argument(0);
+    tape_.pointwise({.in = {z}, .out = Tape::columns(features, 0, half), .value = cos(a), .arguments = {a}, .scalars = {}, .scalar_arguments = {}, .activation = {}});
+    tape_.pointwise({.in = {z}, .out = Tape::columns(features, half, half), .value = sin(a), .arguments = {a}, .scalars = {}, .scalar_arguments = {}, .activation = {}});
+    return features;
+  }
+
+  Value hidden(Value in, const std::string& name) { return activated(dense(in, width(), name, role_of(in))); }
+
+  // Two encoders U, V shared by all gates; V and D = U - V are kept.
+  void make_gates(Value in) {
+    const Value u = hidden(in, "gate_u");
+    v_ = hidden(in, "gate_v");
+    d_ = tape_.new_buffer(width());
+    const Expr a = tape_.argument(0), b = tape_.argument(1);
+    add({u, v_}, d_, a - b, {a, b});
+  }
+
+  // f = s(z): f U + (1 - f) V = V + f D
+  Value gated(Value in, const std::string& name) {
+    const Value z = dense(in, width(), name, role_of(in));
+    const Value out = tape_.new_buffer(width());
+    const Expr a = tape_.argument(0), d = tape_.argument(1), v = tape_.argument(2), f = tape_.graph().symbol("activation");
+    add({z, d_, v_}, out, v + f * d, {a, d, v}, opaque(a, f));
+    return out;
+  }
+
+  // alpha s(z) + (1 - alpha) x, alpha trained from 0: the block starts as the identity.
+  Value adaptive_residual(Value in, Value skip, const std::string& name) {
+    const Value z = dense(in, skip.width, name + ".3", Role::hidden);
+    const Value out = tape_.new_buffer(skip.width);
+    const Expr a = tape_.argument(0), x = tape_.argument(1), f = tape_.graph().symbol("activation"), alpha = tape_.graph().symbol("alpha");
+    const int block = tape_.scalar(name + ".alpha", Role::gate);
+    tape_.pointwise({.in = {z, skip}, .out = out, .value = x + alpha * (f - x), .arguments = {a, x}, .scalars = {block}, .scalar_arguments = {alpha}, .activation = opaque(a, f)});
+    return out;
+  }
+
+ private:
+  int width() const { return static_cast<int>(options_.width); }
+  Role role_of(Value in) const { return in.buffer == 0 ? Role::input : Role::hidden; }
+
+  Value dense(Value in, int width, const std::string& name, Role role) {
+    return tape_.dense(in, width, {.name = name, .role = role, .factorized = options_.weight_factorization});
+  }
+
+  symbolic::OpaqueFunction opaque(Expr argument, Expr name) {
+    return {name, argument, activation_value(options_.activation, argument)};
+  }
+
+  Value activated(Value z) {
+    const Value out = tape_.new_buffer(z.width);
+    const Expr a = tape_.argument(0), f = tape_.graph().symbol("activation");
+    add({z}, out, f, {a}, opaque(a, f));
+    return out;
+  }
+
+  void add(std::vector<Value> in, Value out, Expr value, std::vector<Expr> arguments, std::optional<symbolic::OpaqueFunction> activation = {}) {
+    tape_.pointwise({.in = std::move(in), .out = out, .value = value, .arguments = std::move(arguments), .scalars = {}, .scalar_arguments = {}, .activation = activation});
+  }
+
+  const NetworkOptions& options_;
+  Tape tape_;
+  Value v_, d_;
+};
+
+std::string layer_name(std::int64_t i) { return "layer" + std::to_string(i + 1); }
+
+Tape mlp(const NetworkOptions& options, int inputs, int outputs) {
+  Builder b(options, inputs);
+  Value x = b.embedding();
+  for (std::int64_t i = 0; i < options.depth; ++i) x = b.hidden(x, layer_name(i));
+  return b.finish(x, outputs);
+}
+
+Tape modified_mlp(const NetworkOptions& options, int inputs, int outputs) {
+  Builder b(options, inputs);
+  Value x = b.embedding();
+  b.make_gates(x);
+  for (std::int64_t i = 0; i < options.depth; ++i) x = b.gated(x, layer_name(i));
+  return b.finish(x, outputs);
+}
+
+Tape piratenet(const NetworkOptions& options, int inputs, int outputs) {
+  if (options.fourier_features == 0)
+    throw Error("network: a PirateNet needs an embedding; set fourier_features (usually equal to width)");
+  Builder b(options, inputs);
+  Value x = b.embedding();
+  b.make_gates(x);
+  for (std::int64_t i = 0; i < options.depth; ++i) {
+    const std::string name = "block" + std::to_string(i + 1);
+    const Value first = b.gated(x, name + ".1");
+    const Value second = b.gated(first, name + ".2");
+    x = b.adaptive_residual(second, x, name);
+  }
+  return b.finish(x, outputs);
+}
+
+}  // namespace
+
+Tape build_network(const NetworkOptions& options, int inputs, int outputs) {
+  if (inputs < 1 || outputs < 1) throw Error("network: needs at least one input and one output");
+  if (options.fourier_features % 2 != 0) throw Error("network: fourier_features counts cosines and sines together and must be even");
+  switch (options.type) {
+    case NetworkType::mlp: return mlp(options, inputs, outputs);
+    case NetworkType::modified_mlp: return modified_mlp(options, inputs, outputs);
+    default: return piratenet(options, inputs, outputs);
+  }
+}
+
+}  // namespace lather::net

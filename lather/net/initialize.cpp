@@ -1,0 +1,43 @@
+#include "lather/net/initialize.hpp"
+
+#include <cmath>
+
+#include "lather/core/rng.hpp"
+
+namespace lather::net {
+
+namespace {
+
+double deviation(const NetworkOptions& options, const optim::ParameterBlock& block) {
+  const double in = static_cast<double>(block.rows), out = static_cast<double>(block.cols);
+  return options.initialization == Initialization::glorot ? std::sqrt(2 / (in + out)) : std::sqrt(1 / in);
+}
+
+}  // namespace
+
+Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_t seed) {
+  Weights weights{std::vector<double>(tape.parameters().size(), 0.0), std::vector<double>(tape.frozen().size(), 0.0)};
+  std::uint64_t stream = 0;
+  for (const auto& operation : tape.operations()) {
+    if (!operation.dense) continue;
+    const Dense& dense = *operation.dense;
+    const auto& block = tape.block(dense.weight);
+    auto& target = dense.weight.frozen ? weights.frozen : weights.parameters;
+    const bool fourier = block.name == "fourier.weight";
+    const double sigma = fourier ? options.fourier_scale : deviation(options, block);
+    const Random random(seed, stream++);
+    for (std::size_t i = 0; i < block.size(); ++i) target[block.offset + i] = sigma * random.normal(i);
+    if (!dense.scale) continue;
+    // g = exp(normal), V = W / g column by column: the product is the usual W.
+    const auto& scale = tape.block(dense.scale);
+    const Random scale_random(seed, stream++);
+    for (std::size_t j = 0; j < scale.rows; ++j) {
+      const double g = std::exp(options.factorization_mean + options.factorization_deviation * scale_random.normal(j));
+      target[scale.offset + j] = g;
+      for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * block.cols + j] /= g;
+    }
+  }
+  return weights;
+}
+
+}  // namespace lather::net

@@ -1,0 +1,116 @@
+#include "lather/net/layer_weights.hpp"
+
+#include <algorithm>
+
+namespace lather::net {
+
+template <class T>
+LayerWeights<T>::LayerWeights(const Tape& tape)
+    : tape_(&tape), layers_(tape.operations().size()), scalars_(tape.parameters().blocks().size()) {
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto& dense = tape.operations()[i].dense;
+    if (!dense) continue;
+    largest = std::max(largest, tape.block(dense->weight).size());
+    if (dense->bias) layers_[i].bias = Buffer<T>(linalg::padded_columns<T>(dense->out.width));
+  }
+  product_.resize(largest);
+}
+
+template <class T>
+void LayerWeights<T>::update(std::span<const double> parameters, std::span<const double> frozen) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto& operation = tape_->operations()[i];
+    if (!operation.dense) {
+      for (int block : operation.pointwise->scalars)
+        scalars_[block] = static_cast<T>(parameters[tape_->parameters().blocks()[block].offset]);
+      continue;
+    }
+    const Dense& dense = *operation.dense;
+    const auto values = [&](WeightRef ref) { return (ref.frozen ? frozen : parameters).data() + tape_->block(ref).offset; };
+    const auto& block = tape_->block(dense.weight);
+    const double* weight = values(dense.weight);
+    if (dense.scale) {  // W = V diag(g)
+      const double* g = values(dense.scale);
+      for (std::size_t r = 0; r < block.rows; ++r)
+        for (std::size_t c = 0; c < block.cols; ++c) product_[r * block.cols + c] = weight[r * block.cols + c] * g[c];
+      weight = product_.data();
+    }
+    layers_[i].weight.pack(weight, block.rows, block.cols, false);
+    layers_[i].transposed.pack(weight, block.rows, block.cols, true);
+    if (dense.bias) std::copy_n(values(dense.bias), block.cols, layers_[i].bias.data());
+  }
+}
+
+template <class T>
+LayerGradients<T>::LayerGradients(const Tape& tape)
+    : tape_(&tape), layers_(tape.operations().size()), scalars_(tape.parameters().blocks().size()) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto& dense = tape.operations()[i].dense;
+    if (!dense || dense->weight.frozen) continue;
+    const auto& block = tape.block(dense->weight);
+    layers_[i].stride = linalg::padded_width<T>(block.cols);
+    layers_[i].weight = Buffer<T>(block.rows * layers_[i].stride);
+    if (dense->bias) layers_[i].bias = Buffer<T>(linalg::padded_columns<T>(block.cols));
+  }
+}
+
+template <class T>
+void LayerGradients<T>::zero() {
+  for (auto& layer : layers_) {
+    layer.weight.zero();
+    layer.bias.zero();
+  }
+  std::fill(scalars_.begin(), scalars_.end(), T(0));
+}
+
+template <class T>
+void LayerGradients<T>::add(const LayerGradients& other) {
+  const auto add_to = [](Buffer<T>& a, const Buffer<T>& b) {
+    for (std::size_t k = 0; k < a.size(); ++k) a[k] += b[k];
+  };
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    add_to(layers_[i].weight, other.layers_[i].weight);
+    add_to(layers_[i].bias, other.layers_[i].bias);
+  }
+  for (std::size_t s = 0; s < scalars_.size(); ++s) scalars_[s] += other.scalars_[s];
+}
+
+template <class T>
+void LayerGradients<T>::write(std::span<const double> parameters, std::span<double> gradient) const {
+  const auto& blocks = tape_->parameters().blocks();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const auto& operation = tape_->operations()[i];
+    if (!operation.dense) {
+      for (int block : operation.pointwise->scalars) gradient[blocks[block].offset] = scalars_[block];
+      continue;
+    }
+    const Dense& dense = *operation.dense;
+    if (dense.weight.frozen) continue;
+    const auto& block = blocks[dense.weight.block];
+    const auto& layer = layers_[i];
+    double* weight_bar = gradient.data() + block.offset;
+    for (std::size_t r = 0; r < block.rows; ++r)
+      std::copy_n(layer.weight.data() + r * layer.stride, block.cols, weight_bar + r * block.cols);
+    if (dense.bias) std::copy_n(layer.bias.data(), block.cols, gradient.data() + blocks[dense.bias.block].offset);
+    if (!dense.scale) continue;
+    // W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V
+    const auto& scale = blocks[dense.scale.block];
+    const double* v = parameters.data() + block.offset;
+    const double* g = parameters.data() + scale.offset;
+    double* g_bar = gradient.data() + scale.offset;
+    std::fill_n(g_bar, block.cols, 0.0);
+    for (std::size_t r = 0; r < block.rows; ++r)
+      for (std::size_t c = 0; c < block.cols; ++c) {
+        g_bar[c] += weight_bar[r * block.cols + c] * v[r * block.cols + c];
+        weight_bar[r * block.cols + c] *= g[c];
+      }
+  }
+}
+
+template class LayerWeights<double>;
+template class LayerWeights<float>;
+template class LayerGradients<double>;
+template class LayerGradients<float>;
+
+}  // namespace lather::net

@@ -1,0 +1,48 @@
+#pragma once
+// What a device must be able to do for PinnObjective. Everything that does not depend on the device is held here.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lather/pde/compiled_set.hpp"
+#include "lather/pde/objective.hpp"
+
+namespace lather::pde {
+
+class Engine {
+ public:
+  Engine(const Problem& problem, const EngineOptions& options);
+  virtual ~Engine() = default;
+
+  // Fills losses; and, where given, the gradient of the sum, or the gradient of every term.
+  virtual void compute(std::span<const double> x, double* gradient, std::vector<std::vector<double>>* term_gradients) = 0;
+  // residual_i of one term at all its points.
+  virtual void residuals(std::span<const double> x, int term, double* r) = 0;
+  virtual std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points) = 0;
+  virtual void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) = 0;
+  virtual void points_changed(int point_set) = 0;
+  virtual std::size_t workspace_bytes() const = 0;
+  virtual int threads() const = 0;
+
+  Problem problem;
+  EngineOptions options;
+  net::Tape tape;
+  optim::ParameterLayout layout;          // the network's blocks, then the unknowns
+  std::vector<std::vector<int>> terms_of;  // point set -> its terms, in the order of the set's expressions
+  std::vector<int> place_in_set;           // term -> which expression of its set
+  std::vector<CompiledSet> sets;
+  std::vector<Points> points;
+  std::vector<double> term_weights;
+  std::vector<std::vector<double>> point_weights;
+  std::vector<double> frozen;
+  std::vector<double> losses;  // per term, weighted, of the last evaluation
+
+ protected:
+  std::span<const double> unknowns_of(std::span<const double> x) const { return x.subspan(tape.parameters().size()); }
+};
+
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
+
+}  // namespace lather::pde

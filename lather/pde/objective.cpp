@@ -1,0 +1,144 @@
+#include "lather/pde/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "lather/core/error.hpp"
+#include "lather/pde/engine.hpp"
+
+namespace lather::pde {
+
+Engine::Engine(const Problem& given, const EngineOptions& engine_options)
+    : problem(given),
+      options(engine_options),
+      tape(net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()), problem.outputs())),
+      layout(tape.parameters()) {
+  for (const auto& unknown : problem.unknowns) layout.add_scalar("unknown." + unknown.name, optim::Role::unknown);
+  terms_of.resize(problem.point_sets.size());
+  for (std::size_t k = 0; k < problem.terms.size(); ++k) {
+    auto& terms = terms_of[problem.terms[k].point_set];
+    place_in_set.push_back(static_cast<int>(terms.size()));
+    terms.push_back(static_cast<int>(k));
+    term_weights.push_back(problem.terms[k].weight);
+  }
+  for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
+    std::vector<symbolic::Expr> residuals;
+    for (int k : terms_of[s]) residuals.push_back(problem.terms[k].residual);
+    sets.push_back(compile_set(problem, tape, residuals, problem.point_sets[s].columns));
+  }
+  points.resize(problem.point_sets.size());
+  point_weights.resize(problem.terms.size());
+  losses.resize(problem.terms.size());
+  frozen.resize(tape.frozen().size());
+}
+
+PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) : engine_(make_cpu_engine(problem, options)) {}
+PinnObjective::~PinnObjective() = default;
+
+std::vector<double> PinnObjective::initialize(std::uint64_t seed) {
+  auto weights = net::initialize(engine_->tape, engine_->problem.network, seed);
+  engine_->frozen = std::move(weights.frozen);
+  std::vector<double> x = std::move(weights.parameters);
+  for (const auto& unknown : engine_->problem.unknowns) x.push_back(unknown.initial);
+  return x;
+}
+
+std::span<const double> PinnObjective::frozen() const { return engine_->frozen; }
+
+void PinnObjective::set_frozen(std::span<const double> values) {
+  if (values.size() != engine_->frozen.size())
+    throw Error(fmt::format("the network has {} frozen weights, got {}", engine_->frozen.size(), values.size()));
+  std::copy(values.begin(), values.end(), engine_->frozen.begin());
+}
+
+void PinnObjective::set_points(int point_set, Points points) {
+  const auto& set = engine_->problem.point_sets.at(point_set);
+  if (points.coordinates.size() != engine_->problem.domain.size())
+    throw Error(fmt::format("points of '{}' need {} coordinates, got {}", set.name, engine_->problem.domain.size(), points.coordinates.size()));
+  if (points.columns.size() != set.columns.size())
+    throw Error(fmt::format("points of '{}' need {} data columns, got {}", set.name, set.columns.size(), points.columns.size()));
+  for (const auto* group : {&points.coordinates, &points.columns})
+    for (const auto& array : *group)
+      if (array.size() != points.count()) throw Error(fmt::format("points of '{}': coordinates of different lengths", set.name));
+  engine_->points[point_set] = std::move(points);
+  for (int k : engine_->terms_of[point_set]) engine_->point_weights[k].clear();
+  engine_->points_changed(point_set);
+}
+
+const Points& PinnObjective::points(int point_set) const { return engine_->points.at(point_set); }
+void PinnObjective::set_term_weight(int term, double weight) { engine_->term_weights.at(term) = weight; }
+double PinnObjective::term_weight(int term) const { return engine_->term_weights.at(term); }
+
+void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
+  const auto& t = engine_->problem.terms.at(term);
+  const std::size_t count = engine_->points[t.point_set].count();
+  if (!weights.empty() && weights.size() != count)
+    throw Error(fmt::format("term '{}' has {} points, got {} weights", t.name, count, weights.size()));
+  engine_->point_weights[term] = std::move(weights);
+}
+
+const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
+
+double PinnObjective::value(std::span<const double> x) {
+  engine_->compute(x, nullptr, nullptr);
+  return std::accumulate(engine_->losses.begin(), engine_->losses.end(), 0.0);
+}
+
+double PinnObjective::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
+  engine_->compute(x, gradient.data(), nullptr);
+  return std::accumulate(engine_->losses.begin(), engine_->losses.end(), 0.0);
+}
+
+std::vector<std::string> PinnObjective::term_names() const {
+  std::vector<std::string> names;
+  for (const auto& term : engine_->problem.terms) names.push_back(term.name);
+  return names;
+}
+
+void PinnObjective::term_gradients(std::span<const double> x, std::span<double> losses, std::vector<std::vector<double>>& gradients) {
+  gradients.resize(engine_->problem.terms.size());
+  for (auto& g : gradients) g.resize(engine_->layout.size());
+  engine_->compute(x, nullptr, &gradients);
+  std::copy(engine_->losses.begin(), engine_->losses.end(), losses.begin());
+}
+
+std::size_t PinnObjective::residual_count() const {
+  std::size_t count = 0;
+  for (const auto& term : engine_->problem.terms) count += engine_->points[term.point_set].count();
+  return count;
+}
+
+void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
+  double* next = r.data();
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    const std::size_t count = engine_->points[engine_->problem.terms[k].point_set].count();
+    engine_->residuals(x, static_cast<int>(k), next);
+    const auto& weights = engine_->point_weights[k];
+    for (std::size_t i = 0; i < count; ++i)
+      next[i] *= std::sqrt(engine_->term_weights[k] * (weights.empty() ? 1 : weights[i]) / static_cast<double>(count));
+    next += count;
+  }
+}
+
+std::span<const double> PinnObjective::term_losses() const { return engine_->losses; }
+
+void PinnObjective::term_residuals(std::span<const double> x, int term, std::span<double> r) { engine_->residuals(x, term, r.data()); }
+
+std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions,
+                                                         const Points& points) {
+  return engine_->evaluate(x, expressions, points);
+}
+
+void PinnObjective::visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit) {
+  engine_->visit_signals(x, term, visit);
+}
+
+const Problem& PinnObjective::problem() const { return engine_->problem; }
+const net::Tape& PinnObjective::tape() const { return engine_->tape; }
+int PinnObjective::threads() const { return engine_->threads(); }
+std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
+
+}  // namespace lather::pde

@@ -1,0 +1,44 @@
+#pragma once
+// Evaluates a CompiledSet on one tile of points after another: one worker per thread.
+
+#include "lather/net/tile_executor.hpp"
+#include "lather/pde/compiled_set.hpp"
+#include "lather/pde/points.hpp"
+
+namespace lather::pde {
+
+template <class T>
+class SetWorker {
+ public:
+  SetWorker(const CompiledSet& set, const net::Tape& tape, std::size_t tile_points);
+
+  std::size_t tile_points() const { return executor_.capacity(); }
+  std::size_t bytes() const { return executor_.bytes() + scratch_.size() * sizeof(T); }
+
+  // Points [begin, begin + count) of `points`: network forward, then the expressions. values(e) holds them afterwards.
+  void evaluate(const Points& points, std::size_t begin, std::size_t count, const net::LayerWeights<T>& weights,
+                std::span<const double> unknowns);
+  const T* values(int expression) const { return values_[expression]; }
+
+  // Set bars(e) for every expression, then call backward: gradients are added to.
+  T* bars(int expression) { return bars_[expression]; }
+  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>* gradients, std::span<T> unknown_bars,
+                const typename net::TileExecutor<T>::Visitor* visitor = nullptr);
+
+ private:
+  void load_inputs(const Points& points, std::size_t begin, std::size_t count);
+  const T* source(const Slot& slot);
+
+  const CompiledSet* set_;
+  net::TileExecutor<T> executor_;
+  symbolic::Machine<T> input_, value_machine_, adjoint_machine_;
+  Buffer<T> scratch_;
+  // Arrays of one tile, in scratch_.
+  std::vector<T*> coordinates_, columns_, input_arrays_, output_arrays_, output_bar_arrays_, values_, bars_;
+  std::vector<T> unknowns_;
+  std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 where not read
+  std::vector<const T*> in_;
+  std::vector<T*> out_;
+};
+
+}  // namespace lather::pde
