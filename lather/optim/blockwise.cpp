@@ -61,7 +61,9 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
 
   ++t_;
   diagnostics_.clear();
+  note_.clear();
   update(parameters);
+  report.message = note_;
 
   report.step_norm = norm(change_);
   if (!std::isfinite(report.step_norm)) {

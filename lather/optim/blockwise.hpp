@@ -28,6 +28,7 @@ class GradientMethod : public Optimizer {
   ParameterLayout layout_;
   std::vector<double> gradient_, change_;
   std::vector<Diagnostic> diagnostics_;
+  std::string note_;  // what update() has to say in words; cleared before every step
   std::int64_t t_ = 0;
   double factor_ = 1;
 };

@@ -10,11 +10,15 @@
 #include "lather/optim/sgd.hpp"
 #include "lather/optim/shampoo.hpp"
 #include "lather/optim/soap.hpp"
+#include "lather/optim/ss_esoap.hpp"
 
 namespace lather::optim {
 
 const std::vector<OptimizerEntry>& catalogue() {
   static const std::vector<OptimizerEntry> entries = {
+      entry<SsEsoap>("ss-esoap", "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
+                     SsEsoapOptions{}),
+      entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter", SsEsoapOptions::paper()),
       entry<Adam>("adam", "Adam", AdamOptions{}),
       entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
