@@ -2,6 +2,7 @@
 // The last point at which a line-search method knows value and gradient, so that the accepted point of one step need not be
 // evaluated again at the start of the next.
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>

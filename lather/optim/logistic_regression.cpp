@@ -50,7 +50,7 @@ double logistic(double* z, const double* c, Index count) {
     e = (-margin.abs()).exp();
     // log(1 + e) with all digits where e is small: log(u) e / (u - 1) with u = 1 + e rounded (Kahan).
     loss = (1 + e == 1).select(e, (1 + e).log() * e / ((1 + e) - 1)) + (-margin).max(0.0);
-    sum += dot({loss.data(), static_cast<std::size_t>(length)}, std::span<const double>(Array::Ones().eval().data(), static_cast<std::size_t>(length)));
+    sum += sum_of_magnitudes({loss.data(), static_cast<std::size_t>(length)});  // losses are not negative
     e = (margin >= 0).select(e, 1.0) / (1 + e);  // sigmoid(-margin)
     for (Index i = 0; i < length; ++i) z[begin + i] = -c[begin + i] * e[i];
   }
