@@ -1,5 +1,6 @@
-// `lather replay FILE.json…`: replays recorded trajectories of reference implementations and prints the largest deviation.
-// Exit status: 0 all within tolerance, 1 some above, 2 a file could not be read or understood.
+// `lather replay FILE.json…`: replays recorded trajectories of reference implementations and prints the
+// largest deviation. Exit status: 0 all within tolerance, 1 some above, 2 a file could not be read or
+// understood.
 
 #include <fmt/format.h>
 
@@ -49,7 +50,8 @@ Json read(const std::string& file) {
 Outcome replay_file(const std::string& file) {
   const Json record = read(file);
   const auto kind = record.find("kind");
-  if (kind == record.end() || !kind->is_string()) throw Error("no field 'kind'; this is not a recorded trajectory");
+  if (kind == record.end() || !kind->is_string())
+    throw Error("no field 'kind'; this is not a recorded trajectory");
   std::vector<std::string> known;
   for (const auto& [name, replay] : kinds()) {
     if (*kind == name) return replay(record);
@@ -78,7 +80,8 @@ int replay_all(const std::vector<std::string>& files) {
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit_status) {
-  auto* replay = app.add_subcommand("replay", "Replay recorded reference trajectories and print the largest deviation");
+  auto* replay =
+      app.add_subcommand("replay", "Replay recorded reference trajectories and print the largest deviation");
   auto files = std::make_shared<std::vector<std::string>>();
   replay->add_option("files", *files, "JSON records")->required();
   replay->callback([files, &exit_status] { exit_status = replay_all(*files); });

@@ -1,4 +1,5 @@
-// `lather task quadratic|logistic|completion`: the paper's matrix problems, several optimizers, several seeds, one table.
+// `lather task quadratic|logistic|completion`: the paper's matrix problems, several optimizers, several
+// seeds, one table.
 
 #include <fmt/format.h>
 
@@ -44,15 +45,20 @@ std::unique_ptr<MatrixProblem> problem_for(const TaskArguments& arguments, Json 
   if (arguments.batch >= 0) settings["batch"] = arguments.batch;
   if (arguments.task == "quadratic")
     return make_problem<optim::QuadraticRegression>(
-        small ? optim::QuadraticRegressionOptions{.m = 50, .n = 10, .p = 100, .q = 25} : optim::QuadraticRegressionOptions{}, settings, seed);
+        small ? optim::QuadraticRegressionOptions{.m = 50, .n = 10, .p = 100, .q = 25}
+              : optim::QuadraticRegressionOptions{},
+        settings, seed);
   if (arguments.task == "logistic")
     return make_problem<optim::LogisticRegression>(
-        small ? optim::LogisticRegressionOptions{.m = 100, .n = 10, .N = 1000, .q = 40, .batch = 100} : optim::LogisticRegressionOptions{},
+        small ? optim::LogisticRegressionOptions{.m = 100, .n = 10, .N = 1000, .q = 40, .batch = 100}
+              : optim::LogisticRegressionOptions{},
         settings, seed);
   if (arguments.task == "completion")
     return make_problem<optim::MatrixCompletion>(
-        small ? optim::MatrixCompletionOptions{.m = 50, .n = 25, .r = 3} : optim::MatrixCompletionOptions{}, settings, seed);
-  throw Error(unknown_name_message("task", arguments.task, std::vector<std::string>{"quadratic", "logistic", "completion"}));
+        small ? optim::MatrixCompletionOptions{.m = 50, .n = 25, .r = 3} : optim::MatrixCompletionOptions{},
+        settings, seed);
+  throw Error(unknown_name_message("task", arguments.task,
+                                   std::vector<std::string>{"quadratic", "logistic", "completion"}));
 }
 
 // What the user and the data file set: per optimizer, and for the problem itself.
@@ -70,13 +76,19 @@ Settings read_settings(const TaskArguments& arguments, const Json& data) {
   for (const auto& text : arguments.settings) {
     const auto dot = text.find('.'), equals = text.find('=');
     if (dot == std::string::npos || equals == std::string::npos || dot > equals)
-      throw Error(fmt::format("--set {}: expected OPTIMIZER.KEY=VALUE, optimizer.KEY=VALUE (all of them) or task.KEY=VALUE", text));
-    const std::string owner = text.substr(0, dot), key = text.substr(dot + 1, equals - dot - 1), value = text.substr(equals + 1);
-    if (owner == "task") settings.task[key] = value;
+      throw Error(fmt::format(
+          "--set {}: expected OPTIMIZER.KEY=VALUE, optimizer.KEY=VALUE (all of them) or task.KEY=VALUE",
+          text));
+    const std::string owner = text.substr(0, dot), key = text.substr(dot + 1, equals - dot - 1),
+                      value = text.substr(equals + 1);
+    if (owner == "task")
+      settings.task[key] = value;
     else if (owner == "optimizer")
       for (auto& [name, chosen] : settings.optimizer) chosen[key] = value;
-    else if (settings.optimizer.count(owner)) settings.optimizer[owner][key] = value;
-    else throw Error("--set " + text + ": " + unknown_name_message("optimizer", owner, arguments.optimizers));
+    else if (settings.optimizer.count(owner))
+      settings.optimizer[owner][key] = value;
+    else
+      throw Error("--set " + text + ": " + unknown_name_message("optimizer", owner, arguments.optimizers));
   }
   return settings;
 }
@@ -87,7 +99,8 @@ struct Run {
   double seconds = 0;
 };
 
-Run run_one(MatrixProblem& problem, const std::string& name, const Json& settings, std::int64_t steps, std::int64_t record) {
+Run run_one(MatrixProblem& problem, const std::string& name, const Json& settings, std::int64_t steps,
+            std::int64_t record) {
   Run run;
   const auto optimizer = optim::find_optimizer(name).make(problem.layout(), settings);
   auto x = problem.initial_point();
@@ -104,10 +117,12 @@ Run run_one(MatrixProblem& problem, const std::string& name, const Json& setting
         optimizer->objective_changed();
       }
       const auto report = optimizer->step(problem, x);
-      const bool over = report.status == optim::Status::non_finite || (report.status != optim::Status::running && !problem.stochastic());
+      const bool over = report.status == optim::Status::non_finite ||
+                        (report.status != optim::Status::running && !problem.stochastic());
       if (over) run.ending = fmt::format("ended at step {}: {}", step, report.message);
     }
-    if (step % record == 0 || step == steps || step % std::max<std::int64_t>(1, steps / kCheckpoints) == 0) measure(step);
+    if (step % record == 0 || step == steps || step % std::max<std::int64_t>(1, steps / kCheckpoints) == 0)
+      measure(step);
   }
   run.seconds = clock.seconds();
   return run;
@@ -134,20 +149,25 @@ std::string show_at(const std::vector<Run>& runs, std::int64_t step, std::size_t
 }
 
 // Markdown, readable as it is in a terminal.
-std::string make_table(const TaskArguments& arguments, const Json& data, const Runs& runs, const std::vector<std::string>& metric_names,
-                       std::size_t main_metric, std::int64_t steps) {
+std::string make_table(const TaskArguments& arguments, const Json& data, const Runs& runs,
+                       const std::vector<std::string>& metric_names, std::size_t main_metric,
+                       std::int64_t steps) {
   constexpr int kWidth = 20;
   const Json paper = arguments.size == "paper" ? data.value("paper", Json::object()) : Json::object();
-  std::string text = fmt::format("{} of the {} task, mean ± standard error over {} seeds\nPaper: {}\n\n", metric_names[main_metric],
-                                 arguments.task, arguments.seeds, data.value("citation", "no numbers"));
+  std::string text = fmt::format("{} of the {} task, mean ± standard error over {} seeds\nPaper: {}\n\n",
+                                 metric_names[main_metric], arguments.task, arguments.seeds,
+                                 data.value("citation", "no numbers"));
   const std::int64_t every = std::max<std::int64_t>(1, steps / kCheckpoints);
   text += fmt::format("| {:<24} |", "steps");
-  for (std::int64_t step = every; step <= steps; step += every) text += fmt::format(" {:<{}} |", step, kWidth);
+  for (std::int64_t step = every; step <= steps; step += every)
+    text += fmt::format(" {:<{}} |", step, kWidth);
   text += fmt::format("\n|{:-<26}|", "");
-  for (std::int64_t step = every; step <= steps; step += every) text += fmt::format("{:-<{}}|", "", kWidth + 2);
+  for (std::int64_t step = every; step <= steps; step += every)
+    text += fmt::format("{:-<{}}|", "", kWidth + 2);
   for (const auto& name : arguments.optimizers) {
     text += fmt::format("\n| {:<24} |", name);
-    for (std::int64_t step = every; step <= steps; step += every) text += fmt::format(" {:<{}} |", show_at(runs.at(name), step, main_metric), kWidth);
+    for (std::int64_t step = every; step <= steps; step += every)
+      text += fmt::format(" {:<{}} |", show_at(runs.at(name), step, main_metric), kWidth);
     if (!paper.contains(name)) continue;
     text += fmt::format("\n| {:<24} |", name + " (paper)");
     for (std::int64_t step = every; step <= steps; step += every)
@@ -160,7 +180,8 @@ std::string make_table(const TaskArguments& arguments, const Json& data, const R
   text += fmt::format("{:-<18}|", "");
   for (const auto& name : arguments.optimizers) {
     text += fmt::format("\n| {:<24} |", name);
-    for (std::size_t i = 0; i < metric_names.size(); ++i) text += fmt::format(" {:<{}} |", show_at(runs.at(name), steps, i), kWidth + 4);
+    for (std::size_t i = 0; i < metric_names.size(); ++i)
+      text += fmt::format(" {:<{}} |", show_at(runs.at(name), steps, i), kWidth + 4);
     double seconds = 0;
     for (const auto& run : runs.at(name)) seconds += run.seconds / static_cast<double>(runs.at(name).size());
     text += fmt::format(" {:<16.1f} |", seconds);
@@ -168,17 +189,21 @@ std::string make_table(const TaskArguments& arguments, const Json& data, const R
   return text + "\n";
 }
 
-void write_curves(const std::string& file, const TaskArguments& arguments, const Runs& runs, const std::vector<std::string>& metric_names) {
+void write_curves(const std::string& file, const TaskArguments& arguments, const Runs& runs,
+                  const std::vector<std::string>& metric_names) {
   std::ofstream csv(file);
   if (!csv) throw Error("cannot write " + file);
   csv << fmt::format("optimizer,seed,step,{}\n", fmt::join(metric_names, ","));
   for (const auto& name : arguments.optimizers)
     for (std::size_t seed = 0; seed < runs.at(name).size(); ++seed)
-      for (const auto& [step, row] : runs.at(name)[seed].metrics) csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(row, ","));
+      for (const auto& [step, row] : runs.at(name)[seed].metrics)
+        csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(row, ","));
 }
 
-// The learning rate of the paper's grid with the lowest final value of the main metric, tried on a seed of its own.
-double best_learning_rate(MatrixProblem& problem, const std::string& name, Json settings, std::int64_t steps, const Json& grid, std::size_t metric) {
+// The learning rate of the paper's grid with the lowest final value of the main metric, tried on a seed of
+// its own.
+double best_learning_rate(MatrixProblem& problem, const std::string& name, Json settings, std::int64_t steps,
+                          const Json& grid, std::size_t metric) {
   double best_rate = 0, best = std::numeric_limits<double>::infinity();
   for (const double rate : grid.get<std::vector<double>>()) {
     settings["learning_rate"] = rate;
@@ -193,7 +218,8 @@ double best_learning_rate(MatrixProblem& problem, const std::string& name, Json 
 Json read_data(const std::string& file) {
   std::ifstream stream(file);
   Json data = stream ? Json::parse(stream, nullptr, false) : Json();
-  if (!data.is_object()) throw Error(fmt::format("{}: expected the JSON data of the matrix tasks (option --data)", file));
+  if (!data.is_object())
+    throw Error(fmt::format("{}: expected the JSON data of the matrix tasks (option --data)", file));
   return data;
 }
 
@@ -207,14 +233,17 @@ void run_task(const TaskArguments& arguments) {
   // Before hours are spent: do all names and options exist?
   const auto names = problem_for(arguments, settings.task, 0)->metric_names();
   for (const auto& name : arguments.optimizers) optim::find_optimizer(name).resolve(settings.optimizer[name]);
-  const auto main = static_cast<std::size_t>(std::find(names.begin(), names.end(), data.value("metric", "loss")) - names.begin());
+  const auto main = static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), data.value("metric", "loss")) - names.begin());
   if (arguments.tune) {
     const auto problem = problem_for(arguments, settings.task, 1000);
     for (const auto& name : arguments.optimizers) {
       const auto described = optim::find_optimizer(name).describe();
-      if (std::none_of(described.begin(), described.end(), [](const auto& f) { return f.name == "learning_rate"; })) continue;
-      settings.optimizer[name]["learning_rate"] =
-          best_learning_rate(*problem, name, settings.optimizer[name], steps, all.at("learning_rate_grid"), main);
+      if (std::none_of(described.begin(), described.end(),
+                       [](const auto& f) { return f.name == "learning_rate"; }))
+        continue;
+      settings.optimizer[name]["learning_rate"] = best_learning_rate(
+          *problem, name, settings.optimizer[name], steps, all.at("learning_rate_grid"), main);
     }
   }
   Runs runs;
@@ -222,8 +251,9 @@ void run_task(const TaskArguments& arguments) {
     const auto problem = problem_for(arguments, settings.task, seed);
     for (const auto& name : arguments.optimizers) {
       auto run = run_one(*problem, name, settings.optimizer[name], steps, record);
-      fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, names[main], run.metrics.at(steps)[main], steps,
-                 run.seconds, run.ending.empty() ? "" : " (" + run.ending + ")");
+      fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, names[main],
+                 run.metrics.at(steps)[main], steps, run.seconds,
+                 run.ending.empty() ? "" : " (" + run.ending + ")");
       std::fflush(stdout);
       runs[name].push_back(std::move(run));
     }
@@ -237,25 +267,42 @@ void run_task(const TaskArguments& arguments) {
   write_curves(arguments.out + "/curves.csv", arguments, runs, names);
   std::ofstream(arguments.out + "/table.md") << table;
   Json used = Json::object();
-  for (const auto& name : arguments.optimizers) used[name] = optim::find_optimizer(name).resolve(settings.optimizer[name]);
-  std::ofstream(arguments.out + "/settings.json")
-      << Json{{"task", arguments.task}, {"size", arguments.size}, {"steps", steps}, {"seeds", arguments.seeds}, {"optimizers", used}}.dump(2) << "\n";
+  for (const auto& name : arguments.optimizers)
+    used[name] = optim::find_optimizer(name).resolve(settings.optimizer[name]);
+  std::ofstream(arguments.out + "/settings.json") << Json{{"task", arguments.task},
+                                                          {"size", arguments.size},
+                                                          {"steps", steps},
+                                                          {"seeds", arguments.seeds},
+                                                          {"optimizers", used}}
+                                                         .dump(2)
+                                                  << "\n";
   fmt::print("wrote {0}/curves.csv, {0}/table.md and {0}/settings.json\n", arguments.out);
 }
 
 }  // namespace
 
 void add_task(CLI::App& app, int&) {
-  auto* task = app.add_subcommand("task", "The paper's matrix problems: a table of several optimizers over several seeds");
+  auto* task = app.add_subcommand(
+      "task", "The paper's matrix problems: a table of several optimizers over several seeds");
   auto a = std::make_shared<TaskArguments>();
   task->add_option("task", a->task, "quadratic, logistic or completion")->required();
-  task->add_option("--optimizers", a->optimizers, "names, separated by commas")->delimiter(',')->capture_default_str();
+  task->add_option("--optimizers", a->optimizers, "names, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
   task->add_option("--seeds", a->seeds, "number of seeds")->check(CLI::PositiveNumber)->capture_default_str();
-  task->add_option("--steps", a->steps, "steps per run (default: as the task's data file says)")->check(CLI::PositiveNumber);
-  task->add_option("--batch", a->batch, "logistic: samples per step; 0 for all")->check(CLI::NonNegativeNumber);
-  task->add_option("--record", a->record, "steps between points of the curves (default: a thirtieth of the steps)")->check(CLI::PositiveNumber);
-  task->add_option("--size", a->size, "paper, or small for a quick look")->check(CLI::IsMember({"paper", "small"}))->capture_default_str();
-  task->add_option("--set", a->settings, "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them; task.KEY=VALUE for the problem");
+  task->add_option("--steps", a->steps, "steps per run (default: as the task's data file says)")
+      ->check(CLI::PositiveNumber);
+  task->add_option("--batch", a->batch, "logistic: samples per step; 0 for all")
+      ->check(CLI::NonNegativeNumber);
+  task->add_option("--record", a->record,
+                   "steps between points of the curves (default: a thirtieth of the steps)")
+      ->check(CLI::PositiveNumber);
+  task->add_option("--size", a->size, "paper, or small for a quick look")
+      ->check(CLI::IsMember({"paper", "small"}))
+      ->capture_default_str();
+  task->add_option(
+      "--set", a->settings,
+      "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them; task.KEY=VALUE for the problem");
   task->add_flag("--tune", a->tune, "first search the paper's grid of learning rates for each optimizer");
   task->add_option("--out", a->out, "folder for curves.csv, table.md and settings.json");
   task->add_option("--data", a->data, "the paper's numbers and the settings")->capture_default_str();

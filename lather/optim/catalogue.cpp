@@ -15,8 +15,11 @@ const std::vector<OptimizerEntry>& catalogue() {
       // Quasi-Newton methods.
       entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{}),
       entry<Bfgs>("bfgs", "BFGS with a dense inverse Hessian", BfgsOptions{}),
-      entry<SsBfgs>("ss-bfgs", "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)", SsBfgsOptions{}),
-      entry<SsBroyden>("ss-broyden", "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)", SsBroydenOptions{}),
+      entry<SsBfgs>("ss-bfgs", "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)",
+                    SsBfgsOptions{}),
+      entry<SsBroyden>("ss-broyden",
+                       "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
+                       SsBroydenOptions{}),
   };
   return entries;
 }

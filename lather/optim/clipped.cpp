@@ -10,7 +10,8 @@ bool clip_gradient(const ClipOptions& options, std::span<double> gradient) {
   const double size = options.by == Clip::norm ? norm(gradient) : largest_magnitude(gradient);
   if (!(size > options.limit)) return false;
   for (double& g : gradient)
-    g = options.by == Clip::norm ? g * (options.limit / size) : std::max(-options.limit, std::min(options.limit, g));
+    g = options.by == Clip::norm ? g * (options.limit / size)
+                                 : std::max(-options.limit, std::min(options.limit, g));
   return true;
 }
 

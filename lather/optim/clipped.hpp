@@ -1,6 +1,7 @@
 #pragma once
-// Gradient clipping: an Objective that shortens the gradients of another, and a wrapper that puts it before any optimizer.
-// The value is left alone, so line searches would see slopes that do not belong to it: clip first-order methods.
+// Gradient clipping: an Objective that shortens the gradients of another, and a wrapper that puts it before
+// any optimizer. The value is left alone, so line searches would see slopes that do not belong to it: clip
+// first-order methods.
 
 #include <memory>
 
@@ -15,7 +16,8 @@ struct ClipOptions {
   Clip by = Clip::norm;
   double limit = 1;
   void fields(FieldVisitor& v) {
-    v.choice("by", by, "the Euclidean norm of the whole gradient, or each entry", {{"norm", Clip::norm}, {"value", Clip::value}});
+    v.choice("by", by, "the Euclidean norm of the whole gradient, or each entry",
+             {{"norm", Clip::norm}, {"value", Clip::value}});
     v.real("limit", limit, "largest norm or magnitude let through", positive());
   }
 };
@@ -31,7 +33,8 @@ class ClippedObjective final : public Objective {
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override { return inner_.term_names(); }
   // Each term's gradient is clipped by itself.
-  void term_gradients(std::span<const double> x, std::span<double> losses, std::vector<std::vector<double>>& gradients) override;
+  void term_gradients(std::span<const double> x, std::span<double> losses,
+                      std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override { return inner_.residual_count(); }
   void residuals(std::span<const double> x, std::span<double> r) override { inner_.residuals(x, r); }
 
@@ -42,7 +45,8 @@ class ClippedObjective final : public Objective {
 
 class Clipped final : public Optimizer {
  public:
-  Clipped(std::unique_ptr<Optimizer> inner, const ClipOptions& options) : inner_(std::move(inner)), options_(options) {}
+  Clipped(std::unique_ptr<Optimizer> inner, const ClipOptions& options)
+      : inner_(std::move(inner)), options_(options) {}
   StepReport step(Objective& objective, std::span<double> parameters) override {
     ClippedObjective clipped(objective, options_);
     return inner_->step(clipped, parameters);

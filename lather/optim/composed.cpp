@@ -25,7 +25,8 @@ Json take(Json& settings, const std::string& key) {
 
 Json take_object(Json& settings, const std::string& key) {
   Json value = take(settings, key);
-  if (!value.is_null() && !value.is_object()) throw Error(key + ": expected an object of options, got " + value.dump());
+  if (!value.is_null() && !value.is_object())
+    throw Error(key + ": expected an object of options, got " + value.dump());
   return value;
 }
 
@@ -48,15 +49,20 @@ std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Js
   Json then = take_object(settings, "then");
 
   auto optimizer = find_optimizer(name.get<std::string>()).make(layout, settings);
-  if (!clip.is_null()) optimizer = std::make_unique<Clipped>(std::move(optimizer), read<ClipOptions>("clip", clip));
+  if (!clip.is_null())
+    optimizer = std::make_unique<Clipped>(std::move(optimizer), read<ClipOptions>("clip", clip));
   if (!average.is_null())
-    optimizer = std::make_unique<ScheduleFree>(std::move(optimizer), read<ScheduleFreeOptions>("schedule_free", average));
-  if (!schedule.is_null()) optimizer = std::make_unique<Scheduled>(std::move(optimizer), read<ScheduleOptions>("schedule", schedule));
+    optimizer = std::make_unique<ScheduleFree>(std::move(optimizer),
+                                               read<ScheduleFreeOptions>("schedule_free", average));
+  if (!schedule.is_null())
+    optimizer =
+        std::make_unique<Scheduled>(std::move(optimizer), read<ScheduleOptions>("schedule", schedule));
   if (then.is_null()) return optimizer;
 
   SwitchOptions switch_options;
   for (const auto& field : options::describe(switch_options))
-    if (const Json value = take(then, field.name); !value.is_null()) options::set(switch_options, "then", field.name, value);
+    if (const Json value = take(then, field.name); !value.is_null())
+      options::set(switch_options, "then", field.name, value);
   return std::make_unique<Switching>(std::move(optimizer), make_composed(layout, then), switch_options);
 }
 

@@ -1,5 +1,5 @@
-//   H  approximate inverse Hessian    g  gradient    p = -H g  search direction    alpha  step length (LinePoint::t)
-//   s = alpha p    y = g+ - g
+//   H  approximate inverse Hessian    g  gradient    p = -H g  search direction    alpha  step length
+//   (LinePoint::t) s = alpha p    y = g+ - g
 
 #include "lather/optim/dense_quasi_newton.hpp"
 
@@ -21,30 +21,39 @@ double physical_memory_gib() {
   return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
 }
 
-void add_note(std::string& message, const std::string& note) { message += (message.empty() ? "" : "; ") + note; }
+void add_note(std::string& message, const std::string& note) {
+  message += (message.empty() ? "" : "; ") + note;
+}
 
 }  // namespace
 
 void DenseQuasiNewtonOptions::fields(FieldVisitor& v) {
-  v.real("c1", wolfe.c1, "sufficient decrease of the line search", {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.real("c2", wolfe.c2, "curvature condition of the line search", {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.real("c1", wolfe.c1, "sufficient decrease of the line search",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.real("c2", wolfe.c2, "curvature condition of the line search",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
   v.real("approximate_wolfe", wolfe.approximate,
-         "relative change of the loss below which decrease is judged by slopes (Hager-Zhang); 0: never", non_negative());
+         "relative change of the loss below which decrease is judged by slopes (Hager-Zhang); 0: never",
+         non_negative());
   v.boolean("initial_scale", initial_scale, "scale H = I by y.s / y.y before the first update");
-  v.real("tolerance_gradient", tolerance_gradient, "converged when the largest gradient entry is below this", non_negative());
-  v.real("max_memory", max_memory, "GiB the inverse Hessian may take; 0: half of the machine's memory", non_negative());
+  v.real("tolerance_gradient", tolerance_gradient, "converged when the largest gradient entry is below this",
+         non_negative());
+  v.real("max_memory", max_memory, "GiB the inverse Hessian may take; 0: half of the machine's memory",
+         non_negative());
 }
 
-DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayout& layout, const DenseQuasiNewtonOptions& options,
-                                   ScalingRule rule)
+DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
+                                   const DenseQuasiNewtonOptions& options, ScalingRule rule)
     : options_(options), rule_(std::move(rule)), n_(layout.size()) {
   const double needed = static_cast<double>(n_) * static_cast<double>(n_) * sizeof(double) / kGiB;
   const double allowed = options.max_memory > 0 ? options.max_memory : physical_memory_gib() / 2;
   if (needed > allowed)
-    throw Error(fmt::format("{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "
-                            "(option max_memory); lbfgs needs far less",
-                            name, n_, needed, allowed));
-  // Measured: below about 1000 parameters the rows of H fit into cache and waking threads costs more than they save.
+    throw Error(fmt::format(
+        "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "
+        "(option max_memory); lbfgs needs far less",
+        name, n_, needed, allowed));
+  // Measured: below about 1000 parameters the rows of H fit into cache and waking threads costs more than
+  // they save.
   if (n_ >= 1000 && available_cores() > 1) team_ = std::make_unique<ThreadTeam>(available_cores());
   H_.resize(n_ * n_);
   p_.resize(n_);
@@ -72,7 +81,8 @@ LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& repo
     if (find_direction()) {
       const LinePoint start{0, point_.f, dot(p_, point_.g), point_.g};
       Ray ray(objective, point_.x, p_);
-      // Before the first step, as SciPy: f_{-1} = f_0 + |g_0| / 2, which makes the first trial about one unit long.
+      // Before the first step, as SciPy: f_{-1} = f_0 + |g_0| / 2, which makes the first trial about one unit
+      // long.
       const double f_before = first_ ? point_.f + report.gradient_norm / 2 : f_before_;
       result = wolfe12(ray, start, f_before, {.wolfe = options_.wolfe});
       report.evaluations += ray.evaluations();
@@ -92,7 +102,7 @@ StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parame
   point_.evaluate(objective, parameters, options_.tolerance_gradient, report);
   if (report.status != Status::running) return report;
 
-  auto found = search(objective, report);                          // alpha_k
+  auto found = search(objective, report);  // alpha_k
   if (!found.success) {
     report.status = Status::stalled;
     add_note(report.message, found.message);
@@ -116,7 +126,10 @@ StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parame
   if (!update.message.empty()) add_note(report.message, update.message);
   if (update.applied) fresh_ = false;
   first_ = false;
-  diagnostics_ = {{"", "alpha", alpha}, {"", "tau", update.scaling.tau}, {"", "phi", update.scaling.phi}, {"", "b", update.curvature.b},
+  diagnostics_ = {{"", "alpha", alpha},
+                  {"", "tau", update.scaling.tau},
+                  {"", "phi", update.scaling.phi},
+                  {"", "b", update.curvature.b},
                   {"", "h", update.curvature.h}};
   return report;
 }

@@ -32,7 +32,8 @@ class DenseQuasiNewton : public Optimizer {
 
  protected:
   // Throws Error if H would not fit into the memory allowed.
-  DenseQuasiNewton(const std::string& name, const ParameterLayout& layout, const DenseQuasiNewtonOptions& options, ScalingRule rule);
+  DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
+                   const DenseQuasiNewtonOptions& options, ScalingRule rule);
 
  private:
   void restart();

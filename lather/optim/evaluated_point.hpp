@@ -1,6 +1,6 @@
 #pragma once
-// The last point at which a line-search method knows value and gradient, so that the accepted point of one step need not be
-// evaluated again at the start of the next.
+// The last point at which a line-search method knows value and gradient, so that the accepted point of one
+// step need not be evaluated again at the start of the next.
 
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,10 @@ struct EvaluatedPoint {
   double f = 0;
   std::vector<double> x, g;
 
-  // Evaluates at x unless that was done before. Fills loss, gradient norm, evaluations and, where no step can follow, the status.
-  void evaluate(Objective& objective, std::span<const double> at, double tolerance_gradient, StepReport& report) {
+  // Evaluates at x unless that was done before. Fills loss, gradient norm, evaluations and, where no step can
+  // follow, the status.
+  void evaluate(Objective& objective, std::span<const double> at, double tolerance_gradient,
+                StepReport& report) {
     if (!known || !std::equal(at.begin(), at.end(), x.begin(), x.end())) {
       x.assign(at.begin(), at.end());
       g.resize(at.size());
@@ -40,7 +42,8 @@ struct EvaluatedPoint {
     }
   }
 
-  // Moves to the accepted point of a line search along d. Returns the length of the step; 0 if x did not change in this precision.
+  // Moves to the accepted point of a line search along d. Returns the length of the step; 0 if x did not
+  // change in this precision.
   double move(LinePoint accepted, std::span<const double> d, std::span<double> parameters) {
     double squares = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {

@@ -19,10 +19,12 @@ void split_rows(std::size_t n, ThreadTeam* team, Rows rows) {
   });
 }
 
-bool usable(const Scaling& scaling) { return std::isfinite(scaling.tau) && scaling.tau > 0 && std::isfinite(scaling.phi); }
+bool usable(const Scaling& scaling) {
+  return std::isfinite(scaling.tau) && scaling.tau > 0 && std::isfinite(scaling.phi);
+}
 
-// Roots of the coefficients go into the vectors, so that entry (i, j) and entry (j, i) are the same products in the same order and
-// H stays symmetric to the last bit.
+// Roots of the coefficients go into the vectors, so that entry (i, j) and entry (j, i) are the same products
+// in the same order and H stays symmetric to the last bit.
 std::vector<double> scaled(std::span<const double> x, double factor) {
   std::vector<double> result(x.begin(), x.end());
   for (double& value : result) value *= factor;
@@ -31,19 +33,22 @@ std::vector<double> scaled(std::span<const double> x, double factor) {
 
 }  // namespace
 
-void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result, ThreadTeam* team) {
+void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
+              ThreadTeam* team) {
   const std::size_t n = x.size();
   split_rows(n, team, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) result[i] = dot(H.subspan(i * n, n), x);
   });
 }
 
-UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule, ThreadTeam* team) {
+UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
+                                    ThreadTeam* team) {
   const auto& [s, y, alpha, g] = pair;
   const std::size_t n = s.size();
   UpdateReport report;
   const double ys = dot(y, s);
-  // Departs from the reference: SciPy puts rho = 1000 where y.s = 0; such a pair carries no curvature and is skipped here.
+  // Departs from the reference: SciPy puts rho = 1000 where y.s = 0; such a pair carries no curvature and is
+  // skipped here.
   if (!(ys > std::numeric_limits<double>::epsilon() * norm(y) * norm(s))) {
     report.message = "no positive curvature along the step; the inverse Hessian is kept";
     return report;

@@ -1,9 +1,12 @@
 #pragma once
-// The update of a dense inverse Hessian H that BFGS, SS-BFGS and SS-Broyden share (Urbán, Stefanou & Pons 2025, eqs 7–13):
+// The update of a dense inverse Hessian H that BFGS, SS-BFGS and SS-Broyden share (Urbán, Stefanou & Pons
+// 2025, eqs 7–13):
 //
-//   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,    v = rho s - H y / (y^T H y)
+//   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,    v = rho s - H y / (y^T H
+//   y)
 //
-// The methods differ in the two numbers tau (self-scaling) and phi (member of Broyden's family) only; both are functions of
+// The methods differ in the two numbers tau (self-scaling) and phi (member of Broyden's family) only; both
+// are functions of
 //
 //   rho = 1 / y.s      b = s^T H^{-1} s / y.s      h = y^T H y / y.s      a = h b - 1 >= 0
 //
@@ -42,11 +45,13 @@ struct UpdateReport {
   Scaling scaling;
 };
 
-// Updates the symmetric n × n array H in O(n^2). H is left alone where y.s is not positive or a number is not finite.
+// Updates the symmetric n × n array H in O(n^2). H is left alone where y.s is not positive or a number is not
+// finite.
 UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
                                     ThreadTeam* team = nullptr);
 
 // result = H x for an n × n array H, row by row.
-void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result, ThreadTeam* team = nullptr);
+void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
+              ThreadTeam* team = nullptr);
 
 }  // namespace lather::optim

@@ -26,7 +26,8 @@ struct LbfgsOptions {
   void fields(FieldVisitor& v);
 };
 
-// torch.optim.LBFGS: absolute thresholds that stop progress once losses and steps are small; for replaying recorded trajectories.
+// torch.optim.LBFGS: absolute thresholds that stop progress once losses and steps are small; for replaying
+// recorded trajectories.
 LbfgsOptions torch_lbfgs_options();
 
 class Lbfgs final : public Optimizer {

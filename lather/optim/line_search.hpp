@@ -1,5 +1,6 @@
 #pragma once
-// What every line search shares: the ray it walks along, the points on it, and the conditions a point must meet.
+// What every line search shares: the ray it walks along, the points on it, and the conditions a point must
+// meet.
 //
 //   phi(t) = f(x + t d),   phi'(t) = g(x + t d) . d
 
@@ -22,8 +23,8 @@ class Ray {
   Ray(Objective& objective, std::span<const double> origin, std::span<const double> direction);
 
   LinePoint at(double t);
-  // The first finite point among t, t_low + (t - t_low)/2, t_low + (t - t_low)/4, … (NaN and infinity mean: too far).
-  // Gives up after 60 halvings and returns the last point as it is.
+  // The first finite point among t, t_low + (t - t_low)/2, t_low + (t - t_low)/4, … (NaN and infinity mean:
+  // too far). Gives up after 60 halvings and returns the last point as it is.
   LinePoint finite_at(double t, double t_low);
 
   double direction_max() const { return direction_max_; }  // max_i |d_i|
@@ -40,11 +41,14 @@ class Ray {
 struct WolfeConditions {
   double c1 = 1e-4;  // sufficient decrease
   double c2 = 0.9;   // curvature
-  // Approximate Wolfe conditions (Hager & Zhang 2005, eq. 4.1): once f changes by less than approximate * |f| along the ray,
-  // decrease is read off the slope, which keeps its digits long after the difference of two values has lost them. 0: off.
+  // Approximate Wolfe conditions (Hager & Zhang 2005, eq. 4.1): once f changes by less than approximate * |f|
+  // along the ray, decrease is read off the slope, which keeps its digits long after the difference of two
+  // values has lost them. 0: off.
   double approximate = 0;
 
-  bool decrease(const LinePoint& start, const LinePoint& p) const { return p.f <= start.f + c1 * p.t * start.slope; }
+  bool decrease(const LinePoint& start, const LinePoint& p) const {
+    return p.f <= start.f + c1 * p.t * start.slope;
+  }
   bool curvature(const LinePoint& start, const LinePoint& p) const;
   bool approximately(const LinePoint& start, const LinePoint& p) const;
 };

@@ -1,7 +1,7 @@
 // Letters of the paper (section 4) and of MINPACK-2:
-//   stx, fx, dx   best step so far, value and slope there     sty, fy, dy   the other end of the interval of uncertainty
-//   stp, fp, dp   the current trial                            brackt        whether a minimizer is bracketed
-//   psi(t) = phi(t) - phi(0) - c1 phi'(0) t                    the auxiliary function of stage 1
+//   stx, fx, dx   best step so far, value and slope there     sty, fy, dy   the other end of the interval of
+//   uncertainty stp, fp, dp   the current trial                            brackt        whether a minimizer
+//   is bracketed psi(t) = phi(t) - phi(0) - c1 phi'(0) t                    the auxiliary function of stage 1
 
 #include "lather/optim/line_search_more_thuente.hpp"
 
@@ -29,7 +29,8 @@ double cubic_gamma(double theta, double d1, double d2, bool clamp) {
 }
 double cubic_theta(const Knot& a, const Knot& b) { return 3 * (a.f - b.f) / (b.st - a.st) + a.d + b.d; }
 
-// Case 1: a higher value. The minimizer is bracketed; cubic step if it is closer to stx, else between cubic and quadratic.
+// Case 1: a higher value. The minimizer is bracketed; cubic step if it is closer to stx, else between cubic
+// and quadratic.
 double step_higher_value(const Knot& x, const Knot& p) {
   const double theta = cubic_theta(x, p);
   const double gamma = (p.st < x.st ? -1 : 1) * cubic_gamma(theta, x.d, p.d, false);
@@ -50,7 +51,8 @@ double step_opposite_slopes(const Knot& x, const Knot& p) {
 }
 
 // Case 3: a lower value, slopes of the same sign, and the slope flattens.
-double step_flattening(const Knot& x, const Knot& y, const Knot& p, bool brackt, double t_low, double t_high) {
+double step_flattening(const Knot& x, const Knot& y, const Knot& p, bool brackt, double t_low,
+                       double t_high) {
   const double theta = cubic_theta(x, p);
   const double gamma = (p.st > x.st ? -1 : 1) * cubic_gamma(theta, x.d, p.d, true);
   const double r = ((gamma - p.d) + theta) / ((gamma + (x.d - p.d)) + gamma);
@@ -102,7 +104,8 @@ double next_step(Interval& interval, const Knot& p, double t_low, double t_high)
 
 }  // namespace
 
-LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first, const MoreThuenteOptions& options) {
+LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first,
+                              const MoreThuenteOptions& options) {
   const WolfeConditions& wolfe = options.wolfe;
   const double g_test = wolfe.c1 * start.slope;
   const Knot origin{0, start.f, start.slope};
@@ -132,10 +135,14 @@ LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first, co
       return result;
     }
     const auto& [x, y, brackt] = interval;
-    if (brackt && (stp <= t_low || stp >= t_high)) result.message = "rounding errors prevent progress";
-    else if (brackt && t_high - t_low <= options.interval_tolerance * t_high) result.message = "the interval of uncertainty vanished";
-    else if (stp == t_max && decrease && p.d <= g_test) result.message = "the step reached its upper bound";
-    else if (stp == options.t_min && (!decrease || p.d >= g_test)) result.message = "the step reached its lower bound";
+    if (brackt && (stp <= t_low || stp >= t_high))
+      result.message = "rounding errors prevent progress";
+    else if (brackt && t_high - t_low <= options.interval_tolerance * t_high)
+      result.message = "the interval of uncertainty vanished";
+    else if (stp == t_max && decrease && p.d <= g_test)
+      result.message = "the step reached its upper bound";
+    else if (stp == options.t_min && (!decrease || p.d >= g_test))
+      result.message = "the step reached its lower bound";
     if (!result.message.empty()) return result;
 
     if (stage1 && decrease && p.d >= 0) stage1 = false;
@@ -163,7 +170,8 @@ LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first, co
     }
     stp = std::clamp(stp, options.t_min, t_max);
     if (std::isnan(stp)) stp = x.st;
-    if (brackt && (stp <= t_low || stp >= t_high || t_high - t_low <= options.interval_tolerance * t_high)) stp = x.st;
+    if (brackt && (stp <= t_low || stp >= t_high || t_high - t_low <= options.interval_tolerance * t_high))
+      stp = x.st;
     if (stp <= 0) {
       result.message = "the step shrank to nothing";
       return result;

@@ -1,6 +1,6 @@
 #pragma once
-// Moré & Thuente, "Line search algorithms with guaranteed sufficient decrease" (1994), with the constants of MINPACK-2's
-// dcsrch as SciPy calls it.
+// Moré & Thuente, "Line search algorithms with guaranteed sufficient decrease" (1994), with the constants of
+// MINPACK-2's dcsrch as SciPy calls it.
 
 #include "lather/optim/line_search.hpp"
 
@@ -13,6 +13,7 @@ struct MoreThuenteOptions {
   int max_iterations = 100;
 };
 
-LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first, const MoreThuenteOptions& options);
+LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first,
+                              const MoreThuenteOptions& options);
 
 }  // namespace lather::optim

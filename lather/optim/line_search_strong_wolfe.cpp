@@ -30,7 +30,8 @@ struct Bracket {
   void sort() { a_is_low = a.f <= b.f; }
 };
 
-// Keeps a trial step a tenth of the bracket away from its ends: at once if it lies outside, on the second offence otherwise.
+// Keeps a trial step a tenth of the bracket away from its ends: at once if it lies outside, on the second
+// offence otherwise.
 double safeguard(double t, const Bracket& bracket, bool& insufficient_progress) {
   const double left = bracket.left(), right = bracket.right(), margin = 0.1 * (right - left);
   if (std::min(right - t, t - left) >= margin) {
@@ -55,7 +56,8 @@ LineSearchResult finish(const LinePoint& start, LinePoint point, bool accepted) 
 
 }  // namespace
 
-LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first, const StrongWolfeOptions& options) {
+LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first,
+                              const StrongWolfeOptions& options) {
   const WolfeConditions& wolfe = options.wolfe;
   LinePoint previous = start, current = ray.finite_at(first, 0);
   int iteration = 0;
@@ -73,7 +75,8 @@ LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first, co
       bracketed = true;
       break;
     }
-    const double t = cubic_minimizer(previous, current, current.t + 0.01 * (current.t - previous.t), 10 * current.t);
+    const double t =
+        cubic_minimizer(previous, current, current.t + 0.01 * (current.t - previous.t), 10 * current.t);
     const double reached = current.t;
     previous = std::move(current);
     current = ray.finite_at(t, reached);

@@ -20,7 +20,8 @@ LineSearchResult wolfe12(Ray& ray, const LinePoint& start, double f_before, cons
   const double first = first_step(start, f_before);
   auto result = more_thuente(ray, start, first, {.wolfe = options.wolfe});
   if (!result.success) result = bracket_and_zoom(ray, start, first, {.wolfe = options.wolfe});
-  if (!result.success && options.backtrack) result = armijo(ray, start, {.first = 1.0, .c1 = options.wolfe.c1});
+  if (!result.success && options.backtrack)
+    result = armijo(ray, start, {.first = 1.0, .c1 = options.wolfe.c1});
   return result;
 }
 

@@ -31,7 +31,8 @@ bool well_inside(double t, double left, double right, double margin) {
 }
 
 // `low` has the smaller value; `high` may lie on either side of it.
-LineSearchResult zoom(Ray& ray, const LinePoint& start, LinePoint low, LinePoint high, const ZoomOptions& options) {
+LineSearchResult zoom(Ray& ray, const LinePoint& start, LinePoint low, LinePoint high,
+                      const ZoomOptions& options) {
   const WolfeConditions& wolfe = options.wolfe;
   double t_recent = 0, f_recent = start.f;
   LineSearchResult result;
@@ -75,7 +76,8 @@ LineSearchResult zoom(Ray& ray, const LinePoint& start, LinePoint low, LinePoint
 
 }  // namespace
 
-LineSearchResult bracket_and_zoom(Ray& ray, const LinePoint& start, double first, const ZoomOptions& options) {
+LineSearchResult bracket_and_zoom(Ray& ray, const LinePoint& start, double first,
+                                  const ZoomOptions& options) {
   const WolfeConditions& wolfe = options.wolfe;
   LinePoint previous = start, current = ray.finite_at(first, 0);
   for (int i = 0; i < options.max_doublings; ++i) {
@@ -89,7 +91,8 @@ LineSearchResult bracket_and_zoom(Ray& ray, const LinePoint& start, double first
     current = ray.finite_at(2 * previous.t, previous.t);
   }
   LineSearchResult result;
-  result.message = current.finite() ? "the search direction descends without end" : "the loss is not finite along the search direction";
+  result.message = current.finite() ? "the search direction descends without end"
+                                    : "the loss is not finite along the search direction";
   result.point = std::move(previous);
   return result;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Nocedal & Wright, "Numerical Optimization", Alg. 3.5 (bracketing by doubling) and 3.6 (zoom), with the interpolation
-// safeguards of SciPy's line_search_wolfe2.
+// Nocedal & Wright, "Numerical Optimization", Alg. 3.5 (bracketing by doubling) and 3.6 (zoom), with the
+// interpolation safeguards of SciPy's line_search_wolfe2.
 
 #include "lather/optim/line_search.hpp"
 

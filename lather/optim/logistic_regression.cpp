@@ -1,4 +1,5 @@
-//   Z = A X B    margin_ij = c_ij z_ij    f = sum log(1 + exp(-margin))    W = df/dZ = -c sigmoid(-margin)    gradient A^T (W B^T)
+//   Z = A X B    margin_ij = c_ij z_ij    f = sum log(1 + exp(-margin))    W = df/dZ = -c sigmoid(-margin)
+//   gradient A^T (W B^T)
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,8 @@ void LogisticRegressionOptions::fields(FieldVisitor& v) {
   v.integer("q", q, "columns of B: labels per sample", at_least(1));
   v.integer("batch", batch, "samples per step, drawn with replacement; 0: all", non_negative());
   v.integer("seed", seed, "of data, starting point and batches", non_negative());
-  v.choice("labels", labels, "signs of a teacher's A X B (separable) or coin flips", {{"teacher", Labels::teacher}, {"random", Labels::random}});
+  v.choice("labels", labels, "signs of a teacher's A X B (separable) or coin flips",
+           {{"teacher", Labels::teacher}, {"random", Labels::random}});
 }
 
 namespace {
@@ -37,8 +39,8 @@ void for_pieces(ThreadTeam& team, Index count, F f) {
   });
 }
 
-// Over `count` numbers z (overwritten by w = df/dz) and labels c; returns the sum of losses. The chunks are aligned, so that vector
-// and scalar exponentials meet the same numbers whatever the addresses.
+// Over `count` numbers z (overwritten by w = df/dz) and labels c; returns the sum of losses. The chunks are
+// aligned, so that vector and scalar exponentials meet the same numbers whatever the addresses.
 double logistic(double* z, const double* c, Index count) {
   using Array = Eigen::Array<double, kChunk, 1>;
   Array margin, e, loss;
@@ -51,7 +53,7 @@ double logistic(double* z, const double* c, Index count) {
     // log(1 + e) with all digits where e is small: log(u) e / (u - 1) with u = 1 + e rounded (Kahan).
     loss = (1 + e == 1).select(e, (1 + e).log() * e / ((1 + e) - 1)) + (-margin).max(0.0);
     sum += sum_of_magnitudes({loss.data(), static_cast<std::size_t>(length)});  // losses are not negative
-    e = (margin >= 0).select(e, 1.0) / (1 + e);  // sigmoid(-margin)
+    e = (margin >= 0).select(e, 1.0) / (1 + e);                                 // sigmoid(-margin)
     for (Index i = 0; i < length; ++i) z[begin + i] = -c[begin + i] * e[i];
   }
   return sum;
@@ -62,8 +64,8 @@ double logistic(double* z, const double* c, Index count) {
 struct LogisticRegression::Data {
   explicit Data(int threads) : team(threads) {}
   LogisticRegressionOptions options;
-  Matrix A, B, C;              // whole data set
-  Matrix A_batch, C_batch;     // rows of the current batch
+  Matrix A, B, C;           // whole data set
+  Matrix A_batch, C_batch;  // rows of the current batch
   ThreadTeam team;
 
   // Value over the rows of (rows_A, rows_C); the gradient too if it is not null.
@@ -74,7 +76,8 @@ struct LogisticRegression::Data {
     for_pieces(team, tiles, [&](Index tile) {
       const Index first = tile * kTileRows, count = std::min(kTileRows, rows - first);
       Matrix Z = (rows_A.middleRows(first, count) * X).eval() * B;
-      sums[static_cast<std::size_t>(tile)] = logistic(Z.data(), rows_C.data() + first * rows_C.cols(), Z.size());
+      sums[static_cast<std::size_t>(tile)] =
+          logistic(Z.data(), rows_C.data() + first * rows_C.cols(), Z.size());
       if (gradient) P.middleRows(first, count).noalias() = Z * B.transpose();
     });
     if (gradient) {
@@ -102,7 +105,8 @@ LogisticRegression::LogisticRegression(const LogisticRegressionOptions& o)
   d.options = o;
   d.A = normal_matrix(seed_, kA, o.N, o.m);
   d.B = normal_matrix(seed_, kB, o.n, o.q);
-  d.C = o.labels == Labels::teacher ? Matrix(d.A * normal_matrix(seed_, kTeacher, o.m, o.n) * d.B) : normal_matrix(seed_, kC, o.N, o.q);
+  d.C = o.labels == Labels::teacher ? Matrix(d.A * normal_matrix(seed_, kTeacher, o.m, o.n) * d.B)
+                                    : normal_matrix(seed_, kC, o.N, o.q);
   d.C = d.C.unaryExpr([](double c) { return c > 0 ? 1.0 : -1.0; });
   draw_batch(0);
 }
@@ -118,7 +122,8 @@ void LogisticRegression::draw_batch(std::int64_t number) {
   d.A_batch.resize(batch, d.A.cols());
   d.C_batch.resize(batch, d.C.cols());
   for (Index i = 0; i < batch; ++i) {
-    const auto row = static_cast<Index>(random.bits(static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(d.A.rows()));
+    const auto row = static_cast<Index>(random.bits(static_cast<std::uint64_t>(i)) %
+                                        static_cast<std::uint64_t>(d.A.rows()));
     d.A_batch.row(i) = d.A.row(row);
     d.C_batch.row(i) = d.C.row(row);
   }

@@ -42,7 +42,9 @@ MatrixCompletion::MatrixCompletion(const MatrixCompletionOptions& o)
 }
 MatrixCompletion::~MatrixCompletion() = default;
 
-double MatrixCompletion::value(std::span<const double> x) { return data_->D(x).squaredNorm() / data_->observed; }
+double MatrixCompletion::value(std::span<const double> x) {
+  return data_->D(x).squaredNorm() / data_->observed;
+}
 
 double MatrixCompletion::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   const auto& d = *data_;
@@ -58,13 +60,19 @@ void MatrixCompletion::residuals(std::span<const double> x, std::span<double> r)
 }
 
 std::vector<std::string> MatrixCompletion::metric_names() const {
-  return {"loss", "relative_error", "gradient_x_condition", "gradient_y_condition", "gradient_x_nuclear_norm", "gradient_y_nuclear_norm"};
+  return {"loss",
+          "relative_error",
+          "gradient_x_condition",
+          "gradient_y_condition",
+          "gradient_x_nuclear_norm",
+          "gradient_y_nuclear_norm"};
 }
 std::vector<Metric> MatrixCompletion::metrics(std::span<const double> x) {
   const auto& d = *data_;
   std::vector<double> gradient(size());
   const double loss = value_and_gradient(x, gradient);
-  const Spectrum gx = spectrum(ConstMap(gradient.data(), d.m, d.r)), gy = spectrum(ConstMap(gradient.data() + d.m * d.r, d.n, d.r));
+  const Spectrum gx = spectrum(ConstMap(gradient.data(), d.m, d.r)),
+                 gy = spectrum(ConstMap(gradient.data() + d.m * d.r, d.n, d.r));
   return {{"loss", loss},
           {"relative_error", (d.X(x) * d.Y(x).transpose() - d.M).norm() / d.M.norm()},
           {"gradient_x_condition", gx.condition},

@@ -16,7 +16,8 @@ std::vector<double> MatrixProblem::initial_point() const {
 namespace matrix_problem {
 
 Spectrum spectrum(const Matrix& matrix) {
-  if (!matrix.allFinite()) return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
+  if (!matrix.allFinite())
+    return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
   // The triangular factor has the same singular values and is no larger than the short side.
   const bool tall = matrix.rows() >= matrix.cols();
   const Eigen::MatrixXd upright = tall ? Eigen::MatrixXd(matrix) : Eigen::MatrixXd(matrix.transpose());

@@ -19,7 +19,8 @@ enum Stream : std::uint64_t { kStart = 1, kA, kB, kC, kTeacher, kMask, kBatch = 
 inline Matrix normal_matrix(std::uint64_t seed, std::uint64_t stream, Eigen::Index rows, Eigen::Index cols) {
   const Random random(seed, stream);
   Matrix result(rows, cols);
-  for (Eigen::Index i = 0; i < result.size(); ++i) result.data()[i] = random.normal(static_cast<std::uint64_t>(i));
+  for (Eigen::Index i = 0; i < result.size(); ++i)
+    result.data()[i] = random.normal(static_cast<std::uint64_t>(i));
   return result;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 // The paper's matrix problems (section "Matrix Regression Tasks" and its appendix) as Objectives.
 //
-// The paper states objectives and sizes. Not in the paper: data, starting points and batch. They are taken from the public code of
-// Lau, Long & Su (2025, PolarGrad), whose three experiments these are: A, B, C, U, V standard normal, parameters uniform on (-1, 1),
-// 30 % of the entries observed, batches of 1000 rows drawn with replacement.
+// The paper states objectives and sizes. Not in the paper: data, starting points and batch. They are taken
+// from the public code of Lau, Long & Su (2025, PolarGrad), whose three experiments these are: A, B, C, U, V
+// standard normal, parameters uniform on (-1, 1), 30 % of the entries observed, batches of 1000 rows drawn
+// with replacement.
 //
 // Losses are sums, not means, except for completion (mean over observed entries), as written in the paper.
 
@@ -33,7 +34,8 @@ class MatrixProblem : public Objective {
   // Of the whole data set, whatever the current batch.
   virtual std::vector<std::string> metric_names() const = 0;
   virtual std::vector<Metric> metrics(std::span<const double> x) = 0;
-  // True if value and gradient are of a batch; draw_batch(k) makes it batch number k, a pure function of seed and k.
+  // True if value and gradient are of a batch; draw_batch(k) makes it batch number k, a pure function of seed
+  // and k.
   virtual bool stochastic() const { return false; }
   virtual void draw_batch(std::int64_t) {}
 
@@ -64,12 +66,13 @@ class QuadraticRegression final : public MatrixProblem {
   std::unique_ptr<Data> data_;
 };
 
-// f(X) = sum_{i, j} log(1 + exp(-c_ij (a_i X B)_j)), X in R^{m x n}, A in R^{N x m}, B in R^{n x q}, C in {-1, 1}^{N x q}.
+// f(X) = sum_{i, j} log(1 + exp(-c_ij (a_i X B)_j)), X in R^{m x n}, A in R^{N x m}, B in R^{n x q}, C in
+// {-1, 1}^{N x q}.
 enum class Labels { teacher, random };
 struct LogisticRegressionOptions {
   std::int64_t m = 1000, n = 100, N = 10000, q = 400, batch = 1000, seed = 0;
-  // Departs from PolarGrad, whose labels are coin flips: 4 million of them cannot be fitted by 100 thousand parameters, and the losses
-  // towards zero of the paper's table need labels that can: C = sign(A X* B).
+  // Departs from PolarGrad, whose labels are coin flips: 4 million of them cannot be fitted by 100 thousand
+  // parameters, and the losses towards zero of the paper's table need labels that can: C = sign(A X* B).
   Labels labels = Labels::teacher;
   void fields(FieldVisitor& v);
 };

@@ -40,7 +40,9 @@ ConstMap as_X(const ParameterLayout& layout, std::span<const double> x) {
 }
 }  // namespace
 
-double QuadraticRegression::value(std::span<const double> x) { return 0.5 * data_->E(as_X(layout_, x)).squaredNorm(); }
+double QuadraticRegression::value(std::span<const double> x) {
+  return 0.5 * data_->E(as_X(layout_, x)).squaredNorm();
+}
 
 double QuadraticRegression::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   const Matrix E = data_->E(as_X(layout_, x));
@@ -60,7 +62,8 @@ std::vector<std::string> QuadraticRegression::metric_names() const {
 std::vector<Metric> QuadraticRegression::metrics(std::span<const double> x) {
   const auto X = as_X(layout_, x);
   const Matrix E = data_->E(X);
-  // f(X) - f(X_best) = 1/2 |A (X - X_best) B|^2, because the residual at X_best is orthogonal to the range: no cancellation.
+  // f(X) - f(X_best) = 1/2 |A (X - X_best) B|^2, because the residual at X_best is orthogonal to the range:
+  // no cancellation.
   const double gap = 0.5 * (data_->A * (X - data_->X_best) * data_->B).squaredNorm();
   const Spectrum gradient = spectrum(data_->A.transpose() * (E * data_->B.transpose()).eval());
   return {{"loss", 0.5 * E.squaredNorm()},

@@ -22,13 +22,15 @@ namespace {
 using Json = nlohmann::json;
 
 const Json& field(const Json& object, const char* name) {
-  if (!object.is_object() || !object.contains(name)) throw Error(fmt::format("the record has no field '{}'", name));
+  if (!object.is_object() || !object.contains(name))
+    throw Error(fmt::format("the record has no field '{}'", name));
   return object.at(name);
 }
 
 double number(const Json& object, const char* name) {
   const Json& value = field(object, name);
-  if (!value.is_number()) throw Error(fmt::format("field '{}': expected a number, got {}", name, value.type_name()));
+  if (!value.is_number())
+    throw Error(fmt::format("field '{}': expected a number, got {}", name, value.type_name()));
   return value.get<double>();
 }
 
@@ -41,30 +43,36 @@ std::int64_t whole_number(const Json& object, const char* name) {
 
 std::string text(const Json& object, const char* name) {
   const Json& value = field(object, name);
-  if (!value.is_string()) throw Error(fmt::format("field '{}': expected a text, got {}", name, value.type_name()));
+  if (!value.is_string())
+    throw Error(fmt::format("field '{}': expected a text, got {}", name, value.type_name()));
   return value.get<std::string>();
 }
 
 const Json& list(const Json& object, const char* name) {
   const Json& value = field(object, name);
-  if (!value.is_array()) throw Error(fmt::format("field '{}': expected a list, got {}", name, value.type_name()));
+  if (!value.is_array())
+    throw Error(fmt::format("field '{}': expected a list, got {}", name, value.type_name()));
   return value;
 }
 
 // `size` 0: any length.
 std::vector<double> numbers(const Json& value, const char* name, std::size_t size = 0) {
-  if (!value.is_array()) throw Error(fmt::format("'{}': expected a list of numbers, got {}", name, value.type_name()));
-  if (size > 0 && value.size() != size) throw Error(fmt::format("'{}': expected {} numbers, got {}", name, size, value.size()));
+  if (!value.is_array())
+    throw Error(fmt::format("'{}': expected a list of numbers, got {}", name, value.type_name()));
+  if (size > 0 && value.size() != size)
+    throw Error(fmt::format("'{}': expected {} numbers, got {}", name, size, value.size()));
   std::vector<double> result;
   for (const auto& item : value) {
-    if (!item.is_number()) throw Error(fmt::format("'{}': expected numbers, got {}", name, item.dump().substr(0, 40)));
+    if (!item.is_number())
+      throw Error(fmt::format("'{}': expected numbers, got {}", name, item.dump().substr(0, 40)));
     result.push_back(item.get<double>());
   }
   return result;
 }
 
 std::vector<double> square_matrix(const Json& value, const char* name, std::size_t n) {
-  if (!value.is_array() || value.size() != n) throw Error(fmt::format("'{}': expected {} rows of {} numbers", name, n, n));
+  if (!value.is_array() || value.size() != n)
+    throw Error(fmt::format("'{}': expected {} rows of {} numbers", name, n, n));
   std::vector<double> result;
   for (const auto& row : value) {
     const auto entries = numbers(row, name, n);
@@ -76,7 +84,8 @@ std::vector<double> square_matrix(const Json& value, const char* name, std::size
 void compare(double ours, double recorded, QuasiNewtonReplay& replay) {
   const double deviation = std::abs(ours - recorded) / std::max(1.0, std::abs(recorded));
   // A NaN must not hide behind a comparison.
-  replay.largest_deviation = std::isnan(deviation) ? std::numeric_limits<double>::infinity() : std::max(replay.largest_deviation, deviation);
+  replay.largest_deviation = std::isnan(deviation) ? std::numeric_limits<double>::infinity()
+                                                   : std::max(replay.largest_deviation, deviation);
   ++replay.compared;
 }
 
@@ -85,7 +94,8 @@ void compare(std::span<const double> ours, std::span<const double> recorded, Qua
 }
 
 QuasiNewtonReplay header(const Json& record, const char* kind) {
-  if (text(record, "kind") != kind) throw Error(fmt::format("field 'kind': expected '{}', got '{}'", kind, text(record, "kind")));
+  if (text(record, "kind") != kind)
+    throw Error(fmt::format("field 'kind': expected '{}', got '{}'", kind, text(record, "kind")));
   return {.name = text(record, "case"), .tolerance = number(record, "tolerance")};
 }
 
@@ -100,7 +110,8 @@ std::unique_ptr<Objective> objective_from_text(const std::string& description, s
   const std::string words = lower(description);
   std::smatch match;
   static const std::regex rosenbrock(R"(([0-9.]+(?:e[+-]?[0-9]+)?)\s*\*?\s*\(\s*x_?\[?\{?i\s*\+\s*1)");
-  if (std::regex_search(words, match, rosenbrock)) return std::make_unique<Rosenbrock>(n, std::stod(match[1]));
+  if (std::regex_search(words, match, rosenbrock))
+    return std::make_unique<Rosenbrock>(n, std::stod(match[1]));
   if (words.find("rosenbrock") != std::string::npos) return std::make_unique<Rosenbrock>(n);
   static const std::regex quadratic(R"(10\s*(?:\^|\*\*)\s*\(\s*([0-9.]*)\s*\*?\s*i\s*/\s*\(?\s*([0-9.]+))");
   if (std::regex_search(words, match, quadratic)) {
@@ -110,9 +121,10 @@ std::unique_ptr<Objective> objective_from_text(const std::string& description, s
     return std::make_unique<DiagonalQuadratic>(std::move(d));
   }
   if (words.find("styblinski") != std::string::npos) return std::make_unique<StyblinskiTang>(n);
-  throw Error(fmt::format("unknown objective '{}'; known: Rosenbrock ('100 (x[i+1]-x[i]^2)^2 + …'), a diagonal quadratic "
-                          "('1/2 sum_i d_i x_i^2, d = 10^(P i/Q)'), Styblinski-Tang",
-                          description));
+  throw Error(fmt::format(
+      "unknown objective '{}'; known: Rosenbrock ('100 (x[i+1]-x[i]^2)^2 + …'), a diagonal quadratic "
+      "('1/2 sum_i d_i x_i^2, d = 10^(P i/Q)'), Styblinski-Tang",
+      description));
 }
 
 ScalingRule scaling_rule_from_text(const std::string& description) {
@@ -129,7 +141,9 @@ ScalingRule scaling_rule_from_text(const std::string& description) {
     return [scaling](const Curvature& c) { return ss_bfgs_scaling(scaling, c); };
   }
   if (words.find("bfgs") != std::string::npos) return bfgs_scaling;
-  throw Error(fmt::format("no known method in '{}'; known: BFGS, SSBFGS_AB, SSBFGS_OL, SSBroyden1, SSBroyden2, SSBroyden3", description));
+  throw Error(fmt::format(
+      "no known method in '{}'; known: BFGS, SSBFGS_AB, SSBFGS_OL, SSBroyden1, SSBroyden2, SSBroyden3",
+      description));
 }
 
 QuasiNewtonReplay replay_objective(const Json& record) {

@@ -3,8 +3,8 @@
 //   kind "objective"               torch.optim.LBFGS on a named function: iterates and losses
 //   kind "inverse-hessian-update"  single updates H -> H_next of BFGS, SS-BFGS, SS-Broyden
 
-#include <nlohmann/json_fwd.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "lather/optim/inverse_hessian.hpp"
@@ -23,7 +23,8 @@ struct QuasiNewtonReplay {
 QuasiNewtonReplay replay_objective(const nlohmann::json& record);
 QuasiNewtonReplay replay_inverse_hessian_updates(const nlohmann::json& record);
 
-// "sum_{i<8} 100 (x[i+1]-x[i]^2)^2 + (1-x[i])^2", "1/2 sum_i d_i x_i^2, d = 10^(3 i/7), i=0..7", or a name ("Rosenbrock …").
+// "sum_{i<8} 100 (x[i+1]-x[i]^2)^2 + (1-x[i])^2", "1/2 sum_i d_i x_i^2, d = 10^(3 i/7), i=0..7", or a name
+// ("Rosenbrock …").
 std::unique_ptr<Objective> objective_from_text(const std::string& text, std::size_t n);
 
 // The method a recorded update belongs to, from words such as "SSBFGS_AB", "ss_broyden2", "bfgs".

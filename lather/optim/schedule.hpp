@@ -1,5 +1,6 @@
 #pragma once
-// Learning-rate schedules: the factor by which step k (from 0) multiplies the learning rate, a pure function of k.
+// Learning-rate schedules: the factor by which step k (from 0) multiplies the learning rate, a pure function
+// of k.
 
 #include <cstdint>
 #include <span>
@@ -9,15 +10,19 @@
 
 namespace lather::optim {
 
-double linear_warm_up(std::int64_t step, std::int64_t warmup_steps, double start);               // start … 1
-double exponential_decay(std::int64_t step, double rate, std::int64_t every, bool staircase);    // rate^(k / every)
-double cosine_decay(std::int64_t step, std::int64_t total_steps, double final_factor);           // 1 … final_factor, then constant
+double linear_warm_up(std::int64_t step, std::int64_t warmup_steps, double start);  // start … 1
+double exponential_decay(std::int64_t step, double rate, std::int64_t every,
+                         bool staircase);  // rate^(k / every)
+double cosine_decay(std::int64_t step, std::int64_t total_steps,
+                    double final_factor);  // 1 … final_factor, then constant
 // factors[i] from boundaries[i] on, 1 before boundaries[0].
-double piecewise_constant(std::int64_t step, std::span<const double> boundaries, std::span<const double> factors);
+double piecewise_constant(std::int64_t step, std::span<const double> boundaries,
+                          std::span<const double> factors);
 
 enum class Decay { constant, exponential, cosine, piecewise };
 
-// A warm-up composed with a decay that starts counting when the warm-up is over; the two factors are multiplied.
+// A warm-up composed with a decay that starts counting when the warm-up is over; the two factors are
+// multiplied.
 struct ScheduleOptions {
   std::int64_t warmup_steps = 0;
   double warmup_start = 0;

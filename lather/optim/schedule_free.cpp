@@ -8,7 +8,8 @@ StepReport ScheduleFree::step(Objective& objective, std::span<double> x) {
   if (z_.empty()) z_.assign(x.begin(), x.end());
   const double beta = options_.beta;
   std::vector<double> y(x.size());
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = (1 - beta) * z_[i] + beta * x[i];  // y = (1 - beta) z + beta x
+  for (std::size_t i = 0; i < y.size(); ++i)
+    y[i] = (1 - beta) * z_[i] + beta * x[i];  // y = (1 - beta) z + beta x
   const std::vector<double> y_before = y;
   StepReport report = inner_->step(objective, y);
   if (report.status != Status::running) return report;  // nothing has moved
@@ -18,7 +19,7 @@ StepReport ScheduleFree::step(Objective& objective, std::span<double> x) {
   const double c = weight_sum_ > 0 ? weight / weight_sum_ : 0;
   double squares = 0;
   for (std::size_t i = 0; i < y.size(); ++i) {
-    z_[i] += y[i] - y_before[i];                 // z = z + inner step
+    z_[i] += y[i] - y_before[i];                      // z = z + inner step
     const double moved = (1 - c) * x[i] + c * z_[i];  // x = (1 - c) x + c z
     squares += (moved - x[i]) * (moved - x[i]);
     x[i] = moved;

@@ -11,7 +11,8 @@ namespace lather::optim {
 
 class Scheduled final : public Optimizer {
  public:
-  Scheduled(std::unique_ptr<Optimizer> inner, const ScheduleOptions& options) : inner_(std::move(inner)), options_(options) {
+  Scheduled(std::unique_ptr<Optimizer> inner, const ScheduleOptions& options)
+      : inner_(std::move(inner)), options_(options) {
     options_.validate();
   }
   StepReport step(Objective& objective, std::span<double> parameters) override {

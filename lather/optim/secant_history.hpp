@@ -19,7 +19,8 @@ class SecantHistory {
   bool empty() const { return pairs_.empty(); }
   std::size_t size() const { return pairs_.size(); }
 
-  // direction = -H g by the two-loop recursion, with H_0 = (s.y / y.y) I of the newest pair; -g if there is no pair.
+  // direction = -H g by the two-loop recursion, with H_0 = (s.y / y.y) I of the newest pair; -g if there is
+  // no pair.
   void descend(std::span<const double> g, std::span<double> direction) const;
 
   void state(StateVisitor& visitor);

@@ -11,7 +11,8 @@ Scaling ss_bfgs_scaling(SelfScaling scaling, const Curvature& curvature) {
 }
 
 SsBfgs::SsBfgs(const ParameterLayout& layout, const SsBfgsOptions& options)
-    : DenseQuasiNewton("ss-bfgs", layout, options,
-                       [scaling = options.scaling](const Curvature& c) { return ss_bfgs_scaling(scaling, c); }) {}
+    : DenseQuasiNewton("ss-bfgs", layout, options, [scaling = options.scaling](const Curvature& c) {
+        return ss_bfgs_scaling(scaling, c);
+      }) {}
 
 }  // namespace lather::optim

@@ -1,6 +1,6 @@
 #pragma once
-// Self-scaled BFGS: H is divided by tau before every BFGS update (Oren & Luenberger 1974; Al-Baali 1998; for PINNs: Urbán,
-// Stefanou & Pons 2025).
+// Self-scaled BFGS: H is divided by tau before every BFGS update (Oren & Luenberger 1974; Al-Baali 1998; for
+// PINNs: Urbán, Stefanou & Pons 2025).
 
 #include "lather/optim/dense_quasi_newton.hpp"
 

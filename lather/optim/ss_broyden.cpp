@@ -1,6 +1,7 @@
 //   b, h, a    Curvature (inverse_hessian.hpp)       c        sqrt(a / (1 + a))
-//   theta      member of Broyden's family of the Hessian, theta = 0 BFGS, theta = 1 DFP; phi the same member of the inverse
-//   sigma      1 + a theta, the ratio of determinants  rho_k    min(1, 1/b)   (not rho = 1 / y.s)
+//   theta      member of Broyden's family of the Hessian, theta = 0 BFGS, theta = 1 DFP; phi the same member
+//   of the inverse sigma      1 + a theta, the ratio of determinants  rho_k    min(1, 1/b)   (not rho = 1 /
+//   y.s)
 
 #include "lather/optim/ss_broyden.hpp"
 
@@ -10,8 +11,8 @@
 namespace lather::optim {
 namespace {
 
-// Not in the reference, which divides by a: at a = 0 the vectors s and H y are parallel, v vanishes, and every member of the family
-// is the same update. Below this a, theta = 0 is taken.
+// Not in the reference, which divides by a: at a = 0 the vectors s and H y are parallel, v vanishes, and
+// every member of the family is the same update. Below this a, theta = 0 is taken.
 constexpr double kParallel = 1e-14;
 
 double choose_theta(std::int64_t variant, double b, double h, double a) {
@@ -29,7 +30,8 @@ double choose_theta(std::int64_t variant, double b, double h, double a) {
       const double theta_plus = 1 / rho_minus;
       return std::max(theta_minus, std::min(theta_plus, (1 - b) / b));
     }
-    default: return theta_minus;
+    default:
+      return theta_minus;
   }
 }
 
@@ -39,14 +41,16 @@ Scaling ss_broyden_scaling(std::int64_t variant, const Curvature& curvature) {
   const auto [rho, b, h, a, n] = curvature;
   const double theta = a > kParallel ? choose_theta(variant, b, h, a) : 0;
   const double sigma = 1 + a * theta;
-  const double sigma_n = n > 1 ? std::pow(std::abs(sigma), 1 / (1 - static_cast<double>(n))) : 1;  // n = 1 has a = 0, sigma = 1
+  const double sigma_n =
+      n > 1 ? std::pow(std::abs(sigma), 1 / (1 - static_cast<double>(n))) : 1;  // n = 1 has a = 0, sigma = 1
   const double rho_k = std::min(1.0, 1 / b);
   const double tau = theta <= 0 ? std::min(rho_k * sigma_n, sigma) : rho_k * std::min(sigma_n, 1 / theta);
   return {.tau = tau, .phi = (1 - theta) / (1 + a * theta)};
 }
 
 SsBroyden::SsBroyden(const ParameterLayout& layout, const SsBroydenOptions& options)
-    : DenseQuasiNewton("ss-broyden", layout, options,
-                       [variant = options.variant](const Curvature& c) { return ss_broyden_scaling(variant, c); }) {}
+    : DenseQuasiNewton("ss-broyden", layout, options, [variant = options.variant](const Curvature& c) {
+        return ss_broyden_scaling(variant, c);
+      }) {}
 
 }  // namespace lather::optim

@@ -1,6 +1,6 @@
 #pragma once
-// Self-scaled Broyden methods: Al-Baali & Khalfan (2005) as used for PINNs by Urbán, Stefanou & Pons (2025), variants 1, 2
-// (the one meant by "SS-Broyden") and 3, and by Kiyani et al. (2025).
+// Self-scaled Broyden methods: Al-Baali & Khalfan (2005) as used for PINNs by Urbán, Stefanou & Pons (2025),
+// variants 1, 2 (the one meant by "SS-Broyden") and 3, and by Kiyani et al. (2025).
 
 #include <cstdint>
 
@@ -11,7 +11,8 @@ namespace lather::optim {
 struct SsBroydenOptions : DenseQuasiNewtonOptions {
   std::int64_t variant = 2;
   void fields(FieldVisitor& v) {
-    v.integer("variant", variant, "how theta is chosen: 1 nearest SR1, 2 nearest (1-b)/b, 3 the lower bound", between(1, 3));
+    v.integer("variant", variant, "how theta is chosen: 1 nearest SR1, 2 nearest (1-b)/b, 3 the lower bound",
+              between(1, 3));
     DenseQuasiNewtonOptions::fields(v);
   }
 };

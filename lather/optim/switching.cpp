@@ -21,14 +21,17 @@ StepReport Switching::step(Objective& objective, std::span<double> parameters) {
   if (due) switched_ = true;
   ++step_;
   StepReport report = current().step(objective, parameters);
-  if (due) report.message = "switched to the second optimizer" + (report.message.empty() ? "" : "; " + report.message);
+  if (due)
+    report.message =
+        "switched to the second optimizer" + (report.message.empty() ? "" : "; " + report.message);
   if (switched_) return report;
   const bool ended = report.status == Status::stalled || report.status == Status::converged;
   if (ended || on_plateau(report.loss)) {
     // The next step is the second optimizer's; a first one that can do no more does not end the run.
     switched_ = true;
     report.message += report.message.empty() ? "" : "; ";
-    report.message += ended ? "the first optimizer can do no more, switching to the second" : "plateau, switching to the second optimizer";
+    report.message += ended ? "the first optimizer can do no more, switching to the second"
+                            : "plateau, switching to the second optimizer";
     report.status = Status::running;
   }
   return report;

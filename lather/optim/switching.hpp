@@ -1,5 +1,6 @@
 #pragma once
-// One optimizer first, another later (Adam, then L-BFGS): at a given step, on a plateau of the loss, or when the first can do no more.
+// One optimizer first, another later (Adam, then L-BFGS): at a given step, on a plateau of the loss, or when
+// the first can do no more.
 
 #include <cstdint>
 #include <memory>
@@ -15,9 +16,11 @@ struct SwitchOptions {
   double plateau_decrease = 0.01;
   void fields(FieldVisitor& v) {
     v.integer("at_step", at_step, "switch before this step; 0: not by the step", non_negative());
-    v.integer("plateau_steps", plateau_steps, "switch when the best loss has not gone down for this many steps; 0: not by a plateau",
+    v.integer("plateau_steps", plateau_steps,
+              "switch when the best loss has not gone down for this many steps; 0: not by a plateau",
               non_negative());
-    v.real("plateau_decrease", plateau_decrease, "relative decrease of the best loss that counts as progress", unit_open_right());
+    v.real("plateau_decrease", plateau_decrease, "relative decrease of the best loss that counts as progress",
+           unit_open_right());
   }
 };
 
@@ -31,7 +34,9 @@ class Switching final : public Optimizer {
     first_->set_learning_rate_factor(factor);
     second_->set_learning_rate_factor(factor);
   }
-  std::span<const Diagnostic> diagnostics() const override { return (switched_ ? *second_ : *first_).diagnostics(); }
+  std::span<const Diagnostic> diagnostics() const override {
+    return (switched_ ? *second_ : *first_).diagnostics();
+  }
   void state(StateVisitor& v) override;
   bool switched() const { return switched_; }
 

@@ -14,7 +14,9 @@ double value_only(Function& f, std::span<const double> x) {
 
 }  // namespace
 
-Rosenbrock::Rosenbrock(std::size_t n, double steepness) : steepness_(steepness) { layout_.add_vector("x", n); }
+Rosenbrock::Rosenbrock(std::size_t n, double steepness) : steepness_(steepness) {
+  layout_.add_vector("x", n);
+}
 double Rosenbrock::value(std::span<const double> x) { return value_only(*this, x); }
 double Rosenbrock::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   std::fill(gradient.begin(), gradient.end(), 0.0);
@@ -28,7 +30,9 @@ double Rosenbrock::value_and_gradient(std::span<const double> x, std::span<doubl
   return f;
 }
 
-DiagonalQuadratic::DiagonalQuadratic(std::vector<double> d) : d_(std::move(d)) { layout_.add_vector("x", d_.size()); }
+DiagonalQuadratic::DiagonalQuadratic(std::vector<double> d) : d_(std::move(d)) {
+  layout_.add_vector("x", d_.size());
+}
 double DiagonalQuadratic::value(std::span<const double> x) { return value_only(*this, x); }
 double DiagonalQuadratic::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   double f = 0;

@@ -1,5 +1,6 @@
 #pragma once
-// Classic functions for trying optimizers on: the chained Rosenbrock function, a diagonal quadratic, Styblinski–Tang.
+// Classic functions for trying optimizers on: the chained Rosenbrock function, a diagonal quadratic,
+// Styblinski–Tang.
 
 #include <cstddef>
 #include <vector>

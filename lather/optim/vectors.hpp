@@ -1,5 +1,6 @@
 #pragma once
-// Sums over flat arrays, with a fixed order of summation: the same numbers give the same bits wherever they lie in memory.
+// Sums over flat arrays, with a fixed order of summation: the same numbers give the same bits wherever they
+// lie in memory.
 
 #include <cmath>
 #include <cstddef>
@@ -8,7 +9,8 @@
 namespace lather::optim {
 
 namespace detail {
-// Sixteen partial sums: enough independent chains for the vector units, and an order that does not depend on alignment.
+// Sixteen partial sums: enough independent chains for the vector units, and an order that does not depend on
+// alignment.
 template <class Term>
 double lane_sum(std::size_t n, Term term) {
   constexpr std::size_t kLanes = 16;
@@ -36,7 +38,8 @@ inline double largest_magnitude(std::span<const double> a) {
   return largest;
 }
 inline bool all_finite(std::span<const double> a) {
-  return std::isfinite(detail::lane_sum(a.size(), [&](std::size_t i) { return a[i] * 0; }));  // inf * 0 and NaN * 0 are NaN
+  return std::isfinite(
+      detail::lane_sum(a.size(), [&](std::size_t i) { return a[i] * 0; }));  // inf * 0 and NaN * 0 are NaN
 }
 // a += factor * b
 inline void add_scaled(std::span<double> a, double factor, std::span<const double> b) {
