@@ -10,6 +10,7 @@ namespace lather::command {
 using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
 
 void add_list(CLI::App& app, int& exit_status);
+void add_reference(CLI::App& app, int& exit_status);
 
 std::vector<AddCommand> all_commands();
 
