@@ -75,14 +75,31 @@ Table<Real> interpolation_matrix(const ChebyshevLine<Real>& from, std::span<cons
   return B;
 }
 
-Table<double> chebyshev_coefficient_matrix(int N) {
-  Table<double> C(N + 1, N + 1);
+template <class Real>
+Table<Real> chebyshev_coefficient_matrix(int N) {
+  Table<Real> C(N + 1, N + 1);
   for (int k = 0; k <= N; ++k)
     for (int j = 0; j <= N; ++j) {
-      const double ends = (k == 0 || k == N ? 0.5 : 1.0) * (j == 0 || j == N ? 0.5 : 1.0);
-      C(k, j) = 2.0 / N * ends * std::cos(std::numbers::pi * k * (N - j) / N);  // node j ascends: its angle is pi (N - j)/N
+      const Real ends = (k == 0 || k == N ? 0.5 : 1.0) * (j == 0 || j == N ? 0.5 : 1.0);
+      C(k, j) = 2 * ends / N * std::cos(std::numbers::pi_v<Real> * (k * (N - j) % (2 * N)) / N);  // node j has the angle π(N - j)/N
     }
   return C;
+}
+
+template <class Real>
+Table<Real> integration_matrix(const ChebyshevLine<Real>& line) {
+  const int N = static_cast<int>(line.nodes.size()) - 1;
+  Table<Real> P(N + 1, N + 1);  // P(j, k) = ∫_{-1}^{s_j} T_k
+  const auto antiderivative = [](int k, Real angle) {
+    if (k == 0) return std::cos(angle);
+    if (k == 1) return std::cos(2 * angle) / 4;
+    return std::cos((k + 1) * angle) / (2 * (k + 1)) - std::cos((k - 1) * angle) / (2 * (k - 1));
+  };
+  const Real pi = std::numbers::pi_v<Real>;
+  for (int j = 0; j <= N; ++j)
+    for (int k = 0; k <= N; ++k)
+      P(j, k) = (antiderivative(k, pi * (N - j) / N) - antiderivative(k, pi)) * (line.high - line.low) / 2;
+  return product(P, chebyshev_coefficient_matrix<Real>(N));
 }
 
 void chebyshev_polynomials(double s, int m, std::span<double> values) {
@@ -108,5 +125,9 @@ template void interpolation_weights(std::span<const double>, double, std::span<d
 template void interpolation_weights(std::span<const long double>, long double, std::span<long double>);
 template Table<double> interpolation_matrix(const ChebyshevLine<double>&, std::span<const double>);
 template Table<long double> interpolation_matrix(const ChebyshevLine<long double>&, std::span<const long double>);
+
+template Table<double> chebyshev_coefficient_matrix(int);
+template Table<long double> chebyshev_coefficient_matrix(int);
+template Table<long double> integration_matrix(const ChebyshevLine<long double>&);
 
 }  // namespace lather::reference

@@ -49,7 +49,12 @@ template <class Real>
 Table<Real> interpolation_matrix(const ChebyshevLine<Real>& from, std::span<const Real> to);
 
 // Values at the N + 1 nodes -> coefficients a_k of sum_k a_k T_k(s), s in [-1, 1].
-Table<double> chebyshev_coefficient_matrix(int N);
+template <class Real>
+Table<Real> chebyshev_coefficient_matrix(int N);
+
+// Values at the nodes -> integral from the low end to each node.
+template <class Real>
+Table<Real> integration_matrix(const ChebyshevLine<Real>& line);
 
 // The m-th derivative of T_0 … T_N at s.
 void chebyshev_polynomials(double s, int m, std::span<double> values);

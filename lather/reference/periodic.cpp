@@ -24,7 +24,7 @@ class PeriodicSolution final : public ReferenceSolution {
         settings_(std::move(settings)),
         single_(1),
         shape_(static_cast<int>(problem.coordinates.size()) - 1, static_cast<int>(options.modes), single_),
-        to_coefficients_(chebyshev_coefficient_matrix(degree_)) {
+        to_coefficients_(chebyshev_coefficient_matrix<double>(degree_)) {
     problem_.linear = problem_.initial = nullptr;  // what is needed from here on is the names
     problem_.pointwise = nullptr;
   }
@@ -118,7 +118,7 @@ class PeriodicSolution final : public ReferenceSolution {
 
   void sum_on_grid(const Batch& batch, std::span<double> out) const {
     const std::size_t dims = problem_.coordinates.size();
-    ThreadTeam team(available_cores());
+    ThreadTeam team(dims == 3 ? available_cores() : 1);
     GriddedSum sum(shape_, {batch.orders.begin(), batch.orders.end() - 1}, team);
     std::vector<GriddedSum::Stencil> stencils;
     std::vector<std::vector<double>> weights;

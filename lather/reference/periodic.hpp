@@ -32,10 +32,10 @@ struct PeriodicProblem {
   double end_time = 1;
 
   // v' = L v + factor · transform of pointwise(samples): given per wave number (kx, ky) and field.
-  std::function<Complex(int kx, int ky, int field)> linear, initial;
-  std::function<double(int kx, int ky)> mask;          // 0 removes a mode of the nonlinear term (aliasing); may be empty
-  std::function<Complex(int kx, int ky)> factor;       // may be empty: 1
-  std::function<void(std::span<Complex> samples)> pointwise;  // u + iv -> N_u + i N_v, in place
+  std::function<Complex(int kx, int ky, int field)> linear = {}, initial = {};
+  std::function<double(int kx, int ky)> mask = {};          // 0 removes a mode of the nonlinear term (aliasing); may be empty
+  std::function<Complex(int kx, int ky)> factor = {};       // may be empty: 1
+  std::function<void(std::span<Complex> samples)> pointwise = {};  // u + iv -> N_u + i N_v, in place
 };
 
 // Node j of segment s is snapshot s·degree + j; neighbours share their ends. Every snapshot holds the half spectra of all

@@ -17,13 +17,13 @@ class Integrator {
   Integrator(const PeriodicProblem& problem, const SpectralOptions& options)
       : problem_(problem),
         options_(options),
-        team_(available_cores()),
+        team_(problem.coordinates.size() == 3 ? available_cores() : 1),  // a line is too short to share
         transform_(static_cast<int>(problem.coordinates.size()) - 1, static_cast<int>(options.modes), team_),
         half_(transform_.half_size()),
         state_(half_ * problem.fields.size()),
         factor_(half_),
         samples_(transform_.point_count()),
-        coefficients_(chebyshev_coefficient_matrix(static_cast<int>(options.degree))) {
+        coefficients_(chebyshev_coefficient_matrix<double>(static_cast<int>(options.degree))) {
     std::vector<Complex> L(state_.size());
     const int K = transform_.modes() / 2;
     for (std::size_t i = 0; i < half_; ++i) {
