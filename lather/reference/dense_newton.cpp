@@ -58,11 +58,11 @@ void solve_newton(const NewtonProblem& problem, const NewtonOptions& options, st
     const double size = step.cwiseAbs().maxCoeff();
     if (!std::isfinite(size) || size > 1e6) break;
     for (std::size_t i = 0; i < n; ++i) x[i] += step[static_cast<Eigen::Index>(i)];
-    if (size < options.tolerance) return;
-    if (size > options.slow * before || std::isinf(before)) {
-      // The first step with a Jacobian says nothing yet; keep it if the step was already small.
-      if (!std::isinf(before) || size > 1e-2) factor.reset();
-    }
+    const bool shrinks = size < options.slow * before;
+    if (size < options.tolerance || (!shrinks && size < options.rounding)) return;
+    // The first step with a Jacobian says nothing about its convergence; keep the Jacobian if that step was small already.
+    const bool first = std::isinf(before);
+    if (first ? size > options.keep : !shrinks) factor.reset();
     before = size;
   }
   throw Error(fmt::format("reference {}: Newton's method did not converge (last step {:.2e})", problem.name, before));

@@ -21,8 +21,10 @@ struct NewtonProblem {
 
 struct NewtonOptions {
   double tolerance = 1e-13;   // on the largest entry of the step
+  double rounding = 1e-10;    // a step below this that no longer shrinks is rounding: done
   int factorizations = 12;    // Jacobians factored before giving up
   double slow = 0.3;          // a step that is larger than this times the one before asks for a new Jacobian
+  double keep = 1e-2;         // a first step below this keeps its Jacobian for the next
 };
 
 // Improves x in place; throws Error where it does not converge.

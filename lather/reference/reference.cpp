@@ -14,7 +14,8 @@ namespace {
 
 std::vector<Maker> all_makers() {
   return {wave_maker(),       burgers_maker(),         allen_cahn_maker(), kdv_maker(),
-          gray_scott_maker(), ginzburg_landau_maker(), cavity_maker(),     burgers_selfsimilar_maker()};
+          gray_scott_maker(), ginzburg_landau_maker(), cavity_maker(),     burgers_selfsimilar_maker(),
+          boussinesq_maker()};
 }
 
 Maker find_maker(const std::string& name) {
