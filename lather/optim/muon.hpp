@@ -57,8 +57,8 @@ class Muon final : public MatrixMethod {
 
  private:
   MuonOptions options_;
-  std::vector<double> direction_, X_, next_, A_, AA_;  // scratch
-  std::vector<double> length_;                         // of the last orthogonalized direction, by block
+  AlignedVector direction_, X_, next_, A_, AA_;  // scratch
+  AlignedVector length_;                         // of the last orthogonalized direction, by block
 };
 
 }  // namespace lather::optim

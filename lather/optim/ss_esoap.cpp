@@ -64,14 +64,24 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
     if (!is_matrix_[k]) continue;
     layers_.push_back({.block = k,
                        .K = KroneckerPair(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension), o.factor_epsilon),
-                       .G = std::vector<double>(block.size()),
-                       .S = std::vector<double>(block.size())});
+                       .G = AlignedVector(block.size()),
+                       .S = AlignedVector(block.size())});
     largest_block = std::max(largest_block, block.size());
     largest_side = std::max({largest_side, layers_.back().K.left.d, layers_.back().K.right.d});
   }
   scratch_.resize(largest_block);
   squares_.resize(3 * largest_side * largest_side);
   diagnostics_.reserve(16 * layers_.size());
+}
+
+// Adam's constants for this layer at this step.
+AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) const {
+  const auto& o = options_;
+  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
+  rule.correction2 = 1 - std::pow(o.beta2, static_cast<double>(layer.variance_steps));
+  if (o.relative_epsilon > 0)
+    rule.epsilon += o.relative_epsilon * std::sqrt(*std::max_element(V.begin(), V.end()) / rule.correction2);
+  return rule;
 }
 
 bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
@@ -149,7 +159,7 @@ bool SsEsoap::diagonalize(KroneckerSide& side) {
   const std::size_t d = side.d;
   const auto X = view(std::span(squares_).first(d * d), d, d);
   const auto Q_new = view(std::span(squares_).subspan(d * d, d * d), d, d);
-  std::vector<double> eigenvalues(d);
+  AlignedVector eigenvalues(d);
   if (!linalg::eigenvectors(side.factor_view(), eigenvalues, X)) return false;  // L~ = X D X^T
   linalg::multiply(Q_new, side.basis_view(), X);                               // Q <- Q X
   std::copy_n(Q_new.data, d * d, side.basis.begin());
@@ -160,8 +170,8 @@ bool SsEsoap::diagonalize(KroneckerSide& side) {
   return true;
 }
 
-void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::vector<double>& QL_old,
-                                  const std::vector<double>& QR_old) {
+void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
+                                  const AlignedVector& QR_old) {
   const auto& o = options_;
   auto& K = layer.K;
   const std::span other = std::span(scratch_).first(V.size());
@@ -189,7 +199,7 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::
 
   // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or with the squares of the entries, which cannot go negative.
   KroneckerPair turn = K;
-  const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const std::vector<double>& Q_old) {
+  const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const AlignedVector& Q_old) {
     if (!side.active()) return;
     linalg::multiply_left_transposed(side.basis_view(), now.basis_view(), view(std::span(Q_old), side.d, side.d));
     if (o.variance_transition == VarianceTransition::reproject_squared)
@@ -223,11 +233,11 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
       break;
     case SecantMetric::adam: {
       // The metric of the inner update: diag(sqrt V^ + eps) / eta for Adam, I / eta for momentum.
-      const double correction = adam_rule(o.beta1, o.beta2, o.epsilon, layer.variance_steps).correction2;
+      const auto rule = inner_rule(layer, s.V);
       const bool adam = o.inner_update == InnerUpdate::adam;
       double sum = 0;
       for (std::size_t i = 0; i < S.size(); ++i)
-        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / correction) + o.epsilon : 1);
+        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / rule.correction2) + rule.epsilon : 1);
       layer.a = sum / rate();
       break;
     }
@@ -240,8 +250,7 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
 void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
   auto& layer = layers_[index_[block]];
-  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
-  rule.correction2 = adam_rule(o.beta1, o.beta2, o.epsilon, layer.variance_steps).correction2;
+  const auto rule = inner_rule(layer, s.V);
   const std::span U = layer.G;  // U~ overwrites G~, which has done its work
   if (o.inner_update == InnerUpdate::adam) adam_direction(rule, s.M, s.V, U);
   else

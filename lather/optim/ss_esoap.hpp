@@ -25,7 +25,7 @@ class SsEsoap final : public MatrixMethod {
   struct Layer {
     std::size_t block;
     KroneckerPair K;                 // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
-    std::vector<double> G, S;        // rotated gradient; rotated last step, once computed
+    AlignedVector G, S;        // rotated gradient; rotated last step, once computed
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
@@ -33,22 +33,23 @@ class SsEsoap final : public MatrixMethod {
   };
 
   double rate() const { return options_.learning_rate * factor_; }
+  AdamRule inner_rule(const Layer& layer, std::span<const double> V) const;
   bool self_scaling_on() const;
   bool metric_needs_rotated_step() const;
   void advance(Layer& layer, const BlockStep& step);          // Alg. 2, steps 1 to 3 and c, a of step 4
   void check_basis(Layer& layer, const BlockStep& step);      // Alg. 2, step 2
   void change_basis(Layer& layer, const BlockStep& step, bool left, bool right);
   bool diagonalize(KroneckerSide& side);
-  void carry_over_variance(Layer& layer, std::span<double> V, const std::vector<double>& QL_old, const std::vector<double>& QR_old);
+  void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old, const AlignedVector& QR_old);
   void measure_secant(Layer& layer, const BlockStep& step);   // Alg. 2, step 4
   void report(const Layer& layer);
 
   SsEsoapOptions options_;
   std::vector<Layer> layers_;
   std::vector<std::size_t> index_;          // block -> layers_
-  std::vector<double> previous_gradient_;
+  AlignedVector previous_gradient_;
   bool secant_valid_ = false;               // the last step and the last gradient belong to the present objective
-  std::vector<double> scratch_, squares_;   // of the largest block; 3 d^2 of the largest side
+  AlignedVector scratch_, squares_;   // of the largest block; 3 d^2 of the largest side
 };
 
 }  // namespace lather::optim

@@ -25,7 +25,11 @@ struct SsEsoapOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.95;
   // Departs from the paper: 1e-8 there. PINN gradients fall below 1e-8 while there is still accuracy to gain.
-  double epsilon = 1e-12;
+  double epsilon = 1e-20;
+  // Not in the paper. Right after a basis change the rotated gradient has entries that are rounding errors (at the first step
+  // all off its diagonal), and Adam would scale them up to full steps. Eigenvectors of a factor, made of squares, resolve
+  // directions down to sqrt(1e-16) of the largest; what is smaller is noise.
+  double relative_epsilon = 1e-8;
   // Departs from the paper: 1e-8 there. Zero keeps the method invariant under scaling of the loss.
   double factor_epsilon = 0;
   // Departs from the paper: Algorithm 2 has 1e-8, its equation for rho nothing; 1e-8 silences the trigger at small gradients.
@@ -56,6 +60,7 @@ struct SsEsoapOptions {
   static SsEsoapOptions paper() {
     SsEsoapOptions o;
     o.epsilon = o.factor_epsilon = o.ratio_epsilon = 1e-8;
+    o.relative_epsilon = 0;
     o.secant_metric = SecantMetric::paper;
     o.eigenvalue_floor = 0;
     return o;
@@ -66,6 +71,7 @@ struct SsEsoapOptions {
     v.real("beta1", beta1, "decay rate of the first moment", unit_open_right());
     v.real("beta2", beta2, "decay rate of the second moment and of the Kronecker factors", unit_open_right());
     v.real("epsilon", epsilon, "added to the root of the second moment", non_negative());
+    v.real("relative_epsilon", relative_epsilon, "added too, times the largest root of the block", non_negative());
     v.real("factor_epsilon", factor_epsilon, "the factors start as this times the identity", non_negative());
     v.real("ratio_epsilon", ratio_epsilon, "added to the norm that the off-diagonal norm is divided by", non_negative());
     v.real("weight_decay", weight_decay, "decoupled weight decay (lambda)", non_negative());
