@@ -14,7 +14,7 @@
 namespace lather::optim {
 
 struct KroneckerSide {
-  std::size_t d = 0;           // 0: no factor on this side
+  std::size_t d = 0;     // 0: no factor on this side
   AlignedVector factor;  // d × d
   AlignedVector basis;   // d × d, columns are the directions; starts as the identity
 

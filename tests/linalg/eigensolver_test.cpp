@@ -28,7 +28,8 @@ std::vector<double> symmetric(const std::vector<double>& values, std::uint64_t s
   for (std::size_t i = 0; i < d; ++i)
     for (std::size_t j = 0; j < d; ++j) scaled[i * d + j] *= values[j];
   std::vector<double> A(d * d);
-  multiply_right_transposed(view(std::span(A), d, d), view(std::span(scaled), d, d), view(std::span(Q), d, d));
+  multiply_right_transposed(view(std::span(A), d, d), view(std::span(scaled), d, d),
+                            view(std::span(Q), d, d));
   return A;
 }
 
@@ -43,7 +44,8 @@ TEST(Eigenvectors, DiagonalizeInDescendingOrder) {
     multiply(view(std::span(AX), d, d), view(std::span(A), d, d), x);
     multiply_left_transposed(view(std::span(B), d, d), x, view(std::span(AX), d, d));
     for (std::size_t i = 0; i < d; ++i)
-      for (std::size_t j = 0; j < d; ++j) EXPECT_NEAR(B[i * d + j], i == j ? values[i] : 0, 1e-13 * values[0]) << d;
+      for (std::size_t j = 0; j < d; ++j)
+        EXPECT_NEAR(B[i * d + j], i == j ? values[i] : 0, 1e-13 * values[0]) << d;
     for (std::size_t i = 1; i < d; ++i) EXPECT_GE(values[i - 1], values[i]);
     for (std::size_t j = 0; j < d; ++j) {
       double extreme = 0;
@@ -55,7 +57,8 @@ TEST(Eigenvectors, DiagonalizeInDescendingOrder) {
 }
 
 TEST(Eigenvectors, AreUniqueInsideADegenerateSpaceToo) {
-  // Values 5, 2, 2, 2, 0, 0: the columns that belong to 2 and to 0 are turned by a rotation; the canonical basis is the same.
+  // Values 5, 2, 2, 2, 0, 0: the columns that belong to 2 and to 0 are turned by a rotation; the canonical
+  // basis is the same.
   const std::vector<double> values = {5, 2, 2, 2, 0, 0};
   std::vector<double> Q;
   symmetric(values, 4, Q);

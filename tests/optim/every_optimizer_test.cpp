@@ -30,7 +30,12 @@ const std::vector<Method> kMethods = {
     {"muon", {{"matrices", "all"}, {"orthogonalization_frequency", 3}}},
     {"muon"},
     {"shampoo"},
-    {"shampoo", {{"grafting", "none"}, {"start_preconditioning_step", 1}, {"precondition_vectors", true}, {"epsilon", 0}}},
+    {"shampoo",
+     {{"grafting", "none"},
+      {"start_preconditioning_step", 1},
+      {"precondition_vectors", true},
+      {"epsilon", 1e-3}}},
+    {"shampoo", {{"start_preconditioning_step", 1}, {"precondition_frequency", 1}, {"epsilon", 0}}},
     {"soap", {{"precondition_frequency", 3}, {"weight_decay", 0.01}}},
     {"soap", {{"precondition_vectors", true}, {"normalize_gradients", true}, {"max_dimension", 5}}},
     {"purifying-shampoo", {{"precondition_frequency", 2}}},
@@ -38,10 +43,12 @@ const std::vector<Method> kMethods = {
     {"multiadam"},
     {"ss-esoap"},
     {"ss-esoap-paper"},
-    {"ss-esoap-paper", {{"secant_eigenvalues", "exact"}, {"weight_decay", 0.01}, {"trigger_rule", "per-factor"}}},
+    {"ss-esoap-paper",
+     {{"secant_eigenvalues", "exact"}, {"weight_decay", 0.01}, {"trigger_rule", "per-factor"}}},
     {"ss-esoap", {{"variance_transition", "reset"}, {"tau_scope", "global"}, {"precondition_vectors", true}}},
     {"ss-esoap", {{"variance_transition", "permute"}, {"max_dimension", 5}, {"secant_metric", "shampoo"}}},
-    {"ss-esoap", {{"variance_transition", "reproject-squared"}, {"inner_update", "momentum"}, {"max_dimension", 5}}},
+    {"ss-esoap",
+     {{"variance_transition", "reproject-squared"}, {"inner_update", "momentum"}, {"max_dimension", 5}}},
 };
 
 ParameterLayout shapes() {
@@ -142,7 +149,8 @@ TEST_P(EveryOptimizer, SaysThatAZeroGradientIsZeroAndStaysFinite) {
   }
 }
 
-// Rank one for ever: all Kronecker factors of matrices are singular. Then gradients near the ends of the number range.
+// Rank one for ever: all Kronecker factors of matrices are singular. Then gradients near the ends of the
+// number range.
 TEST_P(EveryOptimizer, SurvivesSingularFactorsAndExtremeGradients) {
   const auto layout = shapes();
   for (const double scale : {1.0, 1e-60, 1e30}) {
@@ -150,7 +158,8 @@ TEST_P(EveryOptimizer, SurvivesSingularFactorsAndExtremeGradients) {
     GradientStream stream(layout, [&](std::size_t, std::span<double> g) {
       std::fill(g.begin(), g.end(), 0.0);
       for (const auto& block : layout.blocks())
-        for (std::size_t j = 0; j < block.cols; ++j) g[block.offset + j] = scale * (1 + static_cast<double>(j));
+        for (std::size_t j = 0; j < block.cols; ++j)
+          g[block.offset + j] = scale * (1 + static_cast<double>(j));
     });
     auto x = random_point(layout.size(), 1);
     for (int t = 0; t < 60; ++t) {
@@ -182,7 +191,8 @@ class LeastSquares final : public Objective {
     for (std::size_t r = 0; r < kRows; ++r)
       for (std::size_t j = 0; j < kOut; ++j) {
         double residual = 0.3 * (x[kIn * kOut + j] - truth_[kIn * kOut + j]);
-        for (std::size_t k = 0; k < kIn; ++k) residual += A_[r * kIn + k] * (x[k * kOut + j] - truth_[k * kOut + j]);
+        for (std::size_t k = 0; k < kIn; ++k)
+          residual += A_[r * kIn + k] * (x[k * kOut + j] - truth_[k * kOut + j]);
         value += residual * residual / 2;
         for (std::size_t k = 0; k < kIn; ++k) g[k * kOut + j] += residual * A_[r * kIn + k];
         g[kIn * kOut + j] += 0.3 * residual;
@@ -225,7 +235,8 @@ TEST_P(EveryOptimizer, RefusesParametersOfAnotherSize) {
 TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
   const auto layout = shapes();
   const json constants = {{"beta1", 0.99}, {"beta2", 0.99}, {"learning_rate", 0.01}};
-  const auto adam = find_optimizer("adam").make(layout, constants), multi = find_optimizer("multiadam").make(layout, constants);
+  const auto adam = find_optimizer("adam").make(layout, constants),
+             multi = find_optimizer("multiadam").make(layout, constants);
   GradientStream a(layout, random_gradients(1)), b(layout, random_gradients(1));
   auto x = random_point(layout.size(), 1), y = x;
   for (int t = 0; t < 20; ++t) {
@@ -241,13 +252,16 @@ TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
     double value(std::span<const double>) override { return 0; }
     double value_and_gradient(std::span<const double>, std::span<double>) override { return 0; }
     std::vector<std::string> term_names() const override { return {"pde", "boundary"}; }
-    void term_gradients(std::span<const double>, std::span<double> losses, std::vector<std::vector<double>>& g) override {
+    void term_gradients(std::span<const double>, std::span<double> losses,
+                        std::vector<std::vector<double>>& g) override {
       losses[0] = 3;
       losses[1] = 4;
       g = {{1000.0}, {-0.001}};
     }
   } two;
-  const auto groups = find_optimizer("multiadam").make(two.l, {{"learning_rate", 0.1}, {"group_weights", {0.75, 0.25}}, {"epsilon", 0}});
+  const auto groups =
+      find_optimizer("multiadam")
+          .make(two.l, {{"learning_rate", 0.1}, {"group_weights", {0.75, 0.25}}, {"epsilon", 0}});
   std::vector<double> z = {0};
   const auto report = groups->step(two, z);
   EXPECT_EQ(report.loss, 7);
@@ -256,7 +270,8 @@ TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
 }
 
 TEST(Muon, MapsSingularValuesNearOne) {
-  // A diagonal gradient has its singular values on the diagonal; the step is the orthogonalized momentum times the rate.
+  // A diagonal gradient has its singular values on the diagonal; the step is the orthogonalized momentum
+  // times the rate.
   const auto layout = one_matrix(4, 4);
   const auto muon = find_optimizer("muon").make(layout, {{"learning_rate", 1}, {"matrices", "all"}});
   GradientStream stream(layout, [](std::size_t, std::span<double> g) {
