@@ -96,7 +96,7 @@ MatrixMethod::MatrixMethod(const ParameterLayout& layout, const AdamConstants& a
 
 BlockStep MatrixMethod::block_step(std::size_t block, std::span<const double> x) {
   const auto& b = layout_.blocks()[block];
-  const auto piece = [&](std::vector<double>& flat) { return std::span(flat).subspan(b.offset, b.size()); };
+  const auto piece = [&](AlignedVector& flat) { return std::span(flat).subspan(b.offset, b.size()); };
   return {b.rows,    b.cols,   x.subspan(b.offset, b.size()), piece(gradient_), piece(change_),
           piece(m_), piece(v_)};
 }

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "lather/core/aligned.hpp"
 #include "lather/optim/adam_rule.hpp"
 #include "lather/optim/optimizer.hpp"
 
@@ -26,7 +27,7 @@ class GradientMethod : public Optimizer {
   virtual void update(std::span<const double> x) = 0;
 
   ParameterLayout layout_;
-  std::vector<double> gradient_, change_;
+  AlignedVector gradient_, change_;
   std::vector<Diagnostic> diagnostics_;
   std::string note_;  // what update() has to say in words; cleared before every step
   std::int64_t t_ = 0;
@@ -61,7 +62,7 @@ class MatrixMethod : public GradientMethod {
 
   AdamConstants adam_;
   std::vector<char> is_matrix_;  // by block
-  std::vector<double> m_, v_;
+  AlignedVector m_, v_;
 };
 
 }  // namespace lather::optim

@@ -20,9 +20,11 @@ namespace lather::optim {
 
 const std::vector<OptimizerEntry>& catalogue() {
   static const std::vector<OptimizerEntry> entries = {
-      entry<SsEsoap>("ss-esoap", "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
+      entry<SsEsoap>("ss-esoap",
+                     "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
                      SsEsoapOptions{}),
-      entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter", SsEsoapOptions::paper()),
+      entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
+                     SsEsoapOptions::paper()),
       entry<Adam>("adam", "Adam", AdamOptions{}),
       entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),

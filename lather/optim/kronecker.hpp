@@ -7,15 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "lather/core/aligned.hpp"
 #include "lather/core/state.hpp"
 #include "lather/linalg/matrix.hpp"
 
 namespace lather::optim {
 
 struct KroneckerSide {
-  std::size_t d = 0;           // 0: no factor on this side
-  std::vector<double> factor;  // d × d
-  std::vector<double> basis;   // d × d, columns are the directions; starts as the identity
+  std::size_t d = 0;     // 0: no factor on this side
+  AlignedVector factor;  // d × d
+  AlignedVector basis;   // d × d, columns are the directions; starts as the identity
 
   KroneckerSide(std::size_t dimension, std::size_t max_dimension, double initial_diagonal);
   bool active() const { return d > 0; }
@@ -27,7 +28,7 @@ struct KroneckerSide {
 struct KroneckerPair {
   std::size_t rows, cols;
   KroneckerSide left, right;
-  std::vector<double> scratch;  // rows × cols
+  AlignedVector scratch;  // rows × cols
 
   KroneckerPair(std::size_t rows, std::size_t cols, std::size_t max_dimension, double initial_diagonal);
 

@@ -64,7 +64,7 @@ void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
 bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
   const auto& o = options_;
   const std::size_t d = side.d;
-  const auto scratch = [&](std::vector<double>& values) {
+  const auto scratch = [&](AlignedVector& values) {
     return view(std::span(values).first(d * d), d, d);
   };
   const MatrixView A = scratch(A_), B = scratch(B_), work = scratch(Q_), Q = side.basis_view();
@@ -85,7 +85,7 @@ bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
       rotate(A, Q);
       if (nearly_diagonal()) return false;
     }
-    std::vector<double> eigenvalues(d);
+    AlignedVector eigenvalues(d);
     if (!linalg::eigenvectors(A, eigenvalues, work)) return false;  // keep the old basis
     linalg::make_canonical(eigenvalues, work);
     for (std::size_t i = 0; i < d; ++i)
@@ -94,7 +94,7 @@ bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
   }
 
   rotate(A, Q);
-  std::vector<double> factor(d * d);
+  AlignedVector factor(d * d);
   const MatrixView step = view(std::span(factor), d, d);
   for (std::int64_t iteration = 0; iteration < o.qr_iterations && !nearly_diagonal(); ++iteration) {
     linalg::orthonormal_factor(B, step);  // B = Q' R'

@@ -63,8 +63,8 @@ class PurifyingShampoo final : public MatrixMethod {
   PurifyingShampooOptions options_;
   std::vector<KroneckerPair> kronecker_;  // one per matrix block, in order
   std::vector<std::size_t> index_;        // block -> kronecker_
-  std::vector<double> rotated_;           // scratch
-  std::vector<double> A_, B_, Q_;         // scratch, d × d
+  AlignedVector rotated_;           // scratch
+  AlignedVector A_, B_, Q_;         // scratch, d × d
 };
 
 }  // namespace lather::optim

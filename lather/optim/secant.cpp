@@ -21,7 +21,9 @@ double largest_diagonal(const KroneckerSide& side) {
 }
 
 // Diagonal entry i of a factor in its basis; a side without a factor counts as the identity.
-double eigenvalue(const KroneckerSide& side, std::size_t i) { return side.active() ? side.factor[i * side.d + i] : 1; }
+double eigenvalue(const KroneckerSide& side, std::size_t i) {
+  return side.active() ? side.factor[i * side.d + i] : 1;
+}
 
 template <class Weight>
 double weighted_square(const KroneckerPair& K, std::span<const double> S, Weight weight) {
@@ -31,7 +33,8 @@ double weighted_square(const KroneckerPair& K, std::span<const double> S, Weight
     double row = 0;
     for (std::size_t j = 0; j < K.cols; ++j) {
       const double s = S[i * K.cols + j];
-      if (s != 0) row += s * s * weight(left, eigenvalue(K.right, j));  // a zero in a singular direction has no energy
+      if (s != 0)
+        row += s * s * weight(left, eigenvalue(K.right, j));  // a zero in a singular direction has no energy
     }
     sum += row;
   }

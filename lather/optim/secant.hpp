@@ -6,7 +6,8 @@
 
 namespace lather::optim {
 
-// sum_ij S~_ij^2 / (d_L,i d_R,j), d the diagonals of the factors in their bases, each raised by floor · its largest entry.
+// sum_ij S~_ij^2 / (d_L,i d_R,j), d the diagonals of the factors in their bases, each raised by floor · its
+// largest entry.
 double paper_metric_rayleigh(KroneckerPair& K, std::span<const double> S_rotated, double floor);
 // Tr(S^T L^-1 S R^-1) by Cholesky; infinite if a factor is singular.
 double paper_metric_exact(KroneckerPair& K, std::span<const double> S_rotated, double floor);

@@ -84,7 +84,7 @@ void Shampoo::inverse_root(KroneckerSide& side, double correction, double root) 
   const auto A = view(std::span(A_).first(d * d), d, d), X = view(std::span(X_).first(d * d), d, d);
   for (std::size_t i = 0; i < d * d; ++i) A.data[i] = side.factor[i] / correction;
   for (std::size_t i = 0; i < d; ++i) A(i, i) += epsilon;
-  std::vector<double> eigenvalues(d);
+  AlignedVector eigenvalues(d);
   if (!linalg::eigenvectors(A, eigenvalues, X)) return;  // keep the old root
   const double smallest = eigenvalues.back();
   const double shift = smallest < epsilon ? epsilon - smallest : 0;

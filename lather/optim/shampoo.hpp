@@ -59,8 +59,8 @@ class Shampoo final : public MatrixMethod {
   ShampooOptions options_;
   std::vector<KroneckerPair> kronecker_;  // one per matrix block; `basis` holds the inverse root
   std::vector<std::size_t> index_;        // block -> kronecker_
-  std::vector<double> momentum_;          // scratch
-  std::vector<double> A_, X_;             // scratch, d × d
+  AlignedVector momentum_;          // scratch
+  AlignedVector A_, X_;             // scratch, d × d
 };
 
 }  // namespace lather::optim

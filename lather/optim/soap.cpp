@@ -43,7 +43,7 @@ void Soap::update_matrix(std::size_t block, const BlockStep& s) {
 
   if (t_ == 1) {  // the first gradient only builds the basis
     K.accumulate(factor_beta, 1 - factor_beta, s.G);
-    std::vector<double> eigenvalues;
+    AlignedVector eigenvalues;
     for (auto* side : {&K.left, &K.right}) {
       if (!side->active()) continue;
       eigenvalues.resize(side->d);
@@ -89,7 +89,7 @@ void Soap::refresh(KroneckerPair& K, std::span<double> V) {
     const MatrixView sorted = view(std::span(square_).first(d * d), d, d);
     const MatrixView Q = side->basis_view();
     linalg::multiply(product, side->factor_view(), Q);  // A Q
-    std::vector<double> estimate(d);                    // diag(Q^T A Q)
+    AlignedVector estimate(d);                    // diag(Q^T A Q)
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < d; ++j) estimate[j] += Q(i, j) * product(i, j);
     std::vector<std::size_t> order(d);

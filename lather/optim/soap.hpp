@@ -49,7 +49,7 @@ class Soap final : public MatrixMethod {
 
   SoapOptions options_;
   std::vector<KroneckerPair> kronecker_;
-  std::vector<double> rotated_, permuted_, square_, product_;  // scratch
+  AlignedVector rotated_, permuted_, square_, product_;  // scratch
 };
 
 }  // namespace lather::optim

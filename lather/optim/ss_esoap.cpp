@@ -1,11 +1,12 @@
-// Letters of the paper: W parameters, G gradient, L, R Kronecker factors, Q_L, Q_R bases, M, V moments in the basis,
-// rho off-diagonal ratio, gamma downscaling of V, S last step, Y change of the gradient, c = <Y, S>, a metric of S, tau, U step.
-// A tilde (here: _rotated, or Layer::G and Layer::S) means: in the basis.
+// Letters of the paper: W parameters, G gradient, L, R Kronecker factors, Q_L, Q_R bases, M, V moments in the
+// basis, rho off-diagonal ratio, gamma downscaling of V, S last step, Y change of the gradient, c = <Y, S>, a
+// metric of S, tau, U step. A tilde (here: _rotated, or Layer::G and Layer::S) means: in the basis.
 //
 // Same result as Algorithm 2 with less work: the factors live in the basis, where
 //   L~ = b2 L~ + (1 - b2) G~ G~^T   because   Q^T (G G^T) Q = G~ G~^T   (G~ = Q_L^T G Q_R is needed anyway),
 // so rho costs O(d^2), the eigenvalues that a needs are diag(L~), and a basis change diagonalizes L~ itself:
-// L~ = X D X^T, Q <- Q X, L~ <- D. A step without a basis change does six products and nothing else of cubic cost.
+// L~ = X D X^T, Q <- Q X, L~ <- D. A step without a basis change does six products and nothing else of cubic
+// cost.
 
 #include "lather/optim/ss_esoap.hpp"
 
@@ -47,8 +48,10 @@ void sort_descending_diagonal(const KroneckerSide& side, std::vector<std::size_t
 }  // namespace
 
 SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
-    : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay}, o.precondition_vectors),
-      options_(o), previous_gradient_(layout.size()) {
+    : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+                   o.precondition_vectors),
+      options_(o),
+      previous_gradient_(layout.size()) {
   if (o.gamma_values.size() != o.gamma_thresholds.size() + 1)
     throw Error("ss-esoap.gamma_values: expected " + std::to_string(o.gamma_thresholds.size() + 1) +
                 " values, one more than gamma_thresholds");
@@ -63,9 +66,10 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
     index_.push_back(layers_.size());
     if (!is_matrix_[k]) continue;
     layers_.push_back({.block = k,
-                       .K = KroneckerPair(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension), o.factor_epsilon),
-                       .G = std::vector<double>(block.size()),
-                       .S = std::vector<double>(block.size())});
+                       .K = KroneckerPair(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension),
+                                          o.factor_epsilon),
+                       .G = AlignedVector(block.size()),
+                       .S = AlignedVector(block.size())});
     largest_block = std::max(largest_block, block.size());
     largest_side = std::max({largest_side, layers_.back().K.left.d, layers_.back().K.right.d});
   }
@@ -74,14 +78,26 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
   diagnostics_.reserve(16 * layers_.size());
 }
 
+// Adam's constants for this layer at this step.
+AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) const {
+  const auto& o = options_;
+  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
+  rule.correction2 = 1 - std::pow(o.beta2, static_cast<double>(layer.variance_steps));
+  if (o.relative_epsilon > 0)
+    rule.epsilon += o.relative_epsilon * std::sqrt(*std::max_element(V.begin(), V.end()) / rule.correction2);
+  return rule;
+}
+
 bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
 
 bool SsEsoap::metric_needs_rotated_step() const {
   switch (options_.secant_metric) {
     case SecantMetric::paper:
     case SecantMetric::adam:
-    case SecantMetric::shampoo: return true;
-    default: return false;
+    case SecantMetric::shampoo:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -92,9 +108,12 @@ void SsEsoap::update(std::span<const double> x) {
   double c = 0, a = 0;
   for (const auto& layer : layers_) c += layer.c, a += layer.a;
   for (auto& layer : layers_) {
-    if (!self_scaling_on()) layer.tau = 1;
-    else if (o.tau_scope == TauScope::global) layer.tau = self_scaling(c, a, o.tau_min, o.tau_max);
-    else layer.tau = self_scaling(layer.c, layer.a, o.tau_min, o.tau_max);
+    if (!self_scaling_on())
+      layer.tau = 1;
+    else if (o.tau_scope == TauScope::global)
+      layer.tau = self_scaling(c, a, o.tau_min, o.tau_max);
+    else
+      layer.tau = self_scaling(layer.c, layer.a, o.tau_min, o.tau_max);
   }
 
   MatrixMethod::update(x);  // Alg. 2, step 5, and Adam for what is not a matrix
@@ -105,8 +124,8 @@ void SsEsoap::update(std::span<const double> x) {
 void SsEsoap::advance(Layer& layer, const BlockStep& s) {
   const auto& o = options_;
   auto& K = layer.K;
-  K.rotate_in(s.G, layer.G);                       // G~ = Q_L^T G Q_R
-  K.accumulate(o.beta2, 1 - o.beta2, layer.G);     // L~ = b2 L~ + (1 - b2) G~ G~^T, R~ likewise
+  K.rotate_in(s.G, layer.G);                    // G~ = Q_L^T G Q_R
+  K.accumulate(o.beta2, 1 - o.beta2, layer.G);  // L~ = b2 L~ + (1 - b2) G~ G~^T, R~ likewise
   check_basis(layer, s);
   ++layer.variance_steps;
   adam_moments(adam_rule(o.beta1, o.beta2, o.epsilon, t_), layer.G, s.M, s.V);
@@ -135,8 +154,10 @@ void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool rig
   sort_descending_diagonal(K.left, layer.left_order);
   sort_descending_diagonal(K.right, layer.right_order);
 
-  if (left && K.left.active() && !diagonalize(K.left)) note_ = "an eigenbasis could not be computed; the old one is kept";
-  if (right && K.right.active() && !diagonalize(K.right)) note_ = "an eigenbasis could not be computed; the old one is kept";
+  if (left && K.left.active() && !diagonalize(K.left))
+    note_ = "an eigenbasis could not be computed; the old one is kept";
+  if (right && K.right.active() && !diagonalize(K.right))
+    note_ = "an eigenbasis could not be computed; the old one is kept";
 
   K.rotate_in(momentum, s.M);  // the momentum keeps its direction: M~ = (Q_new^T Q_old) M~ (Q_old^T Q_new)
   carry_over_variance(layer, s.V, QL_old, QR_old);
@@ -149,9 +170,9 @@ bool SsEsoap::diagonalize(KroneckerSide& side) {
   const std::size_t d = side.d;
   const auto X = view(std::span(squares_).first(d * d), d, d);
   const auto Q_new = view(std::span(squares_).subspan(d * d, d * d), d, d);
-  std::vector<double> eigenvalues(d);
+  AlignedVector eigenvalues(d);
   if (!linalg::eigenvectors(side.factor_view(), eigenvalues, X)) return false;  // L~ = X D X^T
-  linalg::multiply(Q_new, side.basis_view(), X);                               // Q <- Q X
+  linalg::multiply(Q_new, side.basis_view(), X);                                // Q <- Q X
   std::copy_n(Q_new.data, d * d, side.basis.begin());
   linalg::reorthonormalize(side.basis_view(), std::span(squares_).subspan(d * d, 2 * d * d));
   linalg::make_canonical(eigenvalues, side.basis_view());
@@ -160,8 +181,8 @@ bool SsEsoap::diagonalize(KroneckerSide& side) {
   return true;
 }
 
-void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::vector<double>& QL_old,
-                                  const std::vector<double>& QR_old) {
+void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
+                                  const AlignedVector& QR_old) {
   const auto& o = options_;
   auto& K = layer.K;
   const std::span other = std::span(scratch_).first(V.size());
@@ -170,13 +191,16 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::
       layer.gamma = downscaling(o, layer.rho);
       for (double& v : V) v *= layer.gamma;
       return;
-    case VarianceTransition::keep: return;
+    case VarianceTransition::keep:
+      return;
     case VarianceTransition::reset:
       std::fill(V.begin(), V.end(), 0.0);
       layer.variance_steps = 0;
       return;
     case VarianceTransition::permute: {
-      const auto at = [](const std::vector<std::size_t>& order, std::size_t i) { return order.empty() ? i : order[i]; };
+      const auto at = [](const std::vector<std::size_t>& order, std::size_t i) {
+        return order.empty() ? i : order[i];
+      };
       for (std::size_t i = 0; i < K.rows; ++i)
         for (std::size_t j = 0; j < K.cols; ++j)
           other[i * K.cols + j] = V[at(layer.left_order, i) * K.cols + at(layer.right_order, j)];
@@ -184,14 +208,17 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::
       return;
     }
     case VarianceTransition::reproject:
-    case VarianceTransition::reproject_squared: break;
+    case VarianceTransition::reproject_squared:
+      break;
   }
 
-  // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or with the squares of the entries, which cannot go negative.
+  // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or with the squares of the entries, which cannot go
+  // negative.
   KroneckerPair turn = K;
-  const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const std::vector<double>& Q_old) {
+  const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const AlignedVector& Q_old) {
     if (!side.active()) return;
-    linalg::multiply_left_transposed(side.basis_view(), now.basis_view(), view(std::span(Q_old), side.d, side.d));
+    linalg::multiply_left_transposed(side.basis_view(), now.basis_view(),
+                                     view(std::span(Q_old), side.d, side.d));
     if (o.variance_transition == VarianceTransition::reproject_squared)
       for (double& u : side.basis) u *= u;
   };
@@ -204,9 +231,11 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const std::
 void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   const auto& o = options_;
   const std::span<const double> S = s.change;  // still the step before this one
-  const auto G_old = std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
+  const auto G_old =
+      std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
   const double old_new = dot(s.G, G_old), new_new = dot(s.G, s.G), old_old = dot(G_old, G_old);
-  layer.gradient_cosine = new_new > 0 && old_old > 0 ? old_new / (std::sqrt(new_new) * std::sqrt(old_old)) : 0;
+  layer.gradient_cosine =
+      new_new > 0 && old_old > 0 ? old_new / (std::sqrt(new_new) * std::sqrt(old_old)) : 0;
   layer.c = 0;
   for (std::size_t i = 0; i < S.size(); ++i) layer.c += (s.G[i] - G_old[i]) * S[i];  // c = <Y, S>
 
@@ -214,36 +243,45 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   if (!self_scaling_on()) return;
 
   // Without weight decay S~ = -eta U~ was stored by the last step.
-  if (metric_needs_rotated_step() && (layer.basis_changed || o.weight_decay > 0)) layer.K.rotate_in(S, layer.S);
+  if (metric_needs_rotated_step() && (layer.basis_changed || o.weight_decay > 0))
+    layer.K.rotate_in(S, layer.S);
   switch (o.secant_metric) {
-    case SecantMetric::off: break;
+    case SecantMetric::off:
+      break;
     case SecantMetric::paper:
-      layer.a = o.secant_eigenvalues == SecantEigenvalues::exact ? paper_metric_exact(layer.K, layer.S, o.eigenvalue_floor)
-                                                                 : paper_metric_rayleigh(layer.K, layer.S, o.eigenvalue_floor);
+      layer.a = o.secant_eigenvalues == SecantEigenvalues::exact
+                    ? paper_metric_exact(layer.K, layer.S, o.eigenvalue_floor)
+                    : paper_metric_rayleigh(layer.K, layer.S, o.eigenvalue_floor);
       break;
     case SecantMetric::adam: {
       // The metric of the inner update: diag(sqrt V^ + eps) / eta for Adam, I / eta for momentum.
-      const double correction = adam_rule(o.beta1, o.beta2, o.epsilon, layer.variance_steps).correction2;
+      const auto rule = inner_rule(layer, s.V);
       const bool adam = o.inner_update == InnerUpdate::adam;
       double sum = 0;
       for (std::size_t i = 0; i < S.size(); ++i)
-        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / correction) + o.epsilon : 1);
+        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / rule.correction2) + rule.epsilon : 1);
       layer.a = sum / rate();
       break;
     }
-    case SecantMetric::shampoo: layer.a = shampoo_metric(layer.K, layer.S) / rate(); break;
-    case SecantMetric::oren_luenberger: layer.a = -dot(S, G_old); break;
-    case SecantMetric::identity: layer.a = dot(S, S); break;
+    case SecantMetric::shampoo:
+      layer.a = shampoo_metric(layer.K, layer.S) / rate();
+      break;
+    case SecantMetric::oren_luenberger:
+      layer.a = -dot(S, G_old);
+      break;
+    case SecantMetric::identity:
+      layer.a = dot(S, S);
+      break;
   }
 }
 
 void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
   auto& layer = layers_[index_[block]];
-  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
-  rule.correction2 = adam_rule(o.beta1, o.beta2, o.epsilon, layer.variance_steps).correction2;
+  const auto rule = inner_rule(layer, s.V);
   const std::span U = layer.G;  // U~ overwrites G~, which has done its work
-  if (o.inner_update == InnerUpdate::adam) adam_direction(rule, s.M, s.V, U);
+  if (o.inner_update == InnerUpdate::adam)
+    adam_direction(rule, s.M, s.V, U);
   else
     for (std::size_t i = 0; i < U.size(); ++i) U[i] = s.M[i] / rule.correction1;
   if (layer.tau != 1) {
@@ -259,7 +297,9 @@ void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
 
 void SsEsoap::report(const Layer& layer) {
   const std::string_view name = layout_.blocks()[layer.block].name;
-  const auto say = [&](std::string_view quantity, double value) { diagnostics_.push_back({name, quantity, value}); };
+  const auto say = [&](std::string_view quantity, double value) {
+    diagnostics_.push_back({name, quantity, value});
+  };
   say("tau", layer.tau);
   say("c", layer.c);
   say("a", layer.a);

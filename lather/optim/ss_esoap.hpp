@@ -1,6 +1,7 @@
 #pragma once
-// SS-eSOAP: Adam in an adaptively refreshed Kronecker eigenbasis, with a self-scaling factor tau from the last secant
-// (paper.tex, Algorithm 2). This is the fast form; tests/optim/ss_esoap_literal.hpp is the specification it is tested against.
+// SS-eSOAP: Adam in an adaptively refreshed Kronecker eigenbasis, with a self-scaling factor tau from the
+// last secant (paper.tex, Algorithm 2). This is the fast form; tests/optim/ss_esoap_literal.hpp is the
+// specification it is tested against.
 
 #include "lather/optim/blockwise.hpp"
 #include "lather/optim/kronecker.hpp"
@@ -24,8 +25,8 @@ class SsEsoap final : public MatrixMethod {
  private:
   struct Layer {
     std::size_t block;
-    KroneckerPair K;                 // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
-    std::vector<double> G, S;        // rotated gradient; rotated last step, once computed
+    KroneckerPair K;                  // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
+    AlignedVector G, S;               // rotated gradient; rotated last step, once computed
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
@@ -33,22 +34,24 @@ class SsEsoap final : public MatrixMethod {
   };
 
   double rate() const { return options_.learning_rate * factor_; }
+  AdamRule inner_rule(const Layer& layer, std::span<const double> V) const;
   bool self_scaling_on() const;
   bool metric_needs_rotated_step() const;
-  void advance(Layer& layer, const BlockStep& step);          // Alg. 2, steps 1 to 3 and c, a of step 4
-  void check_basis(Layer& layer, const BlockStep& step);      // Alg. 2, step 2
+  void advance(Layer& layer, const BlockStep& step);      // Alg. 2, steps 1 to 3 and c, a of step 4
+  void check_basis(Layer& layer, const BlockStep& step);  // Alg. 2, step 2
   void change_basis(Layer& layer, const BlockStep& step, bool left, bool right);
   bool diagonalize(KroneckerSide& side);
-  void carry_over_variance(Layer& layer, std::span<double> V, const std::vector<double>& QL_old, const std::vector<double>& QR_old);
-  void measure_secant(Layer& layer, const BlockStep& step);   // Alg. 2, step 4
+  void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
+                           const AlignedVector& QR_old);
+  void measure_secant(Layer& layer, const BlockStep& step);  // Alg. 2, step 4
   void report(const Layer& layer);
 
   SsEsoapOptions options_;
   std::vector<Layer> layers_;
-  std::vector<std::size_t> index_;          // block -> layers_
-  std::vector<double> previous_gradient_;
-  bool secant_valid_ = false;               // the last step and the last gradient belong to the present objective
-  std::vector<double> scratch_, squares_;   // of the largest block; 3 d^2 of the largest side
+  std::vector<std::size_t> index_;  // block -> layers_
+  AlignedVector previous_gradient_;
+  bool secant_valid_ = false;        // the last step and the last gradient belong to the present objective
+  AlignedVector scratch_, squares_;  // of the largest block; 3 d^2 of the largest side
 };
 
 }  // namespace lather::optim

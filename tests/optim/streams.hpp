@@ -1,5 +1,6 @@
 #pragma once
-// Gradients from a formula instead of a loss: what an optimizer does with them can be compared without any feedback.
+// Gradients from a formula instead of a loss: what an optimizer does with them can be compared without any
+// feedback.
 
 #include <cmath>
 #include <functional>
@@ -36,22 +37,25 @@ inline GradientStream::Rule random_gradients(std::uint64_t seed, double scale = 
 }
 
 // 10^(-t/50) times random.
-inline GradientStream::Rule decaying_gradients(std::uint64_t seed) {
+inline GradientStream::Rule decaying_gradients(std::uint64_t seed, double scale = 1) {
   return [=](std::size_t t, std::span<double> g) {
     const Random random(seed, t);
-    for (std::size_t i = 0; i < g.size(); ++i) g[i] = std::pow(10, -static_cast<double>(t) / 50) * random.normal(i);
+    for (std::size_t i = 0; i < g.size(); ++i)
+      g[i] = scale * std::pow(10, -static_cast<double>(t) / 50) * random.normal(i);
   };
 }
 
 // A slowly turning rank-one matrix plus a little noise.
-inline GradientStream::Rule low_rank_gradients(std::uint64_t seed, std::size_t rows, std::size_t cols, double noise) {
+inline GradientStream::Rule low_rank_gradients(std::uint64_t seed, std::size_t rows, std::size_t cols,
+                                               double noise, double scale = 1) {
   return [=](std::size_t t, std::span<double> g) {
     const Random fixed(seed, 1000000), random(seed, t);
     const double phase = 0.02 * static_cast<double>(t);
     for (std::size_t i = 0; i < rows; ++i)
       for (std::size_t j = 0; j < cols; ++j) {
         const double u = std::cos(phase) * fixed.normal(i) + std::sin(phase) * fixed.normal(rows + i);
-        g[i * cols + j] = u * fixed.normal(2 * rows + j) * (1 + 0.3 * random.normal(rows * cols)) + noise * random.normal(i * cols + j);
+        const double regular = u * fixed.normal(2 * rows + j) * (1 + 0.3 * random.normal(rows * cols));
+        g[i * cols + j] = scale * (regular + noise * random.normal(i * cols + j));
       }
   };
 }
