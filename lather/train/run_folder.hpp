@@ -7,7 +7,7 @@
 //   timing.csv         step, seconds: apart, because it differs from run to run
 //   checkpoints/       the two newest states
 //   environment.json   version, compiler, machine
-//   summary.json, fields.json, best.json   written when the run ends or is interrupted
+//   summary.json, fields.json   written when the run ends or is interrupted
 //   lock               held by the process that writes here
 
 #include <array>
