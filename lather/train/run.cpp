@@ -211,4 +211,17 @@ double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& me
   return own.seconds;
 }
 
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
+  if (!std::filesystem::exists(path / "config.json"))
+    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  const Config config = config_from_json(read_json(path / "config.json"));
+  const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
+  auto trainer = std::make_unique<Trainer>(config);
+  StateReader reader(checkpoint.state);
+  RunState own;
+  own.state(reader);
+  trainer->state(reader);
+  return trainer;
+}
+
 }  // namespace lather::train

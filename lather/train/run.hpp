@@ -54,4 +54,7 @@ Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double 
 // starts from the beginning. Returns the seconds of computing so far.
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
 
+// A run for reading only, in the state of its newest whole checkpoint.
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
+
 }  // namespace lather::train

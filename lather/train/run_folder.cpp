@@ -107,9 +107,14 @@ nlohmann::json read_json(const fs::path& path) {
   }
 }
 
-fs::path unused_folder(const fs::path& parent, const std::string& name) {
-  for (int n = 1;; ++n)
-    if (const fs::path path = parent / fmt::format("{}-{}", name, n); !fs::exists(path)) return path;
+fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
+  create_folder(parent);
+  for (int n = 1;; ++n) {
+    const fs::path path = parent / fmt::format("{}-{}", name, n);
+    std::error_code status;
+    if (fs::create_directory(path, status)) return path;
+    if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
+  }
 }
 
 Checkpoint read_newest_checkpoint(const fs::path& run, std::uint64_t identity, std::vector<std::string>& messages) {

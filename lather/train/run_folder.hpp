@@ -65,8 +65,8 @@ class RunFolder {
 // The content of a JSON file; throws Error naming it if it is missing or no JSON.
 nlohmann::json read_json(const std::filesystem::path& path);
 
-// PARENT/NAME-1, -2, …: the first that does not exist.
-std::filesystem::path unused_folder(const std::filesystem::path& parent, const std::string& name);
+// Creates the first of PARENT/NAME-1, -2, … that does not exist.
+std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
 
 // The newest whole state of a run for reading only, without a lock.
 Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity, std::vector<std::string>& messages);
