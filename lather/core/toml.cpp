@@ -170,11 +170,35 @@ class Converter {
   std::vector<std::size_t> line_starts_;
 };
 
+// Brackets are limited by toml++ itself, but a key such as a.a.a.a… nests one table per dot and would exhaust the stack.
+void limit_dotted_keys(std::string_view text, const std::string& file_name) {
+  constexpr int kMostDots = 100;
+  int line = 1, column = 0, dots = 0;
+  char quote = 0;
+  for (const char c : text) {
+    ++column;
+    if (c == '\n') {
+      ++line;
+      column = dots = 0;
+      quote = 0;
+    } else if (quote) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == ',' || c == '=' || c == '{' || c == '[') {
+      dots = 0;
+    } else if (c == '.' && ++dots > kMostDots) {
+      throw Error({file_name, line, column}, fmt::format("a key is nested more than {} levels deep", kMostDots));
+    }
+  }
+}
+
 }  // namespace
 
 TomlValue parse_toml(std::string_view text, const std::string& file_name) {
   if (text.size() > kMaxTomlBytes)
     throw Error({file_name, 0, 0}, fmt::format("the file has {} bytes; at most {} are read", text.size(), kMaxTomlBytes));
+  limit_dotted_keys(text, file_name);
   const auto result = toml::parse(text);
   const Converter converter(text, file_name);
   if (!result) throw Error(converter.location(result.error().source().begin), "not valid TOML: " + one_line(result.error().description()));

@@ -334,6 +334,7 @@ void NameTable::unknown_name(std::string_view name, const SourceLocation& where)
           for (const auto& y : directions) all.push_back(entry.name + "_" + x + y);
         }
   std::string message = fmt::format("unknown name '{}'", name);
+  if (parameters_only_) message += fmt::format(": {} may be made of numbers and parameters only", context_);
   const Entry* base = nullptr;
   if (const auto underscore = name.rfind('_'); underscore != std::string_view::npos) base = find(name.substr(0, underscore));
   if (const auto near = nearest_name(name, all); !near.empty()) message += fmt::format("; did you mean '{}'?", near);

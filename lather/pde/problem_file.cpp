@@ -129,7 +129,11 @@ class Reader {
   std::vector<SourceText> name_list(const std::string& key) const {
     const TomlValue& value = root_.required(key, "the problem");
     if (!value.is_array()) throw Error(value.where, fmt::format("{} must be a list of names such as [\"x\", \"t\"], not {}", key, value.kind_name()));
-    return value.as_texts(key);
+    const auto names = value.as_texts(key);
+    std::set<std::string> seen;
+    for (const auto& name : names)
+      if (!seen.insert(name.text).second) throw Error(name.where, fmt::format("'{}' is listed twice among the {}", name.text, key));
+    return names;
   }
 
   double number(const TomlValue& value, const std::string& what) {
@@ -357,11 +361,16 @@ class Reader {
     const TomlValue& training = section("training");
     check_recipe(training, "[training]");
     for (const auto& entry : training.entries)
-      if (entry.value.is_table() && entry.key != "points" && entry.key != "network") check_recipe(entry.value, "[training." + entry.key + "]");
+      if (is_recipe(entry)) check_recipe(entry.value, "[training." + entry.key + "]");
     builder_.problem().training = training.to_json();
   }
 
-  // Point sets and network options that a recipe names must exist; the rest is for the trainer to judge.
+  static bool is_recipe(const TomlEntry& entry) {
+    static const std::set<std::string> kTables{"points", "network", "parameters", "continuation", "optimizer"};
+    return entry.value.is_table() && !kTables.contains(entry.key);
+  }
+
+  // Point sets, network options and parameters that a recipe names must exist; the rest is for the trainer to judge.
   void check_recipe(const TomlValue& recipe, const std::string& what) {
     if (const TomlValue* points = recipe.find("points")) {
       std::vector<std::string> sets;
@@ -374,6 +383,12 @@ class Reader {
     if (const TomlValue* network = recipe.find("network")) {
       net::NetworkOptions options = builder_.problem().network;
       set_network_options(network->as_table("network"), what + " network", options, {});
+    }
+    if (const TomlValue* parameters = recipe.find("parameters")) {
+      std::vector<std::string> known;
+      for (const auto& entry : section("parameters").entries) known.push_back(entry.key);
+      parameters->as_table("parameters").only_keys(what + " parameters", known);
+      for (const auto& entry : parameters->entries) number(entry.value, fmt::format("the parameter '{}'", entry.key));
     }
   }
 
@@ -398,6 +413,20 @@ class Reader {
 };
 
 }  // namespace
+
+std::vector<Override> recipe_overrides(const Problem& problem, const std::string& recipe) {
+  const auto& training = problem.training;
+  std::vector<std::string> known;
+  for (const auto& [key, value] : training.items())
+    if (value.is_object()) known.push_back(key);
+  if (!training.contains(recipe) || !training[recipe].is_object()) throw Error(unknown_name_message("recipe", recipe, known));
+  std::vector<Override> list;
+  for (const auto* table : {&training, &training[recipe]})  // the recipe's own values win
+    for (const char* section : {"parameters", "network"})
+      if (table->contains(section))
+        for (const auto& [key, value] : (*table)[section].items()) list.push_back({fmt::format("{}.{}", section, key), value.dump()});
+  return list;
+}
 
 Problem read_problem_text(std::string_view text, const std::string& file_name, const std::vector<Override>& overrides) {
   TomlValue root = parse_toml(text, file_name);
