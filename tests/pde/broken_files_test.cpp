@@ -163,7 +163,9 @@ TEST(BrokenProblemFiles, AreAllListedHere) {
   std::set<std::string> listed;
   for (const auto& broken : kBroken) listed.insert(broken.file);
   for (const auto& entry : std::filesystem::directory_iterator(folder()))
-    if (entry.path().extension() == ".toml") EXPECT_TRUE(listed.contains(entry.path().stem().string())) << entry.path();
+    if (entry.path().extension() == ".toml") {
+      EXPECT_TRUE(listed.contains(entry.path().stem().string())) << entry.path();
+    }
 }
 
 TEST(BrokenProblemFiles, ThatAreMissingOrTooLargeAreRefused) {

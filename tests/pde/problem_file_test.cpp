@@ -174,7 +174,7 @@ TEST(ProblemFile, DiagonalMapHasNoMixedTerms) {
 
 // Polar coordinates: the Laplacian in the plane is u_rr + u_r/r + u_pp/r^2.
 TEST(ProblemFile, GeneralMapInTwoDimensionsGivesThePolarLaplacian) {
-  const Problem p = read_problem_text(R"(name = "polar"
+  const Problem p = read_problem_text(R"toml(name = "polar"
 coordinates = ["r", "p"]
 fields = ["u"]
 [domain]
@@ -183,14 +183,14 @@ p = [0, 1]
 [map]
 x = "r*cos(p)"
 y = "r*sin(p)"
-)" + equation("u_xx + u_yy - (u_rr + u_r/r + u_pp/r^2)"),
+)toml" + equation("u_xx + u_yy - (u_rr + u_r/r + u_pp/r^2)"),
                                       "polar.toml");
   for (unsigned seed = 0; seed < 5; ++seed) EXPECT_NEAR(symbolic::evaluate(p.terms[0].residual, random_values(p, seed)), 0, 1e-12);
 }
 
 // Spherical coordinates, likewise.
 TEST(ProblemFile, GeneralMapInThreeDimensionsGivesTheSphericalLaplacian) {
-  const Problem p = read_problem_text(R"(name = "spherical"
+  const Problem p = read_problem_text(R"toml(name = "spherical"
 coordinates = ["r", "a", "b"]
 fields = ["u"]
 [domain]
@@ -201,7 +201,7 @@ b = [0, 1]
 x = "r*sin(a)*cos(b)"
 y = "r*sin(a)*sin(b)"
 z = "r*cos(a)"
-)" + equation("u_xx + u_yy + u_zz - (u_rr + 2*u_r/r + (u_aa + cos(a)/sin(a)*u_a + u_bb/sin(a)^2)/r^2)"),
+)toml" + equation("u_xx + u_yy + u_zz - (u_rr + 2*u_r/r + (u_aa + cos(a)/sin(a)*u_a + u_bb/sin(a)^2)/r^2)"),
                                       "spherical.toml");
   for (unsigned seed = 0; seed < 3; ++seed) EXPECT_NEAR(symbolic::evaluate(p.terms[0].residual, random_values(p, seed)), 0, 1e-9);
 }
