@@ -95,16 +95,22 @@ TEST(ProblemFile, AndTheBuilderGiveTheSameProblem) {
   b.condition("walls", {b.face({{"x", -1}}), b.face({{"x", 1}})}, b.parse("u"));
   const Problem built = b.build(), read = read_problem_file(find_problem("burgers"));
   ASSERT_EQ(built.terms.size(), read.terms.size());
-  for (std::size_t i = 0; i < built.terms.size(); ++i) EXPECT_EQ(built.terms[i].residual.str(), read.terms[i].residual.str());
+  const auto value = [](const Problem& p, std::size_t term) {  // every symbol at a value that depends on its name only
+    ExprMap<double> at;
+    for (Expr s : symbolic::symbols_of(std::span(&p.terms[term].residual, 1)))
+      at[s] = static_cast<double>(std::hash<std::string>()(s.node().name) % 1000) / 1000;
+    return symbolic::evaluate(p.terms[term].residual, at);
+  };
+  for (std::size_t i = 0; i < built.terms.size(); ++i) EXPECT_NEAR(value(built, i), value(read, i), 1e-15);
   EXPECT_THROW(b.face({{"x", 2}}), Error);
   EXPECT_THROW(b.field("x"), Error);
   EXPECT_THROW(b.parse("u_y"), Error);
 }
 
 TEST(ProblemFile, ShortNamesAndDMeanTheSameDerivative) {
-  const Problem p = read_problem_text(kTwo + equation("u_xxt + v_t - D(u, x, t, x) + 2*D(v, x)"), "test.toml");
-  EXPECT_EQ(p.terms[0].residual, p.symbols->output(1, orders({0, 1})) + 2.0 * p.symbols->output(1, orders({1, 0})) +
-                                     p.symbols->output(0, orders({2, 1})) - p.symbols->output(0, orders({2, 1})) + 0.0);
+  const Problem p = read_problem_text(kTwo + equation("u_xxt + v_t - 3*D(u, x, t, x) + 2*D(v, x)"), "test.toml");
+  EXPECT_EQ(p.terms[0].residual, p.symbols->output(1, orders({0, 1})) + 2.0 * p.symbols->output(1, orders({1, 0})) -
+                                     2.0 * p.symbols->output(0, orders({2, 1})));
 }
 
 TEST(ProblemFile, DOfAProductObeysTheProductRule) {
@@ -281,7 +287,7 @@ TEST(ProblemFile, RecipesMayChangeNetworkAndParameters) {
 
 TEST(ProblemFile, DescriptionNamesWhatWasUnderstood) {
   const std::string text = describe(read_problem_file(find_problem("burgers")));
-  for (const char* part : {"x in [-1, 1]", "outputs u", "u, u_x, u_t, u_xx", "u_t + u*u_x - 0.003183098861837907*u_xx", "at x = -1 or x = 1"})
+  for (const char* part : {"x in [-1, 1]", "outputs u", "u, u_x, u_t, u_xx", "u*u_x", "- 0.003183098861837907*u_xx", "at x = -1 or x = 1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
