@@ -17,8 +17,9 @@ namespace lather::pde {
 namespace {
 
 struct Broken {
-  const char* file;      // tests/pde/broken/FILE.toml
-  const char* place;     // "line:column", in the file or in its data file; "" if the error concerns the whole data file
+  const char* file;  // tests/pde/broken/FILE.toml
+  const char*
+      place;  // "line:column", in the file or in its data file; "" if the error concerns the whole data file
   const char* fragment;  // of the message
 };
 
@@ -129,7 +130,8 @@ TEST_P(BrokenProblemFile, IsRefusedWithThePlaceAndTheReason) {
     FAIL() << "was read without an error";
   } catch (const Error& error) {
     const auto& where = error.where();
-    const std::string place = where.line > 0 ? std::to_string(where.line) + ":" + std::to_string(where.column) : "";
+    const std::string place =
+        where.line > 0 ? std::to_string(where.line) + ":" + std::to_string(where.column) : "";
     EXPECT_EQ(place, broken.place) << error.what();
     EXPECT_FALSE(where.file.empty()) << error.what();
     EXPECT_NE(error.message().find(broken.fragment), std::string::npos) << error.what();
@@ -139,8 +141,10 @@ TEST_P(BrokenProblemFile, IsRefusedWithThePlaceAndTheReason) {
 
 TEST_P(BrokenProblemFile, MakesTheCommandExitWithStatusTwoAndOneLine) {
   const auto file = folder() / (std::string(GetParam().file) + ".toml");
-  const auto errors = std::filesystem::temp_directory_path() / (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
-  const std::string command = std::string(LATHER_COMMAND) + " check '" + file.string() + "' > /dev/null 2> '" + errors.string() + "'";
+  const auto errors = std::filesystem::temp_directory_path() /
+                      (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
+  const std::string command =
+      std::string(LATHER_COMMAND) + " check '" + file.string() + "' > /dev/null 2> '" + errors.string() + "'";
   const int status = std::system(command.c_str());
   std::stringstream text;
   text << std::ifstream(errors).rdbuf();
@@ -193,7 +197,8 @@ TEST(BrokenProblemFiles, CutOffAnywhereAreRefusedWithoutACrash) {
 
 TEST(BrokenProblemFiles, WithOneByteChangedAreReadOrRefusedButNeverCrash) {
   std::stringstream whole;
-  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/burgers-selfsimilar.toml").rdbuf();
+  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/burgers-selfsimilar.toml")
+               .rdbuf();
   const std::string text = whole.str();
   unsigned state = 1;
   int refused = 0;

@@ -27,8 +27,8 @@ std::vector<Expr> exact_outputs(const Problem& problem) {
   return outputs;
 }
 
-// The largest residual of each term when the network is the closed form, at random points of the term's point set that stay
-// `margin` away from the ends of the domain (where slopes of hard constraints vanish).
+// The largest residual of each term when the network is the closed form, at random points of the term's point
+// set that stay `margin` away from the ends of the domain (where slopes of hard constraints vanish).
 void expect_residuals_vanish(const std::string& name, double tolerance, double margin = 0) {
   const Problem problem = read_problem_file(find_problem(name));
   ASSERT_EQ(problem.exact.size(), problem.fields.size());
@@ -40,7 +40,8 @@ void expect_residuals_vanish(const std::string& name, double tolerance, double m
       if (const auto d = problem.symbols->find(s)) {
         Expr derivative = outputs[d->output];
         for (int i = 0; i < problem.dimensions(); ++i)
-          for (int k = 0; k < d->orders.order[i]; ++k) derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
+          for (int k = 0; k < d->orders.order[i]; ++k)
+            derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
         jets[s] = derivative;
       }
     const Expr residual = symbolic::substitute(term.residual, jets);
@@ -66,18 +67,22 @@ TEST(BuiltInProblems, ClosedFormOfHelmholtzSolvesIt) { expect_residuals_vanish("
 // N = u/(x(1-x)y(1-y)) loses digits near the walls.
 TEST(BuiltInProblems, ClosedFormOfPoissonSolvesIt) { expect_residuals_vanish("poisson-2d", 1e-10, 0.05); }
 // N = (U + z - z^3)/z^5 loses digits near 0: five powers of ten at z = 0.1 U.
-TEST(BuiltInProblems, ClosedFormOfTheSelfSimilarProfileSolvesIt) { expect_residuals_vanish("burgers-selfsimilar", 1e-9, 0.2); }
+TEST(BuiltInProblems, ClosedFormOfTheSelfSimilarProfileSolvesIt) {
+  expect_residuals_vanish("burgers-selfsimilar", 1e-9, 0.2);
+}
 
 TEST(BuiltInProblems, SelfSimilarClosedFormHasTheTabulatedValues) {
   const Problem p = read_problem_file(find_problem("burgers-selfsimilar"));
-  const auto U = [&](double z) { return symbolic::evaluate<double>(p.exact[0].value, {{p.symbols->coordinate(0), z}}); };
+  const auto U = [&](double z) {
+    return symbolic::evaluate<double>(p.exact[0].value, {{p.symbols->coordinate(0), z}});
+  };
   EXPECT_NEAR(U(0.5), -0.428989529, 1e-9);
   EXPECT_NEAR(U(2), -1.26502954, 1e-8);
   EXPECT_NEAR(U(30), -16606.7975, 1e-4);
 }
 
-// The conformal form must be the plain equations in y, times the factors it was divided by. Both are read from text and
-// compared as functions of coordinates, lambda and random jets; none of them is a solution.
+// The conformal form must be the plain equations in y, times the factors it was divided by. Both are read
+// from text and compared as functions of coordinates, lambda and random jets; none of them is a solution.
 TEST(BuiltInProblems, ConformalBoussinesqIsThePlainOneInOtherCoordinates) {
   const Problem conformal = read_problem_file(find_problem("boussinesq"));
   const Problem plain = read_problem_text(R"toml(
@@ -134,7 +139,8 @@ residual = "J*(psi_y1y1 + psi_y2y2 - Omega)/(cosh(xi)^2*q)"
     };
     for (int term = 0; term < 3; ++term) {
       const double expected = value_of(plain, term);
-      EXPECT_NEAR(value_of(conformal, term), expected, 1e-10 * (1 + std::abs(expected))) << plain.terms[term].name;
+      EXPECT_NEAR(value_of(conformal, term), expected, 1e-10 * (1 + std::abs(expected)))
+          << plain.terms[term].name;
     }
   }
 }
@@ -159,7 +165,8 @@ TEST(BuiltInProblems, AreAllReadableWithEveryRecipeAndNamedAfterTheirFile) {
   }
 }
 
-// Evaluated at random points with random jets, no residual may be NaN: a sign slip in a power or logarithm would be.
+// Evaluated at random points with random jets, no residual may be NaN: a sign slip in a power or logarithm
+// would be.
 TEST(BuiltInProblems, HaveFiniteResidualsEverywhereInTheirDomain) {
   std::mt19937_64 generator(5);
   std::uniform_real_distribution<double> uniform(0, 1);

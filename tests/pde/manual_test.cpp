@@ -21,7 +21,8 @@ TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
     ASSERT_NE(end, std::string::npos);
     try {
       // Data files of the examples are those of the built-in problems.
-      const Problem problem = read_problem_text(text.substr(at, end - at), LATHER_SOURCE_DIR "/problems/example.toml");
+      const Problem problem =
+          read_problem_text(text.substr(at, end - at), LATHER_SOURCE_DIR "/problems/example.toml");
       for (const auto& [recipe, value] : problem.training.items())
         if (value.is_object()) recipe_overrides(problem, recipe);
     } catch (const Error& error) {
