@@ -20,13 +20,13 @@ using Json = nlohmann::json;
 
 struct Outcome {
   std::string name;
-  double largest_deviation, tolerance;
+  double deviation, tolerance;
 };
 
 template <auto replay>
 Outcome outcome_of(const Json& record) {
   const auto result = replay(record);
-  return {result.name, result.largest_deviation, result.tolerance};
+  return {result.name, result.deviation, result.tolerance};
 }
 
 // One line per kind of record.

@@ -84,8 +84,8 @@ std::vector<double> square_matrix(const Json& value, const char* name, std::size
 void compare(double ours, double recorded, QuasiNewtonReplay& replay) {
   const double deviation = std::abs(ours - recorded) / std::max(1.0, std::abs(recorded));
   // A NaN must not hide behind a comparison.
-  replay.largest_deviation = std::isnan(deviation) ? std::numeric_limits<double>::infinity()
-                                                   : std::max(replay.largest_deviation, deviation);
+  replay.deviation = std::isnan(deviation) ? std::numeric_limits<double>::infinity()
+                                                   : std::max(replay.deviation, deviation);
   ++replay.compared;
 }
 

@@ -14,7 +14,7 @@ namespace lather::optim {
 
 struct QuasiNewtonReplay {
   std::string name;
-  double largest_deviation = 0;  // max |ours - recorded| / max(1, |recorded|) over all numbers compared
+  double deviation = 0;  // max |ours - recorded| / max(1, |recorded|) over all numbers compared
   double tolerance = 0;          // as the file states
   std::size_t compared = 0;      // how many numbers
 };

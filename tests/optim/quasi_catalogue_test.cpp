@@ -86,16 +86,16 @@ class Broken final : public Objective {
   NetworkFit inner_;
 };
 
-class EveryOptimizer : public ::testing::TestWithParam<std::string> {
+class WholeCatalogue : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
     return find_optimizer(GetParam()).make(layout, Json::object());
   }
 };
-INSTANTIATE_TEST_SUITE_P(Catalogue, EveryOptimizer, ::testing::ValuesIn(all_names()),
+INSTANTIATE_TEST_SUITE_P(Catalogue, WholeCatalogue, ::testing::ValuesIn(all_names()),
                          [](const auto& info) { return test_name(info.param); });
 
-TEST_P(EveryOptimizer, LeavesTheParametersAloneAndSaysSoWhenLossOrGradientIsNotFinite) {
+TEST_P(WholeCatalogue, LeavesTheParametersAloneAndSaysSoWhenLossOrGradientIsNotFinite) {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   for (const bool after_some_steps : {false, true})
     for (const auto& [value_factor, gradient_factor] :
@@ -122,7 +122,7 @@ TEST_P(EveryOptimizer, LeavesTheParametersAloneAndSaysSoWhenLossOrGradientIsNotF
     }
 }
 
-TEST_P(EveryOptimizer, StandsStillAndSaysWhyWhereTheGradientIsZero) {
+TEST_P(WholeCatalogue, StandsStillAndSaysWhyWhereTheGradientIsZero) {
   DiagonalQuadratic objective({1, 2, 3});
   const auto optimizer = make(objective.layout());
   std::vector<double> x(3, 0.0);
@@ -134,7 +134,7 @@ TEST_P(EveryOptimizer, StandsStillAndSaysWhyWhereTheGradientIsZero) {
   }
 }
 
-TEST_P(EveryOptimizer, WorksInDimensionOne) {
+TEST_P(WholeCatalogue, WorksInDimensionOne) {
   DiagonalQuadratic objective({3});
   const auto optimizer = make(objective.layout());
   std::vector<double> x{2};
@@ -150,7 +150,7 @@ TEST_P(EveryOptimizer, WorksInDimensionOne) {
   EXPECT_LT(objective.value(x), start);
 }
 
-TEST_P(EveryOptimizer, WithALineSearchStallsInWordsWhenTheGradientPointsTheWrongWay) {
+TEST_P(WholeCatalogue, WithALineSearchStallsInWordsWhenTheGradientPointsTheWrongWay) {
   if (!uses_line_search(find_optimizer(GetParam()))) GTEST_SKIP() << "first-order methods cannot notice";
   Broken objective;
   objective.gradient_factor = -1;
@@ -163,7 +163,7 @@ TEST_P(EveryOptimizer, WithALineSearchStallsInWordsWhenTheGradientPointsTheWrong
   EXPECT_EQ(x, before);
 }
 
-TEST_P(EveryOptimizer, ContinuesWithTheSameBitsAfterSaveAndRestore) {
+TEST_P(WholeCatalogue, ContinuesWithTheSameBitsAfterSaveAndRestore) {
   for (const int saved_after : {0, 1, 4, 11}) {
     NetworkFit objective;
     const auto original = make(objective.layout());
@@ -186,7 +186,7 @@ TEST_P(EveryOptimizer, ContinuesWithTheSameBitsAfterSaveAndRestore) {
   }
 }
 
-TEST_P(EveryOptimizer, RejectsAnUnknownOption) {
+TEST_P(WholeCatalogue, RejectsAnUnknownOption) {
   DiagonalQuadratic objective({1});
   EXPECT_ANY_THROW(find_optimizer(GetParam()).make(objective.layout(), Json{{"no_such_option", 1}}));
 }

@@ -25,7 +25,7 @@ Json golden(const std::string& name) {
 TEST(QuasiNewtonGolden, LbfgsFollowsTorch) {
   for (const auto* name : {"lbfgs_quadratic", "lbfgs_rosenbrock8"}) {
     const auto replay = replay_objective(golden(name));
-    EXPECT_LE(replay.largest_deviation, replay.tolerance) << name;
+    EXPECT_LE(replay.deviation, replay.tolerance) << name;
     EXPECT_GT(replay.compared, 100u);
   }
 }
@@ -33,7 +33,7 @@ TEST(QuasiNewtonGolden, LbfgsFollowsTorch) {
 TEST(QuasiNewtonGolden, UpdatesOfTheInverseHessianAreThoseOfTheReference) {
   for (const auto* name : {"bfgs", "ss_bfgs", "ss_bfgs_oren_luenberger", "ss_broyden1", "ss_broyden2"}) {
     const auto replay = replay_inverse_hessian_updates(golden(name));
-    EXPECT_LE(replay.largest_deviation, replay.tolerance) << name;
+    EXPECT_LE(replay.deviation, replay.tolerance) << name;
     EXPECT_GT(replay.compared, 400u);
   }
 }
@@ -68,7 +68,7 @@ TEST(QuasiNewtonGolden, WholeRunsWithTheLineSearchFollowTheReference) {
 TEST(QuasiNewtonGolden, ADamagedRecordIsAnErrorAndAWrongOneADeviation) {
   Json record = golden("bfgs");
   record["updates"][3]["H_next"][2][1] = record["updates"][3]["H_next"][2][1].get<double>() + 1e-3;
-  EXPECT_GT(replay_inverse_hessian_updates(record).largest_deviation, 1e-4);
+  EXPECT_GT(replay_inverse_hessian_updates(record).deviation, 1e-4);
   record["updates"][3]["s"].erase(0);
   EXPECT_THROW(replay_inverse_hessian_updates(record), Error);
   record = golden("lbfgs_quadratic");
@@ -103,8 +103,9 @@ RandomStep random_step(int n, std::uint64_t seed) {
   const auto random = random_point(static_cast<std::size_t>(2 * n * n + n), seed);
   const Eigen::Map<const Eigen::MatrixXd> R(random.data(), n, n), T(random.data() + n * n, n, n);
   const Eigen::Map<const Eigen::VectorXd> g(random.data() + 2 * n * n, n);
-  const Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n),
-                        A = T * T.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  const Eigen::MatrixXd A = T * T.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  H = (H + H.transpose()).eval() / 2;  // R R^T is symmetric to rounding only
   const double alpha = 0.3 + 0.1 * static_cast<double>(seed % 7);
   const Eigen::VectorXd s = -alpha * H * g, y = A * s;
   return {
