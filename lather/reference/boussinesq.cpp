@@ -16,7 +16,7 @@ constexpr int kSolverVersion = 1;
 enum class Chart { compact, physical, sinh };
 
 struct BoussinesqOptions {
-  std::int64_t q_points = 56, eta_points = 48;
+  std::int64_t q_points = 56, eta_points = 64;
   Chart chart = Chart::compact;
   void fields(FieldVisitor& v) {
     v.integer("q_points", q_points, "Chebyshev points in q, less one", between(16, 96));
