@@ -14,6 +14,13 @@ void add_list(CLI::App& app, int& exit_status);
 void add_replay(CLI::App& app, int& exit_status);
 void add_task(CLI::App& app, int& exit_status);
 void add_reference(CLI::App& app, int& exit_status);
+void add_train(CLI::App& app, int& exit_status);
+void add_eval(CLI::App& app, int& exit_status);
+void add_predict(CLI::App& app, int& exit_status);
+void add_export(CLI::App& app, int& exit_status);
+void add_compare(CLI::App& app, int& exit_status);
+void add_doctor(CLI::App& app, int& exit_status);
+void add_completion(CLI::App& app, int& exit_status);
 
 std::vector<AddCommand> all_commands();
 
