@@ -14,7 +14,7 @@ using Json = nlohmann::json;
 namespace {
 
 // Tables of [training] that are not sizes.
-const std::vector<std::string> kTables = {"points", "network", "parameters", "optimizer", "continuation", "weighting", "sampling"};
+const std::vector<std::string> kTables = {"points", "network", "parameters", "optimizer", "continuation", "weighting", "sampling", "causal"};
 
 bool is_size(const std::string& key, const Json& value) {
   return value.is_object() && std::find(kTables.begin(), kTables.end(), key) == kTables.end();

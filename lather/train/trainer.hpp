@@ -72,13 +72,14 @@ class Trainer {
 
  private:
   void enter_stage(int index);
+  void next_stage();
 
   Config config_;
   StagePlan plan_;
   int stage_index_ = 0;
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<optim::Optimizer> optimizer_;
-  std::vector<double> parameters_, best_parameters_;
+  std::vector<double> parameters_, best_parameters_, frozen_;
   std::vector<std::vector<double>> finished_;  // parameters of finished stages, where the solution needs them
   Figures best_;
   std::int64_t step_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
