@@ -12,8 +12,10 @@
 #include "lather/pde/objective.hpp"
 #include "lather/pde/point_source.hpp"
 #include "lather/train/config.hpp"
+#include "lather/train/continuation.hpp"
 #include "lather/train/solution.hpp"
 #include "lather/train/weighting.hpp"
+#include "lather/train/windows.hpp"
 
 namespace lather::train {
 
@@ -30,32 +32,32 @@ struct Figures {
 
 class Stage {
  public:
-  Stage(pde::Problem problem, const Config& config);
+  Stage(const pde::Problem& problem, const Config& config);
 
   pde::PinnObjective& objective() { return *objective_; }
   const pde::PinnObjective& objective() const { return *objective_; }
   std::shared_ptr<pde::PinnObjective> shared_objective() const { return objective_; }
 
-  // Draws points and sets weights that are due before step `step` + 1; whether the objective is another function now.
+  // Draws points and sets weights that are due when `step` steps are done; whether the objective is another function now.
+  // After a state was read this hands its points and weights to the objective, which is no change.
   bool update(std::int64_t step, std::span<const double> x);
-  // Hands points and weights that were read from a state to the objective.
-  void install(std::int64_t step, std::span<const double> x) { update(step, x); }
-  bool changes() const;  // will update() ever do something more?
+  bool changes() const { return points_.changes() || weighting_->changes(); }  // will update() ever do more?
 
-  // Everything but the step.
-  Figures measure(std::span<const double> x);
-  // The true fields, [field][point]; empty if unknown.
-  std::vector<std::vector<double>> reference_values(const pde::Points& points);
-  std::string reference_note() const;
+  // The root mean square of all equations' residuals together; `by_term` gets that of every term.
+  double residual(std::span<const double> x, std::vector<double>& by_term);
 
   void state(StateVisitor& v);
 
  private:
-  double measure_residuals(std::span<const double> x, std::vector<double>& by_term);
-
   std::shared_ptr<pde::PinnObjective> objective_;
   pde::PointSource points_;
   std::unique_ptr<Weighting> weighting_;
+  std::vector<pde::Points> held_out_;  // per point set
+};
+
+// What a finished stage leaves behind.
+struct FinishedStage {
+  std::vector<double> parameters, frozen;
 };
 
 // Which stages a configuration has, and how long each takes.
@@ -63,14 +65,26 @@ class StagePlan {
  public:
   explicit StagePlan(const Config& config);
   int count() const;
-  std::int64_t end_of(int stage) const;  // the step after which the next one begins
+  std::int64_t end_of(int stage) const;  // the step after which the next one begins; the last one goes on
+  bool in_windows() const { return windows_.count() > 1; }
+  bool fresh_weights(int stage) const;  // or those of the stage before
 
-  // `finished`: parameters of the stages before.
-  std::unique_ptr<Stage> make_stage(int index, const std::vector<std::vector<double>>& finished) const;
-  Solution solution(const std::vector<std::vector<double>>& finished, int stage, std::vector<double> parameters, std::span<const double> frozen) const;
+  const pde::Problem& problem() const { return problem_; }  // over the whole domain, at the last value of the parameter
+  std::unique_ptr<Stage> make_stage(int index, const std::vector<FinishedStage>& finished) const;
+  // The fields of all stages so far: `current` is where stage `index` stands.
+  Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective, std::vector<double> parameters) const;
 
  private:
+  std::shared_ptr<pde::PinnObjective> window_objective(int window, const std::vector<FinishedStage>& finished) const;
+
   Config config_;
+  pde::Problem problem_;
+  TimeWindows windows_;
+  std::optional<Continuation> continuation_;
+  std::int64_t planned_steps_;
 };
+
+// The recipe for a problem whose conditions may have become data: numbers of points are for sets that are drawn.
+nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe);
 
 }  // namespace lather::train
