@@ -12,7 +12,7 @@ std::string SourceLocation::str() const {
 }
 
 Error::Error(const SourceLocation& where, const std::string& message)
-    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message), where_(where) {}
+    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message), where_(where), message_(message) {}
 
 namespace {
 
