@@ -29,7 +29,7 @@ train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> count
   if (counts.size() != dimensions) throw Error(fmt::format("--grid: expected {} numbers of points, got {}", dimensions, counts.size()));
   for (const auto n : counts)
     if (n < 1) throw Error("--grid: expected at least one point along every coordinate");
-  return train::uniform_grid(problem, counts);
+  return train::grid_of(problem, counts);
 }
 
 }  // namespace

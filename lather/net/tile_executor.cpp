@@ -128,9 +128,10 @@ typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, cons
 template <class T>
 void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
                           const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out, const LayerWeights<T>& weights,
-                          LayerGradients<T>* gradients) {
-  const std::size_t runs = state.whole ? 1 : points_;
-  const std::size_t length = state.whole ? points_ * buffers_[op.out.buffer].stride : op.out.width;
+                          LayerGradients<T>* gradients, const PointScalars<T>* scalars) {
+  const bool whole = state.whole && !scalars;
+  const std::size_t runs = whole ? 1 : points_;
+  const std::size_t length = whole ? points_ * buffers_[op.out.buffer].stride : op.out.width;
   for (std::size_t row = 0; row < runs; ++row) {
     for (std::size_t k = 0; k < in.size(); ++k) {
       if (in[k].what == What::scalar) {
@@ -142,7 +143,8 @@ void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::
     }
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (out[k].what == What::scalar_bar) {
-        state.outputs[k] = gradients ? &gradients->scalar(op.scalars[out[k].index]) : &discard_;
+        const int block = op.scalars[out[k].index];
+        state.outputs[k] = scalars ? scalars->data + block * scalars->stride + row : gradients ? &gradients->scalar(block) : &discard_;
       } else {
         const Place p = place(op, state, out[k]);
         state.outputs[k] = p.data + row * p.stride;
@@ -169,7 +171,8 @@ void TileExecutor<T>::forward(const LayerWeights<T>& weights) {
 }
 
 template <class T>
-void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor) {
+void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor,
+                               const PointScalars<T>* scalars) {
   const std::size_t rows = components_ * points_;
   for (std::size_t i = tape_->operations().size(); i-- > 0;) {
     const auto& operation = tape_->operations()[i];
@@ -191,7 +194,8 @@ void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>
                          static_cast<const T*>(nullptr), 0, jet_tape_->accumulates[i][0] != 0);
     } else if (pointwise_[i].adjoint && buffers_[operation.pointwise->out.buffer].bar_slot >= 0) {
       const auto& program = jet_tape_->programs[i];
-      run(*operation.pointwise, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights, gradients);
+      run(*operation.pointwise, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights, gradients,
+          scalars);
     }
   }
 }

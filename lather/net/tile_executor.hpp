@@ -29,6 +29,13 @@ struct LayerSignals {
   int components;
 };
 
+// Derivatives by scalar parameters, point by point: that by block b at point p is data[b * stride + p].
+template <class T>
+struct PointScalars {
+  T* data;
+  std::size_t stride;
+};
+
 template <class T>
 class TileExecutor {
  public:
@@ -51,10 +58,11 @@ class TileExecutor {
 
   void forward(const LayerWeights<T>& weights);
 
-  // Adds to `gradients` (if given) and shows every trainable dense layer's signals to `visitor` (if given). May be called
-  // several times after one forward().
+  // Adds to `gradients` (if given), shows every trainable dense layer's signals to `visitor` (if given), and adds to
+  // `scalars` (if given; then the scalars in `gradients` are left alone). May be called several times after one forward().
   using Visitor = std::function<void(const LayerSignals<T>&)>;
-  void backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor = nullptr);
+  void backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor = nullptr,
+                const PointScalars<T>* scalars = nullptr);
 
  private:
   struct Storage {
@@ -79,7 +87,8 @@ class TileExecutor {
   T* component(const Value& value, int c);
   T* bar_component(const Value& value, int c);
   void run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine, const std::vector<ArrayRef>& in,
-           const std::vector<ArrayRef>& out, const LayerWeights<T>& weights, LayerGradients<T>* gradients);
+           const std::vector<ArrayRef>& out, const LayerWeights<T>& weights, LayerGradients<T>* gradients,
+           const PointScalars<T>* scalars = nullptr);
 
   const Tape* tape_;
   const JetTape* jet_tape_;

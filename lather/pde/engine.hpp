@@ -22,6 +22,7 @@ class Engine {
   virtual void residuals(std::span<const double> x, int term, double* r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points) = 0;
   virtual void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) = 0;
+  virtual void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::ScalarSignals&)>& visit);
   virtual void points_changed(int point_set) = 0;
   virtual std::size_t workspace_bytes() const = 0;
   virtual int threads() const = 0;

@@ -133,13 +133,36 @@ class CpuEngine final : public Engine {
       auto& worker = threads_[0].workers[set];
       for (const Tile& tile : tiles_of_[set]) {
         worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
-        for (std::size_t e = 0; e < terms_of[set].size(); ++e)
-          std::fill_n(worker.bars(static_cast<int>(e)), tile.count, static_cast<int>(e) == place_in_set[term] ? 1.0 : 0.0);
+        set_unit_bars(worker, tile, term);
         const typename net::TileExecutor<T>::Visitor visitor = [&](const net::LayerSignals<T>& s) {
           const auto block = static_cast<std::size_t>(tape.operations()[s.operation].dense->weight.block);
           visit({tile.begin, s.points, s.components, block, s.in, s.in_stride, s.out_bar, s.out_stride});
         };
         worker.backward(weights_, nullptr, threads_[0].unknown_bars, &visitor);
+      }
+    }
+  }
+
+  void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::ScalarSignals&)>& visit) override {
+    if constexpr (!std::is_same_v<T, double>) {
+      Engine::visit_scalar_signals(x, term, visit);
+    } else {
+      std::vector<std::size_t> blocks;  // of scalars the engine differentiates by
+      for (const auto& operation : tape.operations())
+        if (operation.pointwise) blocks.insert(blocks.end(), operation.pointwise->scalars.begin(), operation.pointwise->scalars.end());
+      for (std::size_t u = 0; u < problem.unknowns.size(); ++u) blocks.push_back(tape.parameters().blocks().size() + u);
+      if (blocks.empty()) return;
+      weights_.update(x, frozen);
+      const int set = problem.terms[term].point_set;
+      auto& worker = threads_[0].workers[set];
+      const std::size_t stride = tile_points_[set];
+      std::vector<double> values(layout.blocks().size() * stride);
+      for (const Tile& tile : tiles_of_[set]) {
+        std::fill(values.begin(), values.end(), 0.0);
+        worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
+        set_unit_bars(worker, tile, term);
+        worker.backward_scalars(weights_, {values.data(), stride});
+        for (const std::size_t block : blocks) visit({tile.begin, tile.count, block, values.data() + block * stride});
       }
     }
   }
@@ -158,6 +181,11 @@ class CpuEngine final : public Engine {
       std::fill(unknown_bars.begin(), unknown_bars.end(), T(0));
     }
   };
+
+  // d / d residual of one term is 1, of its neighbours 0.
+  void set_unit_bars(SetWorker<T>& worker, const Tile& tile, int term) {
+    for (const int k : terms_of[tile.set]) std::fill_n(worker.bars(place_in_set[k]), tile.count, k == term ? T(1) : T(0));
+  }
 
   std::size_t tile_points_for(const CompiledSet& set) const {
     const std::size_t rows = options.tile_rows > 0 ? options.tile_rows : kTileRows;

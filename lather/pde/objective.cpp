@@ -35,6 +35,10 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
+void Engine::visit_scalar_signals(std::span<const double>, int, const std::function<void(const PinnObjective::ScalarSignals&)>&) {
+  throw Error("derivatives of single residuals by scalar parameters are available on the CPU in double precision only");
+}
+
 PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) : engine_(make_cpu_engine(problem, options)) {}
 PinnObjective::~PinnObjective() = default;
 
@@ -79,6 +83,8 @@ void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
     throw Error(fmt::format("term '{}' has {} points, got {} weights", t.name, count, weights.size()));
   engine_->point_weights[term] = std::move(weights);
 }
+
+std::span<const double> PinnObjective::point_weights(int term) const { return engine_->point_weights.at(term); }
 
 const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
 
@@ -134,6 +140,10 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
 
 void PinnObjective::visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit) {
   engine_->visit_signals(x, term, visit);
+}
+
+void PinnObjective::visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const ScalarSignals&)>& visit) {
+  engine_->visit_scalar_signals(x, term, visit);
 }
 
 const Problem& PinnObjective::problem() const { return engine_->problem; }

@@ -40,6 +40,7 @@ class PinnObjective final : public optim::Objective {
   double term_weight(int term) const;
   // One weight per point of the term's set; empty: all 1.
   void set_point_weights(int term, std::vector<double> weights);
+  std::span<const double> point_weights(int term) const;  // empty again after set_points
 
   const optim::ParameterLayout& layout() const override;
   double value(std::span<const double> x) override;
@@ -70,6 +71,13 @@ class PinnObjective final : public optim::Objective {
     std::size_t out_stride;
   };
   void visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit);
+  // The same for what is no dense layer: d residual_i / d scalar for every scalar parameter of the network and every unknown.
+  struct ScalarSignals {
+    std::size_t first_point, points;
+    std::size_t block;     // in layout()
+    const double* values;  // one per point
+  };
+  void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const ScalarSignals&)>& visit);
 
   const Problem& problem() const;
   const net::Tape& tape() const;

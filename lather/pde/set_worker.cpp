@@ -28,6 +28,7 @@ int highest(const std::vector<Slot>& slots, What what) {
 template <class T>
 SetWorker<T>::SetWorker(const CompiledSet& set, const net::Tape& tape, std::size_t tile_points)
     : set_(&set),
+      blocks_(tape.parameters().blocks().size()),
       executor_(tape, set.tape, tile_points),
       input_(set.input),
       value_machine_(set.values, {positions(set.values_inputs, What::unknown), {}}),
@@ -120,6 +121,30 @@ void SetWorker<T>::backward(const net::LayerWeights<T>& weights, net::LayerGradi
   }
   adjoint_machine_.run(count, std::span<const T* const>(in_.data(), set_->adjoint_inputs.size()),
                        std::span<T* const>(out_.data(), set_->adjoint_outputs.size()));
+  load_output_bars();
+  executor_.backward(weights, gradients, visitor);
+}
+
+template <class T>
+void SetWorker<T>::backward_scalars(const net::LayerWeights<T>& weights, const net::PointScalars<T>& scalars) {
+  for (std::size_t p = 0; p < executor_.points(); ++p) {
+    for (std::size_t i = 0; i < set_->adjoint_inputs.size(); ++i)
+      in_[i] = source(set_->adjoint_inputs[i]) + (set_->adjoint_inputs[i].what == What::unknown ? 0 : p);
+    for (std::size_t j = 0; j < set_->adjoint_outputs.size(); ++j) {
+      const Slot& slot = set_->adjoint_outputs[j];
+      out_[j] = p + (slot.what == What::unknown_bar ? scalars.data + (blocks_ + slot.index) * scalars.stride
+                                                    : output_bar_arrays_[output_index_[slot.index][slot.component]]);
+    }
+    adjoint_machine_.run(1, std::span<const T* const>(in_.data(), set_->adjoint_inputs.size()),
+                         std::span<T* const>(out_.data(), set_->adjoint_outputs.size()));
+  }
+  load_output_bars();
+  executor_.backward(weights, nullptr, nullptr, &scalars);
+}
+
+template <class T>
+void SetWorker<T>::load_output_bars() {
+  const std::size_t count = executor_.points();
   const auto rows = executor_.output_bar();
   for (std::size_t k = 0; k < output_index_.size(); ++k)
     for (std::size_t c = 0; c < output_index_[k].size(); ++c) {
@@ -127,7 +152,6 @@ void SetWorker<T>::backward(const net::LayerWeights<T>& weights, net::LayerGradi
       const int array = output_index_[k][c];
       for (std::size_t p = 0; p < count; ++p) target[p * rows.stride] = array < 0 ? T(0) : output_bar_arrays_[array][p];
     }
-  executor_.backward(weights, gradients, visitor);
 }
 
 template class SetWorker<double>;

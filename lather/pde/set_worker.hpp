@@ -24,12 +24,16 @@ class SetWorker {
   T* bars(int expression) { return bars_[expression]; }
   void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>* gradients, std::span<T> unknown_bars,
                 const typename net::TileExecutor<T>::Visitor* visitor = nullptr);
+  // The same without sums over points: derivatives by the network's scalars and (after all its blocks) the unknowns are added.
+  void backward_scalars(const net::LayerWeights<T>& weights, const net::PointScalars<T>& scalars);
 
  private:
+  void load_output_bars();
   void load_inputs(const Points& points, std::size_t begin, std::size_t count);
   const T* source(const Slot& slot);
 
   const CompiledSet* set_;
+  std::size_t blocks_;  // of the network's parameters
   net::TileExecutor<T> executor_;
   symbolic::Machine<T> input_, value_machine_, adjoint_machine_;
   Buffer<T> scratch_;

@@ -169,7 +169,7 @@ Config resolve(const ConfigRequest& request) {
   if (!(config.stop.seconds >= 0)) throw Error(fmt::format("--time {}: expected seconds", config.stop.seconds));
   if (config.record.record_every == 0) config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
   if (config.record.validate_every == 0) config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
-  config.training = complete_training(problem, recipe.training);
+  config.training = complete_training(problem, recipe.training, config.stop.steps);
 
   if (request.threads < 0) throw Error(fmt::format("--threads {}: expected a number of threads, or 0 for all cores", request.threads));
   config.threads = request.threads > 0 ? request.threads : available_cores();

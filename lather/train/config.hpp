@@ -32,10 +32,12 @@ struct StopOptions {
 struct RecordOptions {
   std::int64_t record_every = 0, validate_every = 0, checkpoint_every = 0;
   double checkpoint_seconds = 60;
+  bool reference = true;
   void fields(FieldVisitor& v) {
     v.integer("record_every", record_every, "steps between lines of the history; 0: 500 lines in all", non_negative());
     v.integer("validate_every", validate_every, "steps between looks at held-out points and the reference; 0: 100 in all", non_negative());
     v.integer("checkpoint_every", checkpoint_every, "steps between checkpoints; 0: by time only", non_negative());
+    v.boolean("reference", reference, "compare with the reference solution; false spares computing it");
     v.real("checkpoint_seconds", checkpoint_seconds, "seconds between checkpoints; 0: by steps only", non_negative());
   }
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -29,23 +30,31 @@ std::vector<Column> columns(const Trainer& trainer, const HistoryRecord* record)
     list.push_back({std::move(name), record && present ? std::optional<double>(value()) : std::nullopt});
   };
   const bool looked = record && record->figures;
-  const auto terms = trainer.term_names();
+  // Terms of the whole problem; a time window may lack some.
+  const auto present = trainer.term_names();
+  std::vector<std::string> terms;
+  std::vector<std::size_t> place;
+  for (const auto& term : trainer.problem().terms) {
+    terms.push_back(term.name);
+    place.push_back(static_cast<std::size_t>(std::find(present.begin(), present.end(), term.name) - present.begin()));
+  }
+  const auto is_here = [&](std::size_t k) { return place[k] < present.size(); };
   add("step", [&] { return static_cast<double>(trainer.step()); });
   add("stage", [&] { return static_cast<double>(trainer.stage() + 1); });
   add("loss", [&] { return record->loss; });
-  for (std::size_t k = 0; k < terms.size(); ++k) add("loss." + terms[k], [&] { return trainer.term_losses()[k]; });
-  for (std::size_t k = 0; k < terms.size(); ++k) add("weight." + terms[k], [&] { return trainer.term_weight(static_cast<int>(k)); });
+  for (std::size_t k = 0; k < terms.size(); ++k) add_if("loss." + terms[k], is_here(k), [&] { return trainer.term_losses()[place[k]]; });
+  for (std::size_t k = 0; k < terms.size(); ++k) add_if("weight." + terms[k], is_here(k), [&] { return trainer.term_weight(static_cast<int>(place[k])); });
   add("gradient_norm", [&] { return record->report.gradient_norm; });
   add("step_norm", [&] { return record->report.step_norm; });
   add("evaluations", [&] { return static_cast<double>(trainer.evaluations()); });
   add_if("residual", looked, [&] { return record->figures->residual; });
   for (std::size_t k = 0; k < terms.size(); ++k)
-    add_if("residual." + terms[k], looked && !std::isnan(record->figures->term_residuals[k]), [&] { return record->figures->term_residuals[k]; });
+    add_if("residual." + terms[k], looked && is_here(k), [&] { return record->figures->term_residuals[place[k]]; });
   const auto& fields = trainer.problem().fields;
   for (std::size_t f = 0; f < fields.size(); ++f)
-    add_if("l2." + fields[f].name, looked && f < record->figures->l2.size(), [&] { return record->figures->l2[f]; });
+    add_if("l2." + fields[f].name, looked && f < record->figures->l2.size() && !std::isnan(record->figures->l2[f]), [&] { return record->figures->l2[f]; });
   for (std::size_t f = 0; f < fields.size(); ++f)
-    add_if("h1." + fields[f].name, looked && f < record->figures->h1.size(), [&] { return record->figures->h1[f]; });
+    add_if("h1." + fields[f].name, looked && f < record->figures->h1.size() && !std::isnan(record->figures->h1[f]), [&] { return record->figures->h1[f]; });
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k) add("unknown." + unknowns[k].name, [&] { return trainer.unknowns()[k]; });
   const auto tau = record ? mean_diagnostic(trainer, "tau") : std::nullopt;

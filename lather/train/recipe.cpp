@@ -6,6 +6,8 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/toml.hpp"
+#include "lather/pde/point_source.hpp"
+#include "lather/train/weighting.hpp"
 
 namespace lather::train {
 
@@ -78,6 +80,24 @@ Recipe choose_recipe(const Json& training, const std::string& size, const std::v
   add_overrides(recipe.overrides, "parameters", take(merged, "parameters"));
   recipe.training = std::move(merged);
   return recipe;
+}
+
+Json complete_training(const pde::Problem& problem, Json training, std::int64_t steps) {
+  std::vector<std::string> known = pde::sampling_keys();
+  for (const auto& key : weighting_keys()) known.push_back(key);
+  for (const char* key : {"time_windows", "continuation"}) known.push_back(key);
+  for (const auto& [key, value] : training.items())
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      for (const char* own : {"optimizer", "steps", "network", "parameters"}) known.push_back(own);
+      for (const auto& field : options::describe(RecordOptions{})) known.push_back(field.name);
+      throw Error("training: " + unknown_name_message("key", key, known));
+    }
+  const auto settings = pde::sampling_settings(training, problem);
+  for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
+    if (const auto& set = problem.point_sets[s]; set.kind != pde::PointSet::Kind::data) training["points"][set.name] = settings.counts[s];
+  make_weighting(training, problem);
+  if (training.contains("time_windows") || training.contains("continuation")) training["planned_steps"] = steps;
+  return training;
 }
 
 }  // namespace lather::train

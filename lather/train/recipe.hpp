@@ -21,7 +21,7 @@ struct Recipe {
 Recipe choose_recipe(const nlohmann::json& training, const std::string& size, const std::vector<pde::Override>& settings);
 
 // Defaults for what the recipe leaves open; throws Error for keys nobody knows.
-nlohmann::json complete_training(const pde::Problem& problem, nlohmann::json training);
+nlohmann::json complete_training(const pde::Problem& problem, nlohmann::json training, std::int64_t steps);
 
 // Sets json[a][b] for the path "a.b"; the value is read as TOML, or taken as a text.
 void set_json(nlohmann::json& json, const std::string& path, const std::string& value);

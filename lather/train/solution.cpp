@@ -110,6 +110,20 @@ std::vector<std::vector<double>> Solution::evaluate(std::span<const FieldDerivat
   });
 }
 
+std::vector<std::vector<std::vector<double>>> Solution::values_and_slopes(const pde::Points& points) const {
+  const auto slopes = first_derivatives(problem_);
+  const auto d = static_cast<std::size_t>(problem_.dimensions());
+  std::vector<FieldDerivative> quantities;
+  for (const auto& field : field_values(problem_)) {
+    quantities.push_back(field);
+    for (std::size_t k = 0; k < d; ++k) quantities.push_back(slopes[static_cast<std::size_t>(field.field) * d + k]);
+  }
+  auto values = evaluate(quantities, points);
+  std::vector<std::vector<std::vector<double>>> result(problem_.fields.size());
+  for (std::size_t q = 0; q < values.size(); ++q) result[q / (d + 1)].push_back(std::move(values[q]));
+  return result;
+}
+
 std::vector<std::pair<std::string, std::vector<double>>> Solution::residuals(const pde::Points& points) const {
   const auto is_equation = [](const pde::Problem& problem, const pde::Term& term) {
     return problem.point_sets[term.point_set].kind == pde::PointSet::Kind::interior;
@@ -144,7 +158,7 @@ pde::Points Grid::points() const {
   return points;
 }
 
-Grid uniform_grid(const pde::Problem& problem, std::span<const std::size_t> counts) {
+Grid grid_of(const pde::Problem& problem, std::span<const std::size_t> counts) {
   Grid grid;
   for (int k = 0; k < problem.dimensions(); ++k) {
     const auto [low, high] = problem.domain[k];
@@ -164,7 +178,7 @@ Grid picture_grid(const pde::Problem& problem) {
                                         : problem.dimensions() == 2 ? std::vector<std::size_t>{129, 129}
                                                                     : std::vector<std::size_t>{65, 65, 5};
   std::copy(fine.begin(), fine.end(), counts.begin());
-  return uniform_grid(problem, counts);
+  return grid_of(problem, counts);
 }
 
 }  // namespace lather::train

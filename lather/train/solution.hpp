@@ -36,6 +36,8 @@ class Solution {
 
   // [quantity][point]
   std::vector<std::vector<double>> evaluate(std::span<const FieldDerivative> quantities, const pde::Points& points) const;
+  // [field][0] the values, [field][1 + k] the derivatives along coordinate k.
+  std::vector<std::vector<std::vector<double>>> values_and_slopes(const pde::Points& points) const;
   // Residuals of the equations, by name.
   std::vector<std::pair<std::string, std::vector<double>>> residuals(const pde::Points& points) const;
 
@@ -56,7 +58,7 @@ struct Grid {
   std::size_t size() const;
 };
 // `counts` points along each coordinate.
-Grid uniform_grid(const pde::Problem& problem, std::span<const std::size_t> counts);
+Grid grid_of(const pde::Problem& problem, std::span<const std::size_t> counts);
 // A grid fit for pictures: fine along one or two coordinates, a few slices along a third, the middle of all others.
 Grid picture_grid(const pde::Problem& problem);
 

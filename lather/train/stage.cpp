@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
+#include "lather/train/errors.hpp"
 
 namespace lather::train {
 
@@ -13,7 +14,10 @@ using pde::PointSet;
 namespace {
 
 double largest(const std::vector<double>& values) {
-  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : *std::max_element(values.begin(), values.end());
+  double largest = std::numeric_limits<double>::quiet_NaN();
+  for (const double v : values)
+    if (!(v <= largest)) largest = std::isnan(v) ? largest : v;
+  return largest;
 }
 
 pde::EngineOptions engine_options(const Config& config) {
@@ -21,12 +25,6 @@ pde::EngineOptions engine_options(const Config& config) {
   options.threads = config.threads;
   options.precision = config.precision;
   return options;
-}
-
-double mean_square(std::span<const double> values) {
-  double sum = 0;
-  for (const double v : values) sum += v * v;
-  return sum / static_cast<double>(values.size());
 }
 
 }  // namespace
@@ -54,9 +52,7 @@ nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe) {
 Stage::Stage(const pde::Problem& problem, const Config& config)
     : objective_(std::make_shared<pde::PinnObjective>(problem, engine_options(config))),
       points_(problem, pde::sampling_settings(recipe_for(problem, config.training), problem), config.seed),
-      weighting_(make_weighting(config.training, problem)) {
-  for (std::size_t s = 0; s < problem.point_sets.size(); ++s) held_out_.push_back(points_.validation(static_cast<int>(s)));
-}
+      weighting_(make_weighting(config.training, problem)) {}
 
 bool Stage::update(std::int64_t step, std::span<const double> x) {
   const bool moved = points_.update(step, *objective_, x);
@@ -65,31 +61,12 @@ bool Stage::update(std::int64_t step, std::span<const double> x) {
 
 double Stage::residual(std::span<const double> x, std::vector<double>& by_term) {
   const pde::Problem& problem = objective_->problem();
-  by_term.assign(problem.terms.size(), 0);
+  const auto residuals = validation_residuals(*objective_, x, points_);
+  by_term.clear();
   double equations = 0;
-  for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
-    std::vector<int> terms;
-    std::vector<symbolic::Expr> residuals;
-    for (std::size_t k = 0; k < problem.terms.size(); ++k)
-      if (problem.terms[k].point_set == static_cast<int>(s)) {
-        terms.push_back(static_cast<int>(k));
-        residuals.push_back(problem.terms[k].residual);
-      }
-    const auto kind = problem.point_sets[s].kind;
-    if (kind == PointSet::Kind::data) {  // nothing is held out of measurements
-      for (const int k : terms) {
-        std::vector<double> r(objective_->points(static_cast<int>(s)).count());
-        objective_->term_residuals(x, k, r);
-        by_term[k] = std::sqrt(mean_square(r));
-      }
-      continue;
-    }
-    const auto values = objective_->evaluate(x, residuals, held_out_[s]);
-    for (std::size_t i = 0; i < terms.size(); ++i) {
-      const double square = mean_square(values[i]);
-      by_term[terms[i]] = std::sqrt(square);
-      if (kind == PointSet::Kind::interior) equations += square;
-    }
+  for (std::size_t k = 0; k < residuals.size(); ++k) {
+    by_term.push_back(std::sqrt(residuals[k].mean_square));
+    if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += residuals[k].mean_square;
   }
   return std::sqrt(equations);
 }

@@ -24,8 +24,8 @@ struct Figures {
   std::int64_t step = 0;
   double residual = 0;                 // root mean square of all equations' residuals together, at held-out points
   std::vector<double> term_residuals;  // of every term by itself
-  std::vector<double> l2, h1;          // relative errors per field; empty where the truth is not known
-  double worst_l2() const;             // of all fields; NaN if unknown
+  std::vector<double> l2, h1;          // relative errors per field, NaN for those not known; empty if none is
+  double worst_l2() const;             // of all fields that are known; NaN if none is
   double worst_h1() const;
   void state(StateVisitor& v);
 };
@@ -43,7 +43,7 @@ class Stage {
   bool update(std::int64_t step, std::span<const double> x);
   bool changes() const { return points_.changes() || weighting_->changes(); }  // will update() ever do more?
 
-  // The root mean square of all equations' residuals together; `by_term` gets that of every term.
+  // At held-out points: the root mean square of all equations' residuals together; `by_term` gets that of every term.
   double residual(std::span<const double> x, std::vector<double>& by_term);
 
   void state(StateVisitor& v);
@@ -52,7 +52,6 @@ class Stage {
   std::shared_ptr<pde::PinnObjective> objective_;
   pde::PointSource points_;
   std::unique_ptr<Weighting> weighting_;
-  std::vector<pde::Points> held_out_;  // per point set
 };
 
 // What a finished stage leaves behind.
@@ -71,7 +70,7 @@ class StagePlan {
 
   const pde::Problem& problem() const { return problem_; }  // over the whole domain, at the last value of the parameter
   std::unique_ptr<Stage> make_stage(int index, const std::vector<FinishedStage>& finished) const;
-  // The fields of all stages so far: `current` is where stage `index` stands.
+  // The fields of all stages so far, the present one by its objective and parameters.
   Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective, std::vector<double> parameters) const;
 
  private:

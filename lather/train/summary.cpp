@@ -31,8 +31,10 @@ Json to_json(const Trainer& trainer, const Figures& figures) {
   const auto terms = trainer.term_names();
   for (std::size_t k = 0; k < terms.size() && k < figures.term_residuals.size(); ++k) json["residuals"][terms[k]] = number(figures.term_residuals[k]);
   const auto& fields = trainer.problem().fields;
-  for (std::size_t f = 0; f < figures.l2.size(); ++f) json["l2"][fields[f].name] = number(figures.l2[f]);
-  for (std::size_t f = 0; f < figures.h1.size(); ++f) json["h1"][fields[f].name] = number(figures.h1[f]);
+  for (std::size_t f = 0; f < figures.l2.size(); ++f)
+    if (!std::isnan(figures.l2[f])) json["l2"][fields[f].name] = number(figures.l2[f]);
+  for (std::size_t f = 0; f < figures.h1.size(); ++f)
+    if (!std::isnan(figures.h1[f])) json["h1"][fields[f].name] = number(figures.h1[f]);
   return json;
 }
 
@@ -43,7 +45,7 @@ Json summarize(Trainer& trainer) {
                {"basis_updates", trainer.basis_updates()}, {"reference", trainer.reference_note()}};
   const double loss = trainer.loss();
   json["loss"] = number(loss);
-  json["final"] = to_json(trainer, trainer.measure());
+  json["final"] = to_json(trainer, trainer.measure(true));
   json["best"] = trainer.best_step() < 0 ? json["final"] : to_json(trainer, trainer.best());
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k) {
@@ -70,7 +72,7 @@ std::string fields_text(Trainer& trainer) {
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     const auto& name = problem.fields[f].name;
     append_array(out, name, values[f]);
-    if (f >= truth.size()) continue;
+    if (f >= truth.size() || truth[f].empty()) continue;
     append_array(out, name + ".reference", truth[f]);
     std::vector<double> error(values[f].size());
     for (std::size_t i = 0; i < error.size(); ++i) error[i] = values[f][i] - truth[f][i];

@@ -19,6 +19,7 @@
 #include "lather/core/state.hpp"
 #include "lather/optim/optimizer.hpp"
 #include "lather/train/config.hpp"
+#include "lather/train/errors.hpp"
 #include "lather/train/solution.hpp"
 #include "lather/train/stage.hpp"
 
@@ -41,11 +42,12 @@ class Trainer {
   // Loss and its terms at the present parameters and points; term k is weight_k times a mean square.
   double loss();
   std::span<const double> term_losses() const { return stage_->objective().term_losses(); }
-  std::vector<std::string> term_names() const { return stage_->objective().term_names(); }
+  std::vector<std::string> term_names() const { return stage_->objective().term_names(); }  // of the present stage
   double term_weight(int term) const { return stage_->objective().term_weight(term); }
 
-  // Residuals at held-out points and errors against the reference, at the present parameters.
-  Figures measure();
+  // Residuals at held-out points and errors against the reference, at the present parameters. In time windows the errors are
+  // those of the present window, in the last one those of the whole domain. `fine`: on the grid of `lather eval`.
+  Figures measure(bool fine = false);
   // The same, and the best so far is remembered.
   Figures validate();
   const Figures& best() const { return best_; }
@@ -57,12 +59,12 @@ class Trainer {
   std::int64_t basis_updates() const { return basis_updates_; }
   std::int64_t evaluations() const { return evaluations_; }
   const pde::PinnObjective& objective() const { return stage_->objective(); }
-  const pde::Problem& problem() const { return stage_->objective().problem(); }
+  const pde::Problem& problem() const { return plan_.problem(); }  // over the whole domain
   // May points or weights still change? Then a stalled optimizer may go on.
   bool objective_will_change() const;
   // The true fields at points, [field][point]; empty where they are not known.
-  std::vector<std::vector<double>> reference_values(const pde::Points& points) const { return stage_->reference_values(points); }
-  std::string reference_note() const { return stage_->reference_note(); }
+  std::vector<std::vector<double>> reference_values(const pde::Points& points);
+  std::string reference_note() const { return reference_note_; }  // where it comes from, or why there is none
 
   // The trained fields, as they are now or at their best.
   Solution solution(bool best = false);
@@ -71,6 +73,7 @@ class Trainer {
   void state(StateVisitor& v);
 
  private:
+  const TrueSolution* truth();  // nullptr: not known
   void enter_stage(int index);
   void next_stage();
 
@@ -80,8 +83,12 @@ class Trainer {
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<double> parameters_, best_parameters_, frozen_;
-  std::vector<std::vector<double>> finished_;  // parameters of finished stages, where the solution needs them
+  std::vector<FinishedStage> finished_;
   Figures best_;
+  bool truth_sought_ = false;
+  std::unique_ptr<TrueSolution> truth_;
+  std::unique_ptr<ErrorMeter> meter_;
+  std::string reference_note_;
   std::int64_t step_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
 };
 
