@@ -49,7 +49,7 @@ std::string bash_completion(const CLI::App& app) {
     for (const auto* sub : commands_of(*command)) words.push_back(sub->get_name());
     cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), fmt::join(words, " "));
   }
-  return fmt::format(R"(# bash completion of lather: source <(lather completion bash)
+  return fmt::format(R"sh(# bash completion of lather: source <(lather completion bash)
 _lather() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}} command=${{COMP_WORDS[1]}} words=
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -75,7 +75,7 @@ _lather() {{
   COMPREPLY=($(compgen -W "$words" -- "$current") $(compgen -f -- "$current"))
 }}
 complete -o filenames -F _lather lather
-)",
+)sh",
                      fmt::join(names, " "), cases, kProblemCommands);
 }
 
@@ -87,12 +87,12 @@ std::string zsh_completion(const CLI::App& app) {
     for (const auto* option : flags_of(*command))
       for (const auto& name : option->get_lnames()) words += " " + quoted("--" + name + ":" + option->get_description());
     for (const auto* sub : commands_of(*command)) words += " " + quoted(sub->get_name() + ":" + sub->get_description());
-    cases += fmt::format("    {}) words=({} ) ;;\n", command->get_name(), words);
+    cases += fmt::format("    {}) choices=({} ) ;;\n", command->get_name(), words);
   }
-  return fmt::format(R"(#compdef lather
+  return fmt::format(R"sh(#compdef lather
 # zsh completion of lather: lather completion zsh > "${{fpath[1]}}/_lather"
 _lather() {{
-  local -a commands words names
+  local -a commands choices names
   commands=(
 {}  )
   if (( CURRENT == 2 )); then
@@ -108,11 +108,11 @@ _lather() {{
   case $command in
     {}) names=(${{(f)"$(lather list problems --names 2>/dev/null)"}}); _describe problem names ;;
   esac
-  _describe option words
+  _describe option choices
   _files
 }}
 compdef _lather lather
-)",
+)sh",
                      commands, cases, kProblemCommands);
 }
 

@@ -1,11 +1,12 @@
 #include "lather/train/stage.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "lather/core/error.hpp"
-#include "lather/train/errors.hpp"
 
 namespace lather::train {
 
@@ -121,6 +122,35 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
   const auto previous = window_objective(index - 1, finished);
   const auto counts = pde::sampling_settings(config_.training, problem_).counts;
   return std::make_unique<Stage>(windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
+}
+
+// As {name, value}, the last change of each counting.
+std::vector<pde::Override> StagePlan::changed_parameters() const {
+  constexpr std::string_view kPrefix = "parameters.";
+  std::vector<pde::Override> changed;
+  for (const auto& [path, value] : config_.overrides)
+    if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
+  if (continuation_)
+    if (const auto options = continuation_options(config_.training))
+      changed.push_back({options->parameter, parameter_override(options->parameter, options->values.back()).value});
+  return changed;
+}
+
+std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
+  const auto cache = reference::default_cache_directory();
+  const auto changed = changed_parameters();
+  if (changed.empty() || !problem_.exact.empty() || !problem_.reference.contains("solver")) return true_solution(problem_, cache);
+  const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
+  if (as_written.reference != problem_.reference) return true_solution(problem_, cache);  // it follows the parameters
+  const auto solver = problem_.reference["solver"].get<std::string>();
+  pde::Problem told = problem_;
+  for (const auto& [name, value] : changed) {
+    const auto options = reference::reference_options(solver);
+    if (std::none_of(options.begin(), options.end(), [&](const FieldDescription& o) { return o.name == name; }))
+      throw Error(fmt::format("the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name, solver));
+    told.reference[name] = value;
+  }
+  return true_solution(told, cache);
 }
 
 // An objective of a finished window, for evaluating its fields: what was handed over to it does not matter.

@@ -13,6 +13,7 @@
 #include "lather/pde/point_source.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/continuation.hpp"
+#include "lather/train/errors.hpp"
 #include "lather/train/solution.hpp"
 #include "lather/train/weighting.hpp"
 #include "lather/train/windows.hpp"
@@ -69,11 +70,15 @@ class StagePlan {
   bool fresh_weights(int stage) const;  // or those of the stage before
 
   const pde::Problem& problem() const { return problem_; }  // over the whole domain, at the last value of the parameter
+  // The true fields of problem(); nullptr if it names none. Throws Error where they cannot be had, also where a parameter was
+  // changed and the reference solver cannot be told.
+  std::unique_ptr<TrueSolution> true_fields() const;
   std::unique_ptr<Stage> make_stage(int index, const std::vector<FinishedStage>& finished) const;
   // The fields of all stages so far, the present one by its objective and parameters.
   Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective, std::vector<double> parameters) const;
 
  private:
+  std::vector<pde::Override> changed_parameters() const;
   std::shared_ptr<pde::PinnObjective> window_objective(int window, const std::vector<FinishedStage>& finished) const;
 
   Config config_;

@@ -53,7 +53,7 @@ const TrueSolution* Trainer::truth() {
   if (truth_sought_) return truth_.get();
   truth_sought_ = true;
   try {
-    truth_ = true_solution(plan_.problem(), reference::default_cache_directory());
+    truth_ = plan_.true_fields();
     if (truth_) reference_note_ = truth_->provenance();
   } catch (const Error& error) {
     reference_note_ = std::string("not available: ") + error.what();
