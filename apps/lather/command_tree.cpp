@@ -193,7 +193,7 @@ std::string manual_page(const CLI::App& app) {
 The command did what was asked.
 .TP
 1
-Wrong usage of a command of the shell.
+The command line was not understood.
 .TP
 2
 An error, said in words on standard error.
