@@ -132,13 +132,14 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
   return engine_->evaluate(x, expressions, points);
 }
 
-void PinnObjective::visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit) {
-  engine_->visit_signals(x, term, visit);
+void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
+                                  std::span<const double> seeds, SignalVisitor& visitor) {
+  engine_->visit_signals(x, term, first, count, seeds, visitor);
 }
 
 const Problem& PinnObjective::problem() const { return engine_->problem; }
 const net::Tape& PinnObjective::tape() const { return engine_->tape; }
-int PinnObjective::threads() const { return engine_->threads(); }
+int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
 
