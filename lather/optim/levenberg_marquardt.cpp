@@ -19,8 +19,6 @@ using Vector = Eigen::VectorXd;
 
 double gigabytes(double numbers) { return numbers * 8 / (1 << 30); }
 
-Vector as_vector(std::span<const double> v) { return Eigen::Map<const Vector>(v.data(), static_cast<Eigen::Index>(v.size())); }
-
 }  // namespace
 
 void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
