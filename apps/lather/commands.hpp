@@ -9,6 +9,7 @@ namespace lather::command {
 
 using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
 
+void add_check(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
 
 std::vector<AddCommand> all_commands();

@@ -12,7 +12,7 @@ std::string SourceLocation::str() const {
 }
 
 Error::Error(const SourceLocation& where, const std::string& message)
-    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message), where_(where) {}
+    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message), where_(where), message_(message) {}
 
 namespace {
 
@@ -35,6 +35,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const auto& candidate : candidates) {
+    if (name.size() == 1 && candidate.size() == 1) continue;  // another letter is another thing, not a slip
     const std::size_t distance = edit_distance(name, candidate);
     if (distance < best_distance) {
       best = candidate;

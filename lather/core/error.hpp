@@ -20,12 +20,14 @@ struct SourceLocation {
 
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message) : std::runtime_error(message) {}
+  explicit Error(const std::string& message) : std::runtime_error(message), message_(message) {}
   Error(const SourceLocation& where, const std::string& message);
   const SourceLocation& where() const { return where_; }
+  const std::string& message() const { return message_; }  // without the place
 
  private:
   SourceLocation where_;
+  std::string message_;
 };
 
 // The candidate closest to `name` by edit distance, or "" if none is close enough to be a typing slip.

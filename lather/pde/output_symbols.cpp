@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
+
 #include "lather/symbolic/differentiate.hpp"
 
 namespace lather::pde {
@@ -12,6 +14,18 @@ using symbolic::MultiIndex;
 OutputSymbols::OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates, std::vector<std::string> outputs)
     : graph_(&graph), coordinate_names_(std::move(coordinates)), output_names_(std::move(outputs)) {
   for (const auto& name : coordinate_names_) coordinates_.push_back(graph.symbol(name));
+}
+
+int OutputSymbols::add_coordinate(std::string name) {
+  assert(coordinates_.size() < symbolic::kMaxDimensions);
+  coordinates_.push_back(graph_->symbol(name));
+  coordinate_names_.push_back(std::move(name));
+  return static_cast<int>(coordinates_.size()) - 1;
+}
+
+int OutputSymbols::add_output(std::string name) {
+  output_names_.push_back(std::move(name));
+  return static_cast<int>(output_names_.size()) - 1;
 }
 
 Expr OutputSymbols::output(int k, const MultiIndex& orders) {

@@ -56,6 +56,7 @@ struct Problem {
   std::vector<Interval> domain;                // one per coordinate
   std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions of the coordinates
   std::vector<Field> fields;
+  std::vector<Field> exact;                    // the true fields in closed form (coordinates only), where known
   std::vector<Unknown> unknowns;
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;

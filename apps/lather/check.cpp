@@ -1,0 +1,44 @@
+// lather check: reads a problem and says what was understood.
+#include <fmt/format.h>
+
+#include <memory>
+
+
+#include "commands.hpp"
+#include "lather/core/error.hpp"
+#include "lather/pde/find_problem.hpp"
+#include "lather/pde/problem_file.hpp"
+#include "lather/pde/problem_text.hpp"
+
+namespace lather::command {
+
+namespace {
+
+std::vector<pde::Override> overrides_of(const std::vector<std::string>& settings) {
+  std::vector<pde::Override> list;
+  for (const auto& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos) throw Error(fmt::format("--set {}: expected PATH=VALUE, such as parameters.nu=0.02", setting));
+    list.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+  }
+  return list;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int&) {
+  auto* check = app.add_subcommand("check", "Read a problem file and say what was understood");
+  struct Arguments {
+    std::string problem;
+    std::vector<std::string> settings;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  check->add_option("problem", arguments->problem, "a file, or the name of a built-in problem")->required();
+  check->add_option("--set", arguments->settings, "change a value of the file: --set parameters.nu=0.02");
+  check->callback([arguments] {
+    const auto path = pde::find_problem(arguments->problem);
+    fmt::print("{}", pde::describe(pde::read_problem_file(path, overrides_of(arguments->settings))));
+  });
+}
+
+}  // namespace lather::command
