@@ -1,11 +1,37 @@
 #include "lather/optim/catalogue.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "lather/core/error.hpp"
+#include "lather/optim/adam.hpp"
+#include "lather/optim/multiadam.hpp"
+#include "lather/optim/muon.hpp"
+#include "lather/optim/purifying_shampoo.hpp"
+#include "lather/optim/sgd.hpp"
+#include "lather/optim/shampoo.hpp"
+#include "lather/optim/soap.hpp"
+#include "lather/optim/ss_esoap.hpp"
 
 namespace lather::optim {
 
 const std::vector<OptimizerEntry>& catalogue() {
-  static const std::vector<OptimizerEntry> entries = {};
+  static const std::vector<OptimizerEntry> entries = {
+      entry<SsEsoap>("ss-esoap",
+                     "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
+                     SsEsoapOptions{}),
+      entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
+                     SsEsoapOptions::paper()),
+      entry<Adam>("adam", "Adam", AdamOptions{}),
+      entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
+      entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
+      entry<Muon>("muon", "momentum with orthogonalized matrices, Adam for the rest", MuonOptions{}),
+      entry<Shampoo>("shampoo", "Shampoo with the step length of Adam", ShampooOptions{}),
+      entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}),
+      entry<PurifyingShampoo>("purifying-shampoo",
+                              "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
+                              PurifyingShampooOptions{}),
+      entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),
+  };
   return entries;
 }
 

@@ -1,0 +1,91 @@
+// Letters: W parameters, G gradient, M momentum, U direction, X its orthogonalization.
+
+#include "lather/optim/muon.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lather/linalg/products.hpp"
+
+namespace lather::optim {
+
+using linalg::view;
+
+namespace {
+
+constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;  // of the quintic a x + b x^3 + c x^5
+constexpr double kNormGuard = 1e-7;
+
+double norm(std::span<const double> x) {
+  double square = 0;
+  for (const double value : x) square += value * value;
+  return std::sqrt(square);
+}
+
+}  // namespace
+
+Muon::Muon(const ParameterLayout& layout, const MuonOptions& o)
+    : MatrixMethod(layout, {o.learning_rate * o.adam_learning_rate_ratio, o.beta1, o.beta2, o.epsilon,
+                            o.weight_decay}),
+      options_(o),
+      length_(layout.blocks().size()) {
+  std::size_t largest_block = 0, largest_side = 0;
+  for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
+    const auto& block = layout.blocks()[k];
+    if (o.matrices == MuonMatrices::hidden) is_matrix_[k] = is_matrix_[k] && block.role == Role::hidden;
+    if (!is_matrix_[k]) continue;
+    largest_block = std::max(largest_block, block.size());
+    largest_side = std::max(largest_side, std::min(block.rows, block.cols));
+  }
+  for (auto* scratch : {&direction_, &X_, &next_}) scratch->resize(largest_block);
+  for (auto* scratch : {&A_, &AA_}) scratch->resize(largest_side * largest_side);
+}
+
+void Muon::update_matrix(std::size_t block, const BlockStep& s) {
+  const auto& o = options_;
+  const std::size_t size = s.G.size(), d = std::min(s.rows, s.cols), long_side = std::max(s.rows, s.cols);
+  const std::span U = std::span(direction_).first(size);
+  const double mu = o.momentum;
+  for (std::size_t i = 0; i < size; ++i) {
+    s.M[i] = mu * s.M[i] + (1 - mu) * s.G[i];
+    U[i] = o.nesterov ? (1 - mu) * s.G[i] + mu * s.M[i] : s.M[i];
+  }
+
+  if ((t_ - 1) % o.orthogonalization_frequency == 0) {
+    // X is d × long_side, d the shorter side: transposed if W is tall.
+    const auto X = view(std::span(X_).first(size), d, long_side),
+               next = view(std::span(next_).first(size), d, long_side);
+    const auto A = view(std::span(A_).first(d * d), d, d), AA = view(std::span(AA_).first(d * d), d, d);
+    const bool tall = s.rows > s.cols;
+    const double scale = 1 / (norm(U) + kNormGuard);
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < long_side; ++j)
+        X(i, j) = scale * (tall ? U[j * d + i] : U[i * long_side + j]);
+    for (std::int64_t k = 0; k < o.newton_schulz_steps; ++k) {
+      linalg::multiply_right_transposed(A, X, X);  // A = X X^T
+      linalg::multiply(AA, A, A);                  // A^2
+      for (std::size_t i = 0; i < d * d; ++i)
+        A.data[i] = kB * A.data[i] + kC * AA.data[i];  // B = b A + c A^2
+      linalg::multiply(next, A, X);
+      for (std::size_t i = 0; i < size; ++i) X.data[i] = kA * X.data[i] + next.data[i];  // X = a X + B X
+    }
+    const double inputs = static_cast<double>(o.rows == MatrixRows::inputs ? s.rows : s.cols);
+    const double outputs = static_cast<double>(o.rows == MatrixRows::inputs ? s.cols : s.rows);
+    const double gain = std::sqrt(std::max(1.0, outputs / inputs));
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < long_side; ++j) U[tall ? j * d + i : i * long_side + j] = gain * X(i, j);
+    length_[block] = norm(U);
+  } else {
+    // Not in the paper: "orthogonalization frequency" is undefined there and unknown to the reference.
+    const double length = norm(U);
+    for (double& u : U) u *= length > 0 ? length_[block] / length : 0;
+  }
+  descent_change(o.learning_rate * factor_, o.weight_decay, s.W, U, s.change);
+}
+
+void Muon::state(StateVisitor& visitor) {
+  MatrixMethod::state(visitor);
+  visitor.array("length", std::span(length_));
+}
+
+}  // namespace lather::optim

@@ -1,0 +1,169 @@
+#pragma once
+// Algorithm 2 of the paper, line by line, for one matrix: the specification of lather/optim/ss_esoap.cpp.
+// Factors live in parameter space, the check multiplies out Q^T A Q, S and Y are differences of stored
+// arrays. Shared with the fast form: the eigensolver with its rule for order and degenerate eigenvalues, and
+// the options.
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "lather/linalg/eigen_maps.hpp"
+#include "lather/linalg/eigensolver.hpp"
+#include "lather/optim/ss_esoap_options.hpp"
+
+namespace lather::optim::testing_support {
+
+class SsEsoapLiteral {
+ public:
+  using Mat = linalg::EigenMatrix;
+
+  SsEsoapLiteral(Mat W0, const SsEsoapOptions& options) : o(options), W(std::move(W0)) {
+    const auto m = W.rows(), n = W.cols();
+    M = V = Mat::Zero(m, n);
+    L = o.factor_epsilon * Mat::Identity(m, m);
+    R = o.factor_epsilon * Mat::Identity(n, n);
+    QL = Mat::Identity(m, m);
+    QR = Mat::Identity(n, n);
+  }
+
+  void step(const Mat& G) {
+    ++t;
+    // 1. Gradient and Kronecker factors
+    L = o.beta2 * L + (1 - o.beta2) * G * G.transpose();
+    R = o.beta2 * R + (1 - o.beta2) * G.transpose() * G;
+
+    // 2. Adaptive eigenbasis update
+    basis_changed = false;
+    rho = std::max(ratio(L, QL), ratio(R, QR));
+    if (t > o.warmup_steps && t % o.check_interval == 0 && rho > o.trigger) {
+      const Mat QL_old = QL, QR_old = QR;
+      QL = eigvec(L);
+      QR = eigvec(R);
+      M = (QL.transpose() * QL_old) * M * (QR_old.transpose() * QR);
+      transition(QL_old, QR_old);
+      basis_changed = true;
+    }
+
+    // 3. Eigenspace statistics
+    const Mat G_rot = QL.transpose() * G * QR;
+    M = o.beta1 * M + (1 - o.beta1) * G_rot;
+    V = o.beta2 * V + (1 - o.beta2) * G_rot.cwiseProduct(G_rot);
+    ++variance_steps;
+    const Mat V_hat = V / (1 - std::pow(o.beta2, variance_steps));
+    epsilon =
+        o.epsilon + o.relative_epsilon * std::sqrt(V_hat.maxCoeff());  // Not in the paper: the relative part
+
+    // 4. Self-scaling correction
+    tau = 1;
+    if (t > 1 && o.secant_metric != SecantMetric::off) {
+      const Mat S = W - W_old, Y = G - G_old;
+      c = (Y.transpose() * S).trace();
+      a = metric(S, V_hat);
+      if (c > 0 && a > 0) tau = std::min(o.tau_max, std::max(o.tau_min, c / a));
+    }
+
+    // 5. Parameter update
+    const Mat M_hat = M / (1 - std::pow(o.beta1, t));
+    Mat U_rot = M_hat;
+    if (o.inner_update == InnerUpdate::adam) U_rot = M_hat.array() / (V_hat.array().sqrt() + epsilon);
+    U_rot *= std::pow(tau, -o.tau_power);
+    const Mat U = QL * U_rot * QR.transpose();
+    W_old = W;
+    G_old = G;
+    W = (1 - o.learning_rate * o.weight_decay) * W - o.learning_rate * U;
+  }
+
+  SsEsoapOptions o;
+  Mat W, W_old, G_old, M, V, L, R, QL, QR;
+  std::int64_t t = 0, variance_steps = 0;
+  double rho = 0, gamma = 1, tau = 1, c = 0, a = 0, epsilon = 0;
+  bool basis_changed = false;
+
+ private:
+  double ratio(const Mat& A, const Mat& Q) const {
+    const Mat B = Q.transpose() * A * Q;
+    const Mat off = B - Mat(B.diagonal().asDiagonal());
+    const double whole = B.norm() + o.ratio_epsilon;
+    return whole > 0 ? off.norm() / whole : 0;
+  }
+
+  static Mat eigvec(const Mat& A) {
+    const auto d = static_cast<std::size_t>(A.rows());
+    Mat Q(A.rows(), A.rows());
+    std::vector<double> values(d);
+    if (!linalg::eigenvectors({A.data(), d, d}, values, {Q.data(), d, d}))
+      throw std::runtime_error("no eigenvectors");
+    linalg::make_canonical(values, {Q.data(), d, d});
+    return Q;
+  }
+
+  void transition(const Mat& QL_old, const Mat& QR_old) {
+    const Mat UL = QL.transpose() * QL_old, UR = QR.transpose() * QR_old;
+    switch (o.variance_transition) {
+      case VarianceTransition::downscale:
+        gamma = rho > 0.8 ? 0.25 : rho > 0.5 ? 0.5 : 0.75;
+        V *= gamma;
+        break;
+      case VarianceTransition::keep:
+        break;
+      case VarianceTransition::reset:
+        V.setZero();
+        variance_steps = 0;
+        break;
+      case VarianceTransition::reproject:
+        V = (UL * V * UR.transpose()).cwiseMax(0.0);
+        break;
+      case VarianceTransition::reproject_squared:
+        V = UL.cwiseProduct(UL) * V * UR.cwiseProduct(UR).transpose();
+        break;
+      case VarianceTransition::permute: {
+        const auto order = [](const Mat& A, const Mat& Q) {
+          const Eigen::VectorXd estimate = (Q.transpose() * A * Q).diagonal();
+          std::vector<Eigen::Index> index(estimate.size());
+          std::iota(index.begin(), index.end(), 0);
+          std::stable_sort(index.begin(), index.end(),
+                           [&](auto i, auto j) { return estimate[i] > estimate[j]; });
+          return index;
+        };
+        V = Mat(V(order(L, QL_old), order(R, QR_old)));
+        break;
+      }
+    }
+  }
+
+  double metric(const Mat& S, const Mat& V_hat) const {
+    const Mat S_rot = QL.transpose() * S * QR;
+    const Eigen::ArrayXd dL = (QL.transpose() * L * QL).diagonal(), dR = (QR.transpose() * R * QR).diagonal();
+    switch (o.secant_metric) {
+      case SecantMetric::off:
+        return 0;
+      case SecantMetric::paper: {
+        if (o.secant_eigenvalues == SecantEigenvalues::exact)
+          return (S.transpose() * L.inverse() * S * R.inverse()).trace();
+        const Eigen::ArrayXd l = dL + o.eigenvalue_floor * dL.maxCoeff(),
+                             r = dR + o.eigenvalue_floor * dR.maxCoeff();
+        double sum = 0;
+        for (Eigen::Index i = 0; i < S.rows(); ++i)
+          for (Eigen::Index j = 0; j < S.cols(); ++j) sum += S_rot(i, j) * S_rot(i, j) / (l[i] * r[j]);
+        return sum;
+      }
+      case SecantMetric::adam:
+        if (o.inner_update == InnerUpdate::momentum) return S.squaredNorm() / o.learning_rate;
+        return (S_rot.array().square() * (V_hat.array().sqrt() + epsilon)).sum() / o.learning_rate;
+      case SecantMetric::shampoo: {
+        const Mat left = QL * dL.max(0).pow(0.25).matrix().asDiagonal() * QL.transpose();
+        const Mat right = QR * dR.max(0).pow(0.25).matrix().asDiagonal() * QR.transpose();
+        return (S.transpose() * left * S * right).trace() / o.learning_rate;
+      }
+      case SecantMetric::oren_luenberger:
+        return -(S.transpose() * G_old).trace();
+      case SecantMetric::identity:
+        return S.squaredNorm();
+    }
+    return 0;
+  }
+};
+
+}  // namespace lather::optim::testing_support

@@ -1,0 +1,418 @@
+#include "lather/optim/ss_esoap.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/error.hpp"
+#include "lather/linalg/products.hpp"
+#include "lather/optim/adam.hpp"
+#include "lather/optim/catalogue.hpp"
+#include "lather/optim/secant.hpp"
+#include "ss_esoap_literal.hpp"
+#include "streams.hpp"
+
+namespace lather::optim {
+namespace {
+
+using namespace testing_support;
+using Mat = linalg::EigenMatrix;
+
+double diagnostic(const Optimizer& optimizer, std::string_view quantity) {
+  for (const auto& d : optimizer.diagnostics())
+    if (d.quantity == quantity) return d.value;
+  ADD_FAILURE() << "no diagnostic " << quantity;
+  return 0;
+}
+
+struct Comparison {
+  double deviation = 0;  // largest |W_fast - W_literal| / ||W_literal||_inf over all steps
+  int basis_changes = 0, tau_active = 0;
+  bool same_decisions = true;
+};
+
+// The basis inside a degenerate eigenspace is made unique by linalg::make_canonical on both sides, so
+// parameters themselves can be compared; signs of eigenvectors cancel in W.
+Comparison compare(std::size_t rows, std::size_t cols, const SsEsoapOptions& options,
+                   const GradientStream::Rule& rule, int steps) {
+  const auto layout = one_matrix(rows, cols);
+  SsEsoap fast(layout, options);
+  auto x = random_point(rows * cols, 5);
+  SsEsoapLiteral literal(Eigen::Map<const Mat>(x.data(), rows, cols), options);
+  GradientStream stream(layout, rule);
+  Mat G(rows, cols);
+  Comparison result;
+  for (int t = 0; t < steps; ++t) {
+    rule(t, {G.data(), rows * cols});
+    fast.step(stream, x);
+    literal.step(G);
+    const Eigen::Map<const Mat> W(x.data(), rows, cols);
+    result.deviation =
+        std::max(result.deviation, (W - literal.W).cwiseAbs().maxCoeff() / literal.W.cwiseAbs().maxCoeff());
+    result.basis_changes += literal.basis_changed;
+    result.tau_active += literal.tau != 1;
+    result.same_decisions &= literal.basis_changed == (diagnostic(fast, "basis_changed") != 0);
+  }
+  return result;
+}
+
+constexpr std::pair<std::size_t, std::size_t> kShapes[] = {{5, 3}, {3, 5}, {16, 16},
+                                                           {1, 8}, {8, 1}, {64, 48}};
+
+// Gradients of size 1e-2 and noise of 10 % keep the comparison meaningful at 1e-9: both forms see rounding
+// errors of 1e-16 of the largest gradient entry; the paper's epsilon of 1e-8 is absolute and hides them only
+// if gradients are small, and eigenvectors of eigenvalues that differ by 1e-10 of the largest are determined
+// to 1e-6 in double precision, no better. The learning rate is 3e-4 because of step 2: the reprojected
+// momentum is dense, V holds one squared gradient, and where an entry of that gradient happens to be small
+// the quotient magnifies rounding errors ten million times, in both forms.
+constexpr double kScale = 1e-2, kNoise = 0.1, kLearningRate = 3e-4;
+
+void expect_equal_on_all_streams(SsEsoapOptions options, const std::string& what) {
+  options.learning_rate = kLearningRate;
+  for (const auto& [rows, cols] : kShapes) {
+    const std::map<std::string, GradientStream::Rule> streams = {
+        {"random", random_gradients(11, kScale)},
+        {"low rank", low_rank_gradients(12, rows, cols, kNoise, kScale)},
+        {"decaying", decaying_gradients(13, kScale)},
+        {"zero", zero_gradients()},
+    };
+    for (const auto& [name, rule] : streams) {
+      const auto result = compare(rows, cols, options, rule, 300);
+      EXPECT_LT(result.deviation, 1e-9) << what << ", " << rows << " x " << cols << ", " << name
+                                        << ", basis changes " << result.basis_changes;
+      EXPECT_TRUE(result.same_decisions) << what << ", " << rows << " x " << cols << ", " << name;
+      if (name == "random" && options.trigger < 0.5 && rows * cols > 8) {
+        EXPECT_GT(result.basis_changes, 3) << what;
+      }
+    }
+  }
+}
+
+TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmInThePaperSetting) {
+  expect_equal_on_all_streams(SsEsoapOptions::paper(), "paper");
+}
+
+TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmInTheRecommendedSetting) {
+  expect_equal_on_all_streams(SsEsoapOptions{}, "recommended");
+}
+
+TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmForEveryAblation) {
+  const std::vector<nlohmann::json> ablations = {
+      {{"secant_metric", "off"}},
+      {{"secant_metric", "shampoo"}},
+      {{"secant_metric", "oren-luenberger"}},
+      {{"secant_metric", "identity"}},
+      {{"secant_metric", "paper"}, {"secant_eigenvalues", "exact"}, {"factor_epsilon", 1e-2}},
+      {{"tau_max", "inf"}, {"tau_min", 1e-3}},
+      {{"tau_power", 1}},
+      {{"variance_transition", "keep"}},
+      {{"variance_transition", "reset"}},
+      {{"variance_transition", "reproject"}},
+      {{"variance_transition", "reproject-squared"}},
+      {{"variance_transition", "permute"}},
+      {{"trigger", 0}, {"check_interval", 3}},
+      {{"trigger", 0.8}},
+      {{"warmup_steps", 20}, {"check_interval", 7}},
+      {{"inner_update", "momentum"}},
+      {{"inner_update", "momentum"}, {"secant_metric", "off"}},
+      {{"weight_decay", 0.1}},
+  };
+  int with_tau = 0;
+  for (const auto& settings : ablations) {
+    SsEsoapOptions options;
+    options::set_all(options, "ss-esoap", settings);
+    for (const auto& [rows, cols] : {std::pair{7, 4}, {4, 7}, {12, 12}}) {
+      const auto result = compare(rows, cols, options, low_rank_gradients(3, rows, cols, 0.3), 200);
+      EXPECT_LT(result.deviation, 1e-9) << settings << " " << rows << " x " << cols;
+      EXPECT_TRUE(result.same_decisions) << settings;
+      EXPECT_GT(result.basis_changes, 0) << settings;
+      with_tau += result.tau_active;
+    }
+  }
+  EXPECT_GT(with_tau, 1000);  // or the comparison of metrics would be empty
+}
+
+std::vector<double> trajectory_end(const std::string& name, const nlohmann::json& settings,
+                                   const ParameterLayout& layout, const GradientStream::Rule& rule,
+                                   int steps) {
+  GradientStream stream(layout, rule);
+  const auto optimizer = find_optimizer(name).make(layout, settings);
+  auto x = random_point(layout.size(), 9);
+  for (int t = 0; t < steps; ++t) optimizer->step(stream, x);
+  return x;
+}
+
+ParameterLayout small_network() {
+  ParameterLayout layout;
+  layout.add_matrix("layer1.weight", 2, 9, Role::input);
+  layout.add_vector("layer1.bias", 9);
+  layout.add_matrix("layer2.weight", 9, 9);
+  layout.add_vector("layer2.bias", 9);
+  layout.add_matrix("layer3.weight", 9, 1, Role::output);
+  layout.add_scalar("scale");
+  return layout;
+}
+
+TEST(SsEsoap, TauMinOneIsSelfScalingOffBitForBit) {
+  for (const char* preset : {"ss-esoap", "ss-esoap-paper"}) {
+    const auto one = trajectory_end(preset, {{"tau_min", 1}}, small_network(), random_gradients(1), 100);
+    const auto off =
+        trajectory_end(preset, {{"secant_metric", "off"}}, small_network(), random_gradients(1), 100);
+    EXPECT_EQ(one, off);
+    EXPECT_NE(one, trajectory_end("ss-esoap", {{"tau_min", 0.5}}, small_network(), random_gradients(1), 100));
+  }
+}
+
+TEST(SsEsoap, NeverTriggeredAndUnscaledItIsAdamBitForBit) {
+  const nlohmann::json constants = {
+      {"beta1", 0.9}, {"beta2", 0.95}, {"epsilon", 1e-8}, {"learning_rate", 3e-3}};
+  auto frozen = constants;
+  frozen.update({{"trigger", "inf"}, {"secant_metric", "off"}});
+  for (const auto& rule : {random_gradients(2), decaying_gradients(3)}) {
+    EXPECT_EQ(trajectory_end("ss-esoap-paper", frozen, small_network(), rule, 200),
+              trajectory_end("adam", constants, small_network(), rule, 200));
+    auto decayed = constants, frozen_decayed = frozen;
+    decayed["weight_decay"] = frozen_decayed["weight_decay"] = 0.1;
+    EXPECT_EQ(trajectory_end("ss-esoap-paper", frozen_decayed, small_network(), rule, 50),
+              trajectory_end("adamw", decayed, small_network(), rule, 50));
+  }
+}
+
+TEST(SsEsoap, AStepWithoutBasisChangeDoesSixProductsAndNoFactorization) {
+  const std::size_t m = 24, n = 17;
+  const auto layout = one_matrix(m, n);
+  for (const char* metric : {"off", "paper", "adam", "shampoo", "oren-luenberger", "identity"}) {
+    const auto optimizer =
+        find_optimizer("ss-esoap").make(layout, {{"secant_metric", metric}, {"trigger", 0.3}});
+    GradientStream stream(layout, low_rank_gradients(4, m, n, 0.05));
+    auto x = random_point(layout.size(), 1);
+    int quiet = 0;
+    for (int t = 0; t < 100; ++t) {
+      const auto before = linalg::work_count();
+      optimizer->step(stream, x);
+      const auto after = linalg::work_count();
+      if (diagnostic(*optimizer, "basis_changed") != 0) continue;
+      ++quiet;
+      EXPECT_EQ(after.products - before.products, 6) << metric;
+      EXPECT_EQ(after.factorizations, before.factorizations) << metric;
+      // G~ and U: m^2 n + m n^2 each; G~ G~^T and G~^T G~ the same once more.
+      EXPECT_EQ(after.multiplications - before.multiplications,
+                static_cast<std::int64_t>(3 * (m * m * n + m * n * n)));
+    }
+    EXPECT_GT(quiet, 50);
+  }
+}
+
+// (b)15 of optimizers.md: with the loss times kappa, c / a of the paper's metric grows like kappa^5, of the
+// others not at all.
+TEST(SsEsoap, OnlyThePaperMetricDependsOnTheScaleOfTheLoss) {
+  const auto layout = one_matrix(6, 4);
+  const auto ratio = [&](const char* metric, double kappa) {
+    const auto optimizer =
+        find_optimizer("ss-esoap")
+            .make(layout,
+                  {{"secant_metric", metric}, {"tau_min", 1}, {"epsilon", 0}, {"eigenvalue_floor", 0}});
+    GradientStream stream(layout, random_gradients(6, kappa));
+    auto x = random_point(layout.size(), 1);
+    for (int t = 0; t < 40; ++t) optimizer->step(stream, x);
+    return diagnostic(*optimizer, "c") / diagnostic(*optimizer, "a");
+  };
+  for (const double kappa : {0x1p-7, 0x1p7}) {
+    EXPECT_NEAR(ratio("paper", kappa) / ratio("paper", 1), std::pow(kappa, 5), 1e-10 * std::pow(kappa, 5));
+    for (const char* metric : {"adam", "shampoo", "oren-luenberger"})
+      EXPECT_NEAR(ratio(metric, kappa) / ratio(metric, 1), 1, 1e-10) << metric;
+  }
+}
+
+TEST(SsEsoap, SelfScalingCanOnlyEnlargeTheStep) {
+  const auto layout = one_matrix(5, 5);
+  for (const char* metric : {"paper", "adam", "shampoo"}) {
+    const auto scaled =
+        find_optimizer("ss-esoap").make(layout, {{"secant_metric", metric}, {"tau_min", 0.01}});
+    const auto plain = find_optimizer("ss-esoap").make(layout, {{"secant_metric", "off"}});
+    GradientStream a(layout, random_gradients(8)), b(layout, random_gradients(8));
+    auto x = random_point(25, 1), y = x;
+    for (int t = 0; t < 50; ++t) {
+      const double length = scaled->step(a, x).step_norm;
+      EXPECT_GE(length, plain->step(b, y).step_norm * (1 - 1e-12));
+      const double tau = diagnostic(*scaled, "tau");
+      EXPECT_GE(tau, 0.01);
+      EXPECT_LE(tau, 1);
+    }
+  }
+}
+
+TEST(SsEsoap, AChangedObjectiveVoidsTheSecant) {
+  const auto layout = one_matrix(5, 5);
+  const auto optimizer = find_optimizer("ss-esoap").make(layout, {{"tau_min", 1e-6}});
+  GradientStream stream(layout, low_rank_gradients(8, 5, 5, 0.5));
+  auto x = random_point(25, 1);
+  int scaled = 0;
+  for (int t = 0; t < 60; ++t) {
+    if (t % 2 == 0) optimizer->objective_changed();
+    optimizer->step(stream, x);
+    if (t % 2 == 0) {
+      EXPECT_EQ(diagnostic(*optimizer, "tau"), 1);
+    } else {
+      scaled += diagnostic(*optimizer, "tau") != 1;
+    }
+  }
+  EXPECT_GT(scaled, 5);
+}
+
+TEST(SsEsoap, GlobalTauIsTheRatioOfTheSums) {
+  const auto optimizer =
+      find_optimizer("ss-esoap")
+          .make(small_network(), {{"tau_scope", "global"}, {"tau_min", 1e-9}, {"tau_max", "inf"}});
+  GradientStream stream(small_network(), random_gradients(8));
+  auto x = random_point(small_network().size(), 1);
+  int scaled = 0;
+  for (int t = 0; t < 30; ++t) {
+    optimizer->step(stream, x);
+    double c = 0, a = 0;
+    for (const auto& d : optimizer->diagnostics()) {
+      if (d.quantity == "c") c += d.value;
+      if (d.quantity == "a") a += d.value;
+    }
+    for (const auto& d : optimizer->diagnostics())
+      if (d.quantity == "tau" && t > 0) {
+        EXPECT_DOUBLE_EQ(d.value, c > 0 ? c / a : 1);
+      }
+    scaled += c > 0;
+  }
+  EXPECT_GT(scaled, 5);
+}
+
+TEST(SsEsoap, BasesStayOrthonormalOverThousandsOfChanges) {
+  SsEsoapOptions options;
+  options.trigger = 0;
+  const auto layout = one_matrix(10, 6);
+  SsEsoap optimizer(layout, options);
+  GradientStream stream(layout, random_gradients(21));
+  auto x = random_point(60, 1);
+  for (int t = 0; t < 5000; ++t) optimizer.step(stream, x);
+  EXPECT_LT(optimizer.orthogonality_error(), 1e-12);
+}
+
+// A change of basis must not turn the momentum: with gradients that stop, W goes on along the same line.
+TEST(SsEsoap, ABasisChangeKeepsTheMomentumInParameterSpace) {
+  const auto layout = one_matrix(6, 4);
+  const auto moved = [&](double trigger) {
+    SsEsoapOptions options;
+    options.inner_update = InnerUpdate::momentum;
+    options.secant_metric = SecantMetric::off;
+    options.trigger = trigger;
+    SsEsoap optimizer(layout, options);
+    GradientStream stream(layout, random_gradients(31));
+    auto x = random_point(24, 1);
+    for (int t = 0; t < 100; ++t) optimizer.step(stream, x);
+    return x;
+  };
+  const auto with = moved(0), without = moved(HUGE_VAL);
+  for (std::size_t i = 0; i < with.size(); ++i) EXPECT_NEAR(with[i], without[i], 1e-13);
+}
+
+Mat random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
+  const auto values = random_point(static_cast<std::size_t>(rows * cols), seed);
+  return Eigen::Map<const Mat>(values.data(), rows, cols);
+}
+
+Mat random_orthogonal(Eigen::Index d, std::uint64_t seed) {
+  return Mat(random_matrix(d, d, seed).householderQr().householderQ());
+}
+
+// ||gamma V_t - V*|| <= (1 - gamma) ||V_t|| + 2 ||C_t||_2 ||I - U||_F + ||C_{t+1} - C_t||_F
+TEST(Theorems, VarianceMismatchIsBoundedAcrossABasisChange) {
+  double tightest = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const Eigen::Index d = 2 + static_cast<Eigen::Index>(seed % 7);
+    const double turn = std::pow(10, -static_cast<double>(seed % 5)),
+                 drift = std::pow(10, -static_cast<double>(seed % 3));
+    const Mat F = random_matrix(d, d, 10 * seed + 1), C = F * F.transpose();
+    const Mat D = drift * random_matrix(d, d, 10 * seed + 2), C_next = C + D * D.transpose();
+    const Mat Q = random_orthogonal(d, 10 * seed + 3);
+    const Mat skew = random_matrix(d, d, 10 * seed + 4), A = 0.5 * turn * (skew - skew.transpose());
+    const Mat I = Mat::Identity(d, d);
+    const Mat Q_next = Q * (I - A).inverse() * (I + A);  // Cayley: a rotation of size `turn`
+    const Mat U = Q_next.transpose() * Q;
+    const Eigen::VectorXd V = (Q.transpose() * C * Q).diagonal(),
+                          V_next = (Q_next.transpose() * C_next * Q_next).diagonal();
+    const double C_norm = C.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff();
+    for (const double gamma : {0.25, 0.5, 0.75, 1.0}) {
+      const double left = (gamma * V - V_next).norm();
+      const double right = (1 - gamma) * V.norm() + 2 * C_norm * (I - U).norm() + (C_next - C).norm();
+      EXPECT_LE(left, right * (1 + 1e-12));
+      tightest = std::max(tightest, left / right);
+    }
+  }
+  EXPECT_GT(tightest, 0.5);  // the bound is not vacuous on these data
+}
+
+// tau = min(1, c / a) minimizes [log(c / (tau a))]^2 over (0, 1], a = s^T K s with K = R^-1 (x) L^-1 written
+// out.
+TEST(Theorems, SelfScalingMatchesTheSecantEnergy) {
+  int clipped = 0, active = 0;
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    const Eigen::Index m = 2 + static_cast<Eigen::Index>(seed % 4),
+                       n = 2 + static_cast<Eigen::Index>(seed % 3);
+    const Mat FL = random_matrix(m, m + 2, 10 * seed + 1), FR = random_matrix(n, n + 2, 10 * seed + 2),
+              S = random_matrix(m, n, 10 * seed + 3);
+    KroneckerPair K(static_cast<std::size_t>(m), static_cast<std::size_t>(n), 100, 0);
+    linalg::eigen(K.left.factor_view()) = FL * FL.transpose();
+    linalg::eigen(K.right.factor_view()) = FR * FR.transpose();
+    const Mat L_inverse = (FL * FL.transpose()).inverse(), R_inverse = (FR * FR.transpose()).inverse();
+    double quadratic_form = 0;
+    for (Eigen::Index i = 0; i < m; ++i)
+      for (Eigen::Index j = 0; j < n; ++j)
+        for (Eigen::Index k = 0; k < m; ++k)
+          for (Eigen::Index l = 0; l < n; ++l)
+            quadratic_form += S(i, j) * L_inverse(i, k) * R_inverse(j, l) * S(k, l);
+    const double a = paper_metric_exact(K, {S.data(), static_cast<std::size_t>(S.size())}, 0);
+    EXPECT_NEAR(a, quadratic_form, 1e-9 * quadratic_form);
+
+    // y = H s + r with H positive definite: c = s^T H s + s^T r
+    const double c = a * std::exp(2 * random_point(1, 10 * seed + 4)[0]);
+    const double tau = self_scaling(c, a, 1e-300, 1);
+    const auto mismatch = [&](double value) { return std::pow(std::log(c / (value * a)), 2); };
+    for (int k = 1; k <= 1000; ++k) EXPECT_LE(mismatch(tau), mismatch(k / 1000.0) + 1e-12);
+    if (c < a) {
+      EXPECT_NEAR(tau * a, c, 1e-14 * c);  // the scaled energy is the secant's
+      ++active;
+    } else {
+      EXPECT_EQ(tau, 1);
+      ++clipped;
+    }
+  }
+  EXPECT_GT(active, 20);
+  EXPECT_GT(clipped, 20);
+}
+
+// Tr(S^T L^-1 S R^-1) = sum S~^2 / (D_L D_R) right after a basis change, where the factors are diagonal in
+// the basis.
+TEST(Theorems, TheTraceIdentityHoldsInTheEigenbasis) {
+  const std::size_t m = 6, n = 4;
+  KroneckerPair K(m, n, 100, 0);
+  for (std::size_t i = 0; i < m; ++i) K.left.factor[i * m + i] = std::pow(0.3, static_cast<double>(i));
+  for (std::size_t i = 0; i < n; ++i) K.right.factor[i * n + i] = std::pow(0.2, static_cast<double>(i));
+  const auto S = random_point(m * n, 3);
+  const double exact = paper_metric_exact(K, S, 0);
+  EXPECT_NEAR(paper_metric_rayleigh(K, S, 0), exact, 1e-13 * exact);
+  K.right.factor[0] = 0;
+  EXPECT_EQ(paper_metric_exact(K, S, 0), HUGE_VAL);
+  EXPECT_EQ(self_scaling(1, HUGE_VAL, 0.25, 1), 0.25);
+}
+
+TEST(SsEsoap, OptionsThatContradictEachOtherAreRefused) {
+  const auto make = [](const nlohmann::json& settings) {
+    find_optimizer("ss-esoap").make(one_matrix(2, 2), settings);
+  };
+  EXPECT_THROW(make({{"gamma_values", {0.5}}}), Error);
+  EXPECT_THROW(make({{"gamma_thresholds", {0.8, 0.5}}}), Error);
+  EXPECT_THROW(make({{"gamma_values", {0.5, 0.5, 2}}}), Error);
+  EXPECT_THROW(make({{"tau_min", 0}}), Error);
+  EXPECT_THROW(make({{"secant_metric", "papre"}}), Error);
+}
+
+}  // namespace
+}  // namespace lather::optim
