@@ -1,5 +1,6 @@
 # Flags shared by the library, the command, the tests and the benchmarks.
-# -Wno-restrict, -Wno-maybe-uninitialized: false positives of GCC 12 on string concatenation and on AVX-512 intrinsics in Eigen.
+# -Wno-restrict: false positives of GCC 12 on string concatenation (GCC bug 105329).
+# -Wno-maybe-uninitialized: GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
 # No fast-math: accuracy is the product. errno and floating-point traps are not used, so loops may vectorize without them.
 add_library(lather_options INTERFACE)
 target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)

@@ -4,12 +4,17 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/adam.hpp"
+#include "lather/optim/bfgs.hpp"
+#include "lather/optim/lbfgs.hpp"
+#include "lather/optim/levenberg_marquardt.hpp"
 #include "lather/optim/multiadam.hpp"
 #include "lather/optim/muon.hpp"
 #include "lather/optim/purifying_shampoo.hpp"
 #include "lather/optim/sgd.hpp"
 #include "lather/optim/shampoo.hpp"
 #include "lather/optim/soap.hpp"
+#include "lather/optim/ss_bfgs.hpp"
+#include "lather/optim/ss_broyden.hpp"
 #include "lather/optim/ss_esoap.hpp"
 
 namespace lather::optim {
@@ -31,6 +36,16 @@ const std::vector<OptimizerEntry>& catalogue() {
                               "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
                               PurifyingShampooOptions{}),
       entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),
+      // Quasi-Newton methods.
+      entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{}),
+      entry<Bfgs>("bfgs", "BFGS with a dense inverse Hessian", BfgsOptions{}),
+      entry<SsBfgs>("ss-bfgs", "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)",
+                    SsBfgsOptions{}),
+      entry<SsBroyden>("ss-broyden",
+                       "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
+                       SsBroydenOptions{}),
+      // Methods that use the Jacobian of the residuals.
+      entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
   };
   return entries;
 }

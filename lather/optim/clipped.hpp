@@ -1,0 +1,64 @@
+#pragma once
+// Gradient clipping: an Objective that shortens the gradients of another, and a wrapper that puts it before
+// any optimizer. The value is left alone, so line searches would see slopes that do not belong to it: clip
+// first-order methods.
+
+#include <memory>
+
+#include "lather/core/options.hpp"
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+enum class Clip { norm, value };
+
+struct ClipOptions {
+  Clip by = Clip::norm;
+  double limit = 1;
+  void fields(FieldVisitor& v) {
+    v.choice("by", by, "the Euclidean norm of the whole gradient, or each entry",
+             {{"norm", Clip::norm}, {"value", Clip::value}});
+    v.real("limit", limit, "largest norm or magnitude let through", positive());
+  }
+};
+
+// Returns whether the gradient was changed. NaN is let through: it is for the optimizer to report.
+bool clip_gradient(const ClipOptions& options, std::span<double> gradient);
+
+class ClippedObjective final : public Objective {
+ public:
+  ClippedObjective(Objective& inner, const ClipOptions& options) : inner_(inner), options_(options) {}
+  const ParameterLayout& layout() const override { return inner_.layout(); }
+  double value(std::span<const double> x) override { return inner_.value(x); }
+  double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
+  std::vector<std::string> term_names() const override { return inner_.term_names(); }
+  // Each term's gradient is clipped by itself.
+  void term_gradients(std::span<const double> x, std::span<double> losses,
+                      std::vector<std::vector<double>>& gradients) override;
+  std::size_t residual_count() const override { return inner_.residual_count(); }
+  void residuals(std::span<const double> x, std::span<double> r) override { inner_.residuals(x, r); }
+
+ private:
+  Objective& inner_;
+  ClipOptions options_;
+};
+
+class Clipped final : public Optimizer {
+ public:
+  Clipped(std::unique_ptr<Optimizer> inner, const ClipOptions& options)
+      : inner_(std::move(inner)), options_(options) {}
+  StepReport step(Objective& objective, std::span<double> parameters) override {
+    ClippedObjective clipped(objective, options_);
+    return inner_->step(clipped, parameters);
+  }
+  void objective_changed() override { inner_->objective_changed(); }
+  void set_learning_rate_factor(double factor) override { inner_->set_learning_rate_factor(factor); }
+  std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
+  void state(StateVisitor& v) override { inner_->state(v); }
+
+ private:
+  std::unique_ptr<Optimizer> inner_;
+  ClipOptions options_;
+};
+
+}  // namespace lather::optim

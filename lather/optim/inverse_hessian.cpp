@@ -1,0 +1,92 @@
+#include "lather/optim/inverse_hessian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lather/optim/vectors.hpp"
+
+namespace lather::optim {
+namespace {
+
+template <class Rows>
+void split_rows(std::size_t n, ThreadTeam* team, Rows rows) {
+  if (!team) return rows(0, n);
+  team->run([&](int thread) {
+    const auto [begin, end] = share_of(n, thread, team->size());
+    rows(begin, end);
+  });
+}
+
+bool usable(const Scaling& scaling) {
+  return std::isfinite(scaling.tau) && scaling.tau > 0 && std::isfinite(scaling.phi);
+}
+
+// Roots of the coefficients go into the vectors, so that entry (i, j) and entry (j, i) are the same products
+// in the same order and H stays symmetric to the last bit.
+std::vector<double> scaled(std::span<const double> x, double factor) {
+  std::vector<double> result(x.begin(), x.end());
+  for (double& value : result) value *= factor;
+  return result;
+}
+
+}  // namespace
+
+void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
+              ThreadTeam* team) {
+  const std::size_t n = x.size();
+  split_rows(n, team, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) result[i] = dot(H.subspan(i * n, n), x);
+  });
+}
+
+UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
+                                    ThreadTeam* team) {
+  const auto& [s, y, alpha, g] = pair;
+  const std::size_t n = s.size();
+  UpdateReport report;
+  const double ys = dot(y, s);
+  // Departs from the reference: SciPy puts rho = 1000 where y.s = 0; such a pair carries no curvature and is
+  // skipped here.
+  if (!(ys > std::numeric_limits<double>::epsilon() * norm(y) * norm(s))) {
+    report.message = "no positive curvature along the step; the inverse Hessian is kept";
+    return report;
+  }
+  std::vector<double> Hy(n);
+  multiply(H, y, Hy, team);
+  const double yHy = dot(y, Hy);
+  const double rho = 1 / ys;
+  const double b = -alpha * rho * dot(s, g);
+  const double h = rho * yHy;
+  report.curvature = {rho, b, h, std::max(0.0, h * b - 1), n};
+  if (!(yHy > 0) || !(b > 0) || !std::isfinite(yHy) || !std::isfinite(b) || !std::isfinite(rho)) {
+    report.message = "the inverse Hessian is no longer positive definite along the step; it is kept";
+    return report;
+  }
+  report.scaling = rule(report.curvature);
+  if (!usable(report.scaling)) {
+    report.scaling = {};
+    report.message = "the scaling is not finite; plain BFGS update instead";
+  }
+  const auto [tau, phi] = report.scaling;
+
+  std::vector<double> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = rho * s[i] - Hy[i] / yHy;  // v = rho s - H y / (y^T H y)
+  const auto p = scaled(Hy, 1 / std::sqrt(tau * yHy));
+  const auto q = scaled(v, std::sqrt(std::abs(phi) * yHy / tau));
+  const auto r = scaled(s, std::sqrt(rho));
+  const double sign = phi < 0 ? -1 : 1, inverse_tau = 1 / tau;
+  split_rows(n, team, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      double* row = H.data() + i * n;
+      const double pi = p[i], qi = q[i], ri = r[i];
+      for (std::size_t j = 0; j < n; ++j)
+        row[j] = row[j] * inverse_tau - pi * p[j] + sign * (qi * q[j]) + ri * r[j];
+    }
+  });
+  report.applied = true;
+  return report;
+}
+
+}  // namespace lather::optim

@@ -1,0 +1,57 @@
+#pragma once
+// The update of a dense inverse Hessian H that BFGS, SS-BFGS and SS-Broyden share (Urbán, Stefanou & Pons
+// 2025, eqs 7–13):
+//
+//   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,    v = rho s - H y / (y^T H
+//   y)
+//
+// The methods differ in the two numbers tau (self-scaling) and phi (member of Broyden's family) only; both
+// are functions of
+//
+//   rho = 1 / y.s      b = s^T H^{-1} s / y.s      h = y^T H y / y.s      a = h b - 1 >= 0
+//
+// Every choice satisfies the secant equation H+ y = s.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "lather/core/threads.hpp"
+
+namespace lather::optim {
+
+struct Curvature {
+  double rho, b, h, a;
+  std::size_t n;  // number of parameters
+};
+
+struct Scaling {
+  double tau = 1, phi = 1;
+};
+using ScalingRule = std::function<Scaling(const Curvature&)>;
+
+// A step s = alpha p along p = -H g. H^{-1} s = -alpha g, which gives b without an inverse.
+struct SecantPair {
+  std::span<const double> s, y;
+  double alpha;
+  std::span<const double> gradient_before;
+};
+
+struct UpdateReport {
+  bool applied = false;
+  std::string message;  // why H was left as it is, or what was replaced
+  Curvature curvature{};
+  Scaling scaling;
+};
+
+// Updates the symmetric n × n array H in O(n^2). H is left alone where y.s is not positive or a number is not
+// finite.
+UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
+                                    ThreadTeam* team = nullptr);
+
+// result = H x for an n × n array H, row by row.
+void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
+              ThreadTeam* team = nullptr);
+
+}  // namespace lather::optim

@@ -1,0 +1,39 @@
+#pragma once
+// A wrapper: any optimizer with a learning-rate schedule.
+
+#include <cstdint>
+#include <memory>
+
+#include "lather/optim/optimizer.hpp"
+#include "lather/optim/schedule.hpp"
+
+namespace lather::optim {
+
+class Scheduled final : public Optimizer {
+ public:
+  Scheduled(std::unique_ptr<Optimizer> inner, const ScheduleOptions& options)
+      : inner_(std::move(inner)), options_(options) {
+    options_.validate();
+  }
+  StepReport step(Objective& objective, std::span<double> parameters) override {
+    inner_->set_learning_rate_factor(outer_factor_ * schedule_factor(options_, step_));
+    ++step_;
+    return inner_->step(objective, parameters);
+  }
+  void objective_changed() override { inner_->objective_changed(); }
+  void set_learning_rate_factor(double factor) override { outer_factor_ = factor; }
+  std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
+  void state(StateVisitor& v) override {
+    v.integer("schedule_step", step_);
+    v.real("outer_factor", outer_factor_);
+    inner_->state(v);
+  }
+
+ private:
+  std::unique_ptr<Optimizer> inner_;
+  ScheduleOptions options_;
+  std::int64_t step_ = 0;
+  double outer_factor_ = 1;
+};
+
+}  // namespace lather::optim

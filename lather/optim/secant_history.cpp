@@ -1,0 +1,43 @@
+#include "lather/optim/secant_history.hpp"
+
+#include "lather/optim/vectors.hpp"
+
+namespace lather::optim {
+
+void SecantHistory::push(std::vector<double> s, std::vector<double> y) {
+  if (capacity_ == 0) return;
+  if (pairs_.size() == capacity_) pairs_.pop_front();
+  const double rho = 1 / dot(y, s);
+  pairs_.push_back({std::move(s), std::move(y), rho});
+}
+
+void SecantHistory::descend(std::span<const double> g, std::span<double> direction) const {
+  const std::span<double> q = direction, r = direction;
+  for (std::size_t i = 0; i < g.size(); ++i) q[i] = -g[i];
+  if (pairs_.empty()) return;
+  std::vector<double> alpha(pairs_.size());
+  for (std::size_t i = pairs_.size(); i-- > 0;) {
+    alpha[i] = pairs_[i].rho * dot(pairs_[i].s, q);  // alpha_i = rho_i s_i . q
+    add_scaled(q, -alpha[i], pairs_[i].y);           // q = q - alpha_i y_i
+  }
+  const Pair& newest = pairs_.back();
+  const double gamma = 1 / newest.rho / dot(newest.y, newest.y);
+  for (double& value : r) value *= gamma;  // r = gamma q
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    const double beta = pairs_[i].rho * dot(pairs_[i].y, r);  // beta = rho_i y_i . r
+    add_scaled(r, alpha[i] - beta, pairs_[i].s);              // r = r + (alpha_i - beta) s_i
+  }
+}
+
+void SecantHistory::state(StateVisitor& v) {
+  auto count = static_cast<std::int64_t>(pairs_.size());
+  v.integer("pairs", count);
+  pairs_.resize(static_cast<std::size_t>(count));
+  for (auto& pair : pairs_) {
+    v.array("s", pair.s);
+    v.array("y", pair.y);
+    v.real("rho", pair.rho);
+  }
+}
+
+}  // namespace lather::optim
