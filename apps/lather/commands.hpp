@@ -11,6 +11,7 @@ using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
 
 void add_check(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
+void add_reference(CLI::App& app, int& exit_status);
 void add_replay(CLI::App& app, int& exit_status);
 void add_task(CLI::App& app, int& exit_status);
 

@@ -1,0 +1,33 @@
+#pragma once
+// What reference.cpp needs to know of each reference. Internal to lather/reference.
+
+#include <nlohmann/json.hpp>
+
+#include "lather/reference/reference.hpp"
+
+namespace lather::reference {
+
+struct Maker {
+  std::string name;
+  std::vector<FieldDescription> options;
+  std::unique_ptr<ReferenceSolution> (*make)(const nlohmann::json& settings, const std::filesystem::path& cache_directory);
+};
+
+Maker wave_maker();
+Maker burgers_maker();
+Maker allen_cahn_maker();
+Maker kdv_maker();
+Maker gray_scott_maker();
+Maker ginzburg_landau_maker();
+Maker cavity_maker();
+Maker burgers_selfsimilar_maker();
+Maker boussinesq_maker();
+
+template <class Options>
+Options options_from(const std::string& name, const nlohmann::json& settings) {
+  Options options;
+  options::set_all(options, "reference " + name, settings);
+  return options;
+}
+
+}  // namespace lather::reference

@@ -1,0 +1,58 @@
+#pragma once
+// Time-dependent problems on the periodic square [-1,1]^d: integrated once by ETDRK4 on half spectra, kept as Chebyshev
+// polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall below a tolerance. Any
+// derivative at any point then follows from the two expansions, without the equation.
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lather/reference/etdrk4.hpp"
+#include "lather/reference/fourier.hpp"
+#include "lather/reference/reference.hpp"
+
+namespace lather::reference {
+
+struct SpectralOptions {
+  std::int64_t modes = 256, steps = 400, degree = 16;
+  double tolerance = 1e-12;
+  void fields(FieldVisitor& v) {
+    v.integer("modes", modes, "Fourier modes per direction (even)", between(8, 65536));
+    v.integer("steps", steps, "time steps per segment, at least", between(1, 100000));
+    v.integer("degree", degree, "degree in time on a segment", between(4, 32));
+    v.real("tolerance", tolerance, "root-mean-square of the last Chebyshev coefficients in time", positive());
+  }
+};
+
+struct PeriodicProblem {
+  std::string name;
+  std::vector<std::string> fields, coordinates;  // one or two fields; (x, t) or (x, y, t)
+  std::string accuracy;
+  double end_time = 1;
+
+  // v' = L v + factor · transform of pointwise(samples): given per wave number (kx, ky) and field.
+  std::function<Complex(int kx, int ky, int field)> linear = {}, initial = {};
+  std::function<double(int kx, int ky)> mask = {};          // 0 removes a mode of the nonlinear term (aliasing); may be empty
+  std::function<Complex(int kx, int ky)> factor = {};       // may be empty: 1
+  std::function<void(std::span<Complex> samples)> pointwise = {};  // u + iv -> N_u + i N_v, in place
+};
+
+// Node j of segment s is snapshot s·degree + j; neighbours share their ends. Every snapshot holds the half spectra of all
+// fields, one after another, as (real, imaginary) pairs.
+struct TimeHistory {
+  std::vector<double> breaks;
+  std::vector<double> snapshots;
+};
+
+TimeHistory integrate(const PeriodicProblem& problem, const SpectralOptions& options);
+
+std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem, const SpectralOptions& options,
+                                                 nlohmann::json all_settings, const std::filesystem::path& cache_directory);
+
+// How evaluation sums a batch; for tests. `automatic` takes the gridded way where a segment holds many points.
+enum class Summation { automatic, direct, gridded };
+void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points, std::size_t count,
+                       int field, std::span<const int> orders, std::span<double> out);
+
+}  // namespace lather::reference
