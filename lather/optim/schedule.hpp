@@ -32,7 +32,7 @@ struct ScheduleOptions {
   bool staircase = false;
   std::int64_t total_steps = 10000;
   double final_factor = 0;
-  std::vector<double> boundaries, factors;
+  std::vector<double> boundaries{}, factors{};
 
   void fields(FieldVisitor& v);
   void validate() const;  // throws Error where lists do not fit together

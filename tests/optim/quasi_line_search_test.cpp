@@ -138,7 +138,7 @@ TEST(LineSearch, TheCubicMinimizerIsExactOnCubics) {
   EXPECT_NEAR(cubic_minimizer(point(0), point(3), 0, 3), 1, 1e-14);
   EXPECT_NEAR(cubic_minimizer(point(3), point(0), 0, 3), 1, 1e-14);
   EXPECT_EQ(cubic_minimizer(point(0), point(3), 2, 3), 2);  // clamped
-  const LinePoint a{0, 0, 1, {}}, b{1, 1, 1, {}};           // a straight line has none
+  const LinePoint a{0, 0, 1, {}}, b{1, 0.5, 1, {}};  // this cubic rises all the way: no minimum
   EXPECT_EQ(cubic_minimizer(a, b, 0.2, 0.4), 0.30000000000000004);
 }
 

@@ -103,8 +103,9 @@ RandomStep random_step(int n, std::uint64_t seed) {
   const auto random = random_point(static_cast<std::size_t>(2 * n * n + n), seed);
   const Eigen::Map<const Eigen::MatrixXd> R(random.data(), n, n), T(random.data() + n * n, n, n);
   const Eigen::Map<const Eigen::VectorXd> g(random.data() + 2 * n * n, n);
-  const Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n),
-                        A = T * T.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  const Eigen::MatrixXd A = T * T.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  H = (H + H.transpose()).eval() / 2;  // R R^T is symmetric to rounding only
   const double alpha = 0.3 + 0.1 * static_cast<double>(seed % 7);
   const Eigen::VectorXd s = -alpha * H * g, y = A * s;
   return {
