@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/reference/reference.hpp"
+#include "lather/reference/studies.hpp"
 
 namespace lather::command {
 namespace {
@@ -78,12 +79,23 @@ void add_reference(CLI::App& app, int& exit_status) {
   command->add_option("--set", arguments->assignments, "an option of the reference, key=value");
   command->add_option("--at", arguments->points, "a point, such as 0.5,0.25: print fields and first derivatives there");
   command->add_option("--cache", arguments->cache, "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
+  command->add_flag("--check", arguments->check, "compare with the next coarser resolution; status 1 if they differ too much");
+  command->add_flag("--tables", arguments->tables, "print the self-convergence of all references as Markdown");
   command->callback([arguments, &exit_status] {
-    (void)exit_status;
     const std::filesystem::path cache =
         arguments->cache.empty() ? reference::default_cache_directory() : std::filesystem::path(arguments->cache);
+    if (arguments->tables) {
+      fmt::print("{}", reference::convergence_page(cache, [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); }));
+      return;
+    }
     if (arguments->name.empty()) {
       for (const auto& name : reference::reference_names()) fmt::print("{}\n", name);
+      return;
+    }
+    if (arguments->check) {
+      const auto report = reference::check_reference(arguments->name, cache);
+      fmt::print("{}\n", report.text);
+      if (!report.passed) exit_status = 1;
       return;
     }
     const auto solution = reference::make_reference(arguments->name, settings_from(arguments->assignments), cache);
