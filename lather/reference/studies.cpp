@@ -15,13 +15,13 @@ namespace {
 using Json = nlohmann::json;
 
 struct Study {
-  std::string name, title, note;
+  std::string name, title, note = {};
   std::vector<std::string> columns;  // the settings that change
   std::vector<Json> rows;            // coarse to fine; the last is what the others are compared with
   Json common = Json::object();      // settings of every row
   std::vector<Interval> box;
   bool logarithmic = false;
-  double tolerance = 0;              // for the values, default against the row before the last
+  double tolerance = 0;  // for the values, default against the row before the last
 };
 
 std::vector<Study> studies() {
@@ -30,7 +30,12 @@ std::vector<Study> studies() {
        .title = "Viscous Burgers: Cole–Hopf integral by trapezoidal sums",
        .note = "Spectrally accurate in the density of points; time derivatives follow from the equation.",
        .columns = {"density"},
-       .rows = {{{"density", 0.5}}, {{"density", 0.75}}, {{"density", 1}}, {{"density", 1.5}}, {{"density", 2.5}}, {{"density", 6}}},
+       .rows = {{{"density", 0.5}},
+                {{"density", 0.75}},
+                {{"density", 1}},
+                {{"density", 1.5}},
+                {{"density", 2.5}},
+                {{"density", 6}}},
        .box = {{-0.2, 0.2}, {0, 1}},
        .tolerance = 1e-12},
       {.name = "kdv",
@@ -47,7 +52,8 @@ std::vector<Study> studies() {
        .tolerance = 1e-10},
       {.name = "allen-cahn",
        .title = "Allen–Cahn: Fourier, ETDRK4 (t ≥ 0.002)",
-       .note = "The initial data x² cos πx have a kink at x = ±1 (u_x jumps by 4). Its Fourier coefficients are exact, so the truncated "
+       .note = "The initial data x² cos πx have a kink at x = ±1 (u_x jumps by 4). Its Fourier coefficients "
+               "are exact, so the truncated "
                "tail only matters until diffusion has smoothed it; the next table shows the first instants.",
        .columns = {"modes", "steps"},
        .rows = {{{"modes", 1024}, {"steps", 256}},
@@ -67,12 +73,15 @@ std::vector<Study> studies() {
       {.name = "ginzburg-landau",
        .title = "Ginzburg–Landau: Fourier, ETDRK4",
        .columns = {"modes", "steps"},
-       .rows = {{{"modes", 128}, {"steps", 320}}, {{"modes", 160}, {"steps", 320}}, {{"modes", 192}, {"steps", 320}}},
+       .rows = {{{"modes", 128}, {"steps", 320}},
+                {{"modes", 160}, {"steps", 320}},
+                {{"modes", 192}, {"steps", 320}}},
        .box = {{-1, 1}, {-1, 1}, {0, 1}},
        .tolerance = 1e-7},
       {.name = "gray-scott",
        .title = "Gray–Scott: Fourier, ETDRK4 (t ≥ 0.01)",
-       .note = "The periodic continuation of the initial Gaussians jumps by 1e-4 at the edge; coefficients are exact, the jump is smooth "
+       .note = "The periodic continuation of the initial Gaussians jumps by 1e-4 at the edge; coefficients "
+               "are exact, the jump is smooth "
                "after t = 0.001.",
        .columns = {"modes"},
        .rows = {{{"modes", 128}}, {{"modes", 160}}, {{"modes", 192}}},
@@ -80,21 +89,24 @@ std::vector<Study> studies() {
        .tolerance = 1e-7},
       {.name = "lid-driven-cavity",
        .title = "Lid-driven cavity, Re = 5000, smoothed lid: Chebyshev stream function, Newton",
-       .note = "Points within 0.02 of the walls left out. In the upper corners psi_xy jumps from 50 to 0, which limits the convergence.",
+       .note = "Points within 0.02 of the walls left out. In the upper corners psi_xy jumps from 50 to 0, "
+               "which limits the convergence.",
        .columns = {"points"},
        .rows = {{{"points", 48}}, {{"points", 64}}, {{"points", 80}}, {{"points", 96}}},
        .box = {{0.02, 0.98}, {0.02, 0.98}},
        .tolerance = 1e-4},
       {.name = "lid-driven-cavity",
        .title = "Lid-driven cavity, Re = 1000, unit lid",
-       .note = "The lid speed jumps at the upper corners, where pressure and vorticity are infinite: p dominates the differences here.",
+       .note = "The lid speed jumps at the upper corners, where pressure and vorticity are infinite: p "
+               "dominates the differences here.",
        .columns = {"points"},
        .rows = {{{"points", 32}}, {{"points", 48}}, {{"points", 64}}},
        .common = {{"lid", "unit"}, {"reynolds", 1000}},
        .box = {{0.1, 0.9}, {0.1, 0.9}}},
       {.name = "boussinesq",
        .title = "Self-similar Boussinesq profile: Chebyshev collocation in (q, eta), Newton",
-       .note = "Physical fields in 0 < y1, y2 < 50, uniform in log(1 + 10y). Convergence in q is algebraic: the equations contain q^5.84.",
+       .note = "Physical fields in 0 < y1, y2 < 50, uniform in log(1 + 10y). Convergence in q is algebraic: "
+               "the equations contain q^5.84.",
        .columns = {"q_points", "eta_points"},
        .rows = {{{"q_points", 24}, {"eta_points", 20}},
                 {{"q_points", 32}, {"eta_points", 28}},
@@ -109,7 +121,8 @@ std::vector<Study> studies() {
   };
 }
 
-std::unique_ptr<ReferenceSolution> solve_row(const Study& study, const Json& row, const std::filesystem::path& cache) {
+std::unique_ptr<ReferenceSolution> solve_row(const Study& study, const Json& row,
+                                             const std::filesystem::path& cache) {
   Json settings = study.common;
   settings.update(row);
   return make_reference(study.name, settings, cache);
@@ -134,7 +147,8 @@ std::string study_table(const Study& study, const std::filesystem::path& cache,
     if (!last) progress(fmt::format("{} {}", study.name, row.dump()));
     const auto solution = last ? nullptr : solve_row(study, row, cache);
     for (const auto& column : study.columns) text += "| " + row.at(column).dump() + " ";
-    if (last) text += "| (compared with) | |";
+    if (last)
+      text += "| (compared with) | |";
     else {
       const auto [value, derivative] = compare(*solution, *finest, study.box, study.logarithmic, kPoints);
       text += fmt::format("| {:.1e} | {:.1e} |", value, derivative);
@@ -147,8 +161,8 @@ std::string study_table(const Study& study, const std::filesystem::path& cache,
 
 }  // namespace
 
-Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const std::vector<Interval>& box, bool logarithmic,
-                   std::size_t count) {
+Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const std::vector<Interval>& box,
+                   bool logarithmic, std::size_t count) {
   const std::size_t d = box.size();
   std::vector<double> points(count * d);
   for (std::size_t k = 0; k < d; ++k)
@@ -193,9 +207,12 @@ CheckReport check_reference(const std::string& name, const std::filesystem::path
     const auto other = solve_row(study, before, cache_directory);
     const auto [value, derivative] = compare(*other, *standard, study.box, study.logarithmic, kPoints);
     const bool passed = value <= study.tolerance;
-    return {passed, fmt::format("{}: against {} the fields differ by {:.1e} (allowed {:.0e}), their first derivatives by {:.1e} "
-                                "relative: {}",
-                                name, before.dump(), value, study.tolerance, derivative, passed ? "passed" : "FAILED")};
+    return {
+        passed,
+        fmt::format(
+            "{}: against {} the fields differ by {:.1e} (allowed {:.0e}), their first derivatives by {:.1e} "
+            "relative: {}",
+            name, before.dump(), value, study.tolerance, derivative, passed ? "passed" : "FAILED")};
   }
   make_reference(name, Json::object(), cache_directory);  // throws for an unknown name
   return {true, name + ": closed form, nothing to converge"};
@@ -205,20 +222,25 @@ std::string convergence_page(const std::filesystem::path& cache_directory,
                              const std::function<void(const std::string&)>& progress) {
   std::string text =
       "# Reference solutions\n\n"
-      "Generated by `lather reference --tables > docs/references.md`. Every table compares a reference with itself at its finest\n"
-      "resolution, at 300 random points; the default resolution is the last row or the one before. `lather reference NAME --check`\n"
+      "Generated by `lather reference --tables > docs/references.md`. Every table compares a reference with "
+      "itself at its finest\n"
+      "resolution, at 300 random points; the default resolution is the last row or the one before. `lather "
+      "reference NAME --check`\n"
       "repeats the last comparison, `lather reference NAME --at 0.5,0.25` prints values.\n\n"
       "| name | fields | coordinates | accuracy |\n|---|---|---|---|\n";
   for (const auto& name : reference_names()) {
     progress(name);
     const auto solution = make_reference(name, Json::object(), cache_directory);
-    text += fmt::format("| {} | {} | {} | {} |\n", name, fmt::join(solution->fields(), ", "), fmt::join(solution->coordinates(), ", "),
-                        solution->accuracy());
+    text += fmt::format("| {} | {} | {} | {} |\n", name, fmt::join(solution->fields(), ", "),
+                        fmt::join(solution->coordinates(), ", "), solution->accuracy());
   }
   text +=
-      "\nTime-dependent periodic problems are kept as Chebyshev polynomials in time on segments whose length adapts until the last\n"
-      "coefficients fall below a tolerance; in space as Fourier coefficients. Derivatives are those of the two expansions, not of the\n"
-      "equation. Wave is a closed form; the self-similar Burgers profile solves y = -U - C sgn(U)|U|^(1+1/lambda) by Newton's method.\n"
+      "\nTime-dependent periodic problems are kept as Chebyshev polynomials in time on segments whose length "
+      "adapts until the last\n"
+      "coefficients fall below a tolerance; in space as Fourier coefficients. Derivatives are those of the "
+      "two expansions, not of the\n"
+      "equation. Wave is a closed form; the self-similar Burgers profile solves y = -U - C "
+      "sgn(U)|U|^(1+1/lambda) by Newton's method.\n"
       "The derivation behind the Boussinesq solver is in [boussinesq.md](boussinesq.md).\n";
   for (const auto& study : studies()) text += study_table(study, cache_directory, progress);
   return text;

@@ -1,6 +1,6 @@
 #pragma once
-// Self-convergence: each reference solved at several resolutions and compared with the finest. Serves `lather reference --check`
-// and, for all of them, the generated page docs/references.md.
+// Self-convergence: each reference solved at several resolutions and compared with the finest. Serves `lather
+// reference --check` and, for all of them, the generated page docs/references.md.
 
 #include <filesystem>
 #include <functional>
@@ -18,8 +18,8 @@ struct Comparison {
 };
 
 // At `count` points drawn from `box`, uniformly, or uniformly in log(1 + 10 y) where the domain is unbounded.
-Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const std::vector<Interval>& box, bool logarithmic,
-                   std::size_t count);
+Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const std::vector<Interval>& box,
+                   bool logarithmic, std::size_t count);
 
 struct CheckReport {
   bool passed = false;
@@ -30,6 +30,7 @@ struct CheckReport {
 CheckReport check_reference(const std::string& name, const std::filesystem::path& cache_directory);
 
 // Markdown. `progress` hears what is being solved.
-std::string convergence_page(const std::filesystem::path& cache_directory, const std::function<void(const std::string&)>& progress);
+std::string convergence_page(const std::filesystem::path& cache_directory,
+                             const std::function<void(const std::string&)>& progress);
 
 }  // namespace lather::reference
