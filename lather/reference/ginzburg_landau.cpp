@@ -12,7 +12,7 @@ namespace {
 
 struct GinzburgLandauOptions : SpectralOptions {
   double end_time = 1;
-  GinzburgLandauOptions() { modes = 192, steps = 320, tolerance = 1e-11; }
+  GinzburgLandauOptions() { modes = 256, steps = 320, tolerance = 1e-11; }
   void fields(FieldVisitor& v) {
     SpectralOptions::fields(v);
     v.real("end_time", end_time, "last time", Range{.low = 0, .high = 1, .low_open = true});

@@ -59,7 +59,7 @@ TEST(GinzburgLandauDefault, HasTheTabulatedValuesAndSolvesItsEquations) {
                  t = Random(6, 2).uniform(i);
     const auto D = [&](int field, int a, int b, int c) { return A->derivative(field, {a, b, c}, {x, y, t}); };
     const double u = D(0, 0, 0, 0), v = D(1, 0, 0, 0), m = u * u + v * v;
-    // Terms of size 10; the cubic term has modes that 192 cannot hold, which the residual shows (1e-5) and A
+    // Terms of size 10; the cubic term has modes that 256 cannot hold, which the residual shows (1e-5) and A
     // hardly does (1e-8).
     EXPECT_NEAR(D(0, 0, 0, 1), 0.004 * (D(0, 2, 0, 0) + D(0, 0, 2, 0)) + 10 * (u - (u - 1.5 * v) * m), 5e-5);
     EXPECT_NEAR(D(1, 0, 0, 1), 0.004 * (D(1, 2, 0, 0) + D(1, 0, 2, 0)) + 10 * (v - (v + 1.5 * u) * m), 5e-5);
