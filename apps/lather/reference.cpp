@@ -88,7 +88,7 @@ void add_reference(CLI::App& app, int& exit_status) {
   command->add_option("--cache", arguments->cache,
                       "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
   command->add_flag("--check", arguments->check,
-                    "compare with the next coarser resolution; status 1 if they differ too much");
+                    "compare the two finest resolutions; status 1 if they differ too much");
   command->add_flag("--tables", arguments->tables,
                     "print the self-convergence of all references as Markdown");
   command->callback([arguments, &exit_status] {

@@ -26,7 +26,7 @@ struct CheckReport {
   std::string text;
 };
 
-// The default resolution against the next coarser one.
+// The two finest resolutions of the study against each other; one of them is the default.
 CheckReport check_reference(const std::string& name, const std::filesystem::path& cache_directory);
 
 // Markdown. `progress` hears what is being solved.
