@@ -3,7 +3,6 @@
 
 #include <memory>
 
-
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/pde/find_problem.hpp"
@@ -18,7 +17,8 @@ std::vector<pde::Override> overrides_of(const std::vector<std::string>& settings
   std::vector<pde::Override> list;
   for (const auto& setting : settings) {
     const auto equals = setting.find('=');
-    if (equals == std::string::npos) throw Error(fmt::format("--set {}: expected PATH=VALUE, such as parameters.nu=0.02", setting));
+    if (equals == std::string::npos)
+      throw Error(fmt::format("--set {}: expected PATH=VALUE, such as parameters.nu=0.02", setting));
     list.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
   return list;

@@ -23,7 +23,8 @@ void list_problems() {
 void add_list(CLI::App& app, int&) {
   auto* list = app.add_subcommand("list", "What there is");
   list->require_subcommand(1);
-  list->add_subcommand("problems", "Built-in problems and those in $LATHER_PROBLEMS")->callback(list_problems);
+  list->add_subcommand("problems", "Built-in problems and those in $LATHER_PROBLEMS")
+      ->callback(list_problems);
 }
 
 }  // namespace lather::command

@@ -1,9 +1,16 @@
 #include "lather/core/toml.hpp"
 
+// toml++ 3.3 asserts that "[" is followed by a key, or lets clang's optimizer assume it, before it reports that it is not.
+// Both must be off: a broken file is an error, not a crash.
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(expr) static_assert(true)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-#include <fmt/format.h>
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +78,9 @@ class StringWalk {
   }
 
  private:
-  char peek(std::size_t ahead = 0) const { return position_ + ahead < raw_.size() ? raw_[position_ + ahead] : '\0'; }
+  char peek(std::size_t ahead = 0) const {
+    return position_ + ahead < raw_.size() ? raw_[position_ + ahead] : '\0';
+  }
   static std::size_t utf8_length(char lead) {
     const auto byte = static_cast<unsigned char>(lead);
     return byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
@@ -79,8 +88,10 @@ class StringWalk {
   void skip(std::size_t count) {
     for (std::size_t k = 0; k < count && position_ < raw_.size(); ++k) {
       const char c = raw_[position_++];
-      if (c == '\n') at_ = {at_.line + 1, 1};
-      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) ++at_.column;
+      if (c == '\n')
+        at_ = {at_.line + 1, 1};
+      else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80)
+        ++at_.column;
     }
   }
 
@@ -147,7 +158,9 @@ class Converter {
     text.where.column = text.places.front().column;
     const auto side_by_side = [&] {
       for (std::size_t i = 0; i < text.places.size(); ++i)
-        if (text.places[i].line != text.where.line || text.places[i].column != text.where.column + static_cast<int>(i)) return false;
+        if (text.places[i].line != text.where.line ||
+            text.places[i].column != text.where.column + static_cast<int>(i))
+          return false;
       return true;
     };
     if (side_by_side()) text.places.clear();
@@ -170,7 +183,8 @@ class Converter {
   std::vector<std::size_t> line_starts_;
 };
 
-// Brackets are limited by toml++ itself, but a key such as a.a.a.a… nests one table per dot and would exhaust the stack.
+// Brackets are limited by toml++ itself, but a key such as a.a.a.a… nests one table per dot and would exhaust
+// the stack.
 void limit_dotted_keys(std::string_view text, const std::string& file_name) {
   constexpr int kMostDots = 100;
   int line = 1, column = 0, dots = 0;
@@ -188,7 +202,8 @@ void limit_dotted_keys(std::string_view text, const std::string& file_name) {
     } else if (c == ',' || c == '=' || c == '{' || c == '[') {
       dots = 0;
     } else if (c == '.' && ++dots > kMostDots) {
-      throw Error({file_name, line, column}, fmt::format("a key is nested more than {} levels deep", kMostDots));
+      throw Error({file_name, line, column},
+                  fmt::format("a key is nested more than {} levels deep", kMostDots));
     }
   }
 }
@@ -197,11 +212,14 @@ void limit_dotted_keys(std::string_view text, const std::string& file_name) {
 
 TomlValue parse_toml(std::string_view text, const std::string& file_name) {
   if (text.size() > kMaxTomlBytes)
-    throw Error({file_name, 0, 0}, fmt::format("the file has {} bytes; at most {} are read", text.size(), kMaxTomlBytes));
+    throw Error({file_name, 0, 0},
+                fmt::format("the file has {} bytes; at most {} are read", text.size(), kMaxTomlBytes));
   limit_dotted_keys(text, file_name);
   const auto result = toml::parse(text);
   const Converter converter(text, file_name);
-  if (!result) throw Error(converter.location(result.error().source().begin), "not valid TOML: " + one_line(result.error().description()));
+  if (!result)
+    throw Error(converter.location(result.error().source().begin),
+                "not valid TOML: " + one_line(result.error().description()));
   TomlValue root = converter.value(result.table());
   root.where = {file_name, 1, 1};
   return root;
@@ -214,7 +232,8 @@ TomlValue read_toml(const std::string& path) {
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (stream.bad()) throw Error(fmt::format("cannot read '{}'", path));
   text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kMaxTomlBytes) throw Error({path, 0, 0}, fmt::format("the file has more than {} bytes", kMaxTomlBytes));
+  if (text.size() > kMaxTomlBytes)
+    throw Error({path, 0, 0}, fmt::format("the file has more than {} bytes", kMaxTomlBytes));
   return parse_toml(text, path);
 }
 
@@ -236,7 +255,8 @@ void set_toml(TomlValue& root, const std::string& path, const std::string& value
       at = &*item;
     } else {
       if (!at->is_table()) throw Error(where, fmt::format("'{}' is not inside a table", key));
-      auto entry = std::find_if(at->entries.begin(), at->entries.end(), [&](const TomlEntry& e) { return e.key == key; });
+      auto entry = std::find_if(at->entries.begin(), at->entries.end(),
+                                [&](const TomlEntry& e) { return e.key == key; });
       if (entry == at->entries.end()) {
         TomlValue table;
         table.where = where;
@@ -260,12 +280,18 @@ void set_toml(TomlValue& root, const std::string& path, const std::string& value
 
 std::string_view TomlValue::kind_name() const {
   switch (kind) {
-    case Kind::text: return "a text";
-    case Kind::integer: return "a whole number";
-    case Kind::real: return "a number";
-    case Kind::boolean: return "true or false";
-    case Kind::array: return "a list";
-    case Kind::table: return "a table";
+    case Kind::text:
+      return "a text";
+    case Kind::integer:
+      return "a whole number";
+    case Kind::real:
+      return "a number";
+    case Kind::boolean:
+      return "true or false";
+    case Kind::array:
+      return "a list";
+    case Kind::table:
+      return "a table";
   }
   return "";
 }
@@ -281,13 +307,15 @@ const TomlValue& TomlValue::required(std::string_view key, std::string_view what
   std::vector<std::string> present;
   for (const auto& entry : entries) present.push_back(entry.key);
   const std::string near = nearest_name(key, present);
-  throw Error(where, fmt::format("{} needs the key '{}'{}", what, key, near.empty() ? "" : fmt::format(" (there is '{}')", near)));
+  throw Error(where, fmt::format("{} needs the key '{}'{}", what, key,
+                                 near.empty() ? "" : fmt::format(" (there is '{}')", near)));
 }
 
 void TomlValue::only_keys(std::string_view what, const std::vector<std::string>& known) const {
   for (const auto& entry : entries)
     if (std::find(known.begin(), known.end(), entry.key) == known.end())
-      throw Error(entry.where, unknown_name_message(fmt::format("key of {}", what), one_line(entry.key), known));
+      throw Error(entry.where,
+                  unknown_name_message(fmt::format("key of {}", what), one_line(entry.key), known));
 }
 
 namespace {
@@ -330,16 +358,21 @@ std::vector<SourceText> TomlValue::as_texts(std::string_view what) const {
 nlohmann::json TomlValue::to_json() const {
   using Json = nlohmann::json;
   switch (kind) {
-    case Kind::text: return text.text;
-    case Kind::integer: return integer;
-    case Kind::real: return real;
-    case Kind::boolean: return boolean;
+    case Kind::text:
+      return text.text;
+    case Kind::integer:
+      return integer;
+    case Kind::real:
+      return real;
+    case Kind::boolean:
+      return boolean;
     case Kind::array: {
       Json list = Json::array();
       for (const auto& item : items) list.push_back(item.to_json());
       return list;
     }
-    case Kind::table: break;
+    case Kind::table:
+      break;
   }
   Json object = Json::object();
   for (const auto& entry : entries) object[entry.key] = entry.value.to_json();

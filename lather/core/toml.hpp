@@ -1,6 +1,6 @@
 #pragma once
-// A TOML text as a tree that remembers where everything stood, so that errors can point at it. Tables keep the order in
-// which they were written. The one user of toml++ is toml.cpp.
+// A TOML text as a tree that remembers where everything stood, so that errors can point at it. Tables keep
+// the order in which they were written. The one user of toml++ is toml.cpp.
 
 #include <cstdint>
 #include <initializer_list>
@@ -19,8 +19,8 @@ struct SourceText {
     int line = 0, column = 0;
   };
   std::string text;
-  SourceLocation where;        // of the first byte
-  std::vector<Place> places;   // one per byte and one for the end; empty: side by side on one line
+  SourceLocation where;       // of the first byte
+  std::vector<Place> places;  // one per byte and one for the end; empty: side by side on one line
 
   SourceLocation place(std::size_t position) const;
 };
@@ -68,13 +68,13 @@ struct TomlEntry {
 
 inline constexpr std::size_t kMaxTomlBytes = 1 << 20;
 
-// Throws Error with the place for anything that is not TOML, for numbers that are not finite, for dates, and for more than
-// kMaxTomlBytes.
+// Throws Error with the place for anything that is not TOML, for numbers that are not finite, for dates, and
+// for more than kMaxTomlBytes.
 TomlValue parse_toml(std::string_view text, const std::string& file_name);
 TomlValue read_toml(const std::string& path);
 
-// Sets the value at a path such as "parameters.nu" or "equation.momentum.weight" (a list of tables is entered by `name`).
-// `value` is TOML; what is not TOML is taken as a text. Errors are located at "--set PATH=VALUE".
+// Sets the value at a path such as "parameters.nu" or "equation.momentum.weight" (a list of tables is entered
+// by `name`). `value` is TOML; what is not TOML is taken as a text. Errors are located at "--set PATH=VALUE".
 void set_toml(TomlValue& root, const std::string& path, const std::string& value);
 
 }  // namespace lather

@@ -34,11 +34,13 @@ Expr determinant(const Matrix& a, symbolic::Graph& graph) {
 
 }  // namespace
 
-CoordinateMap invert_coordinate_map(const std::vector<Expr>& map, const std::vector<std::string>& names, OutputSymbols& symbols,
-                                    const SourceLocation& where) {
+CoordinateMap invert_coordinate_map(const std::vector<Expr>& map, const std::vector<std::string>& names,
+                                    OutputSymbols& symbols, const SourceLocation& where) {
   constexpr std::size_t kMaxPhysical = 3;
   const std::size_t n = map.size();
-  if (n > kMaxPhysical) throw Error(where, fmt::format("at most {} physical coordinates can be mapped, there are {}", kMaxPhysical, n));
+  if (n > kMaxPhysical)
+    throw Error(where,
+                fmt::format("at most {} physical coordinates can be mapped, there are {}", kMaxPhysical, n));
   const auto used = symbolic::symbols_of(map);
   CoordinateMap result;
   std::vector<std::string> used_names;
@@ -48,15 +50,18 @@ CoordinateMap invert_coordinate_map(const std::vector<Expr>& map, const std::vec
       used_names.push_back(symbols.coordinate_names()[j]);
     }
   if (used_names.size() != n)
-    throw Error(where, fmt::format("the map must define as many physical coordinates as it uses coordinates: it defines {} ({}) and uses {} ({})",
-                                   n, fmt::join(names, ", "), used_names.size(), fmt::join(used_names, ", ")));
+    throw Error(where,
+                fmt::format("the map must define as many physical coordinates as it uses coordinates: it "
+                            "defines {} ({}) and uses {} ({})",
+                            n, fmt::join(names, ", "), used_names.size(), fmt::join(used_names, ", ")));
 
   Matrix jacobian(n);  // dy_i / dz_j
   for (std::size_t i = 0; i < n; ++i)
     for (const int j : result.coordinates) jacobian[i].push_back(symbols.total_derivative(map[i], j));
   symbolic::Graph& graph = map[0].graph();
   const Expr det = determinant(jacobian, graph);
-  if (det.is_constant(0)) throw Error(where, "the map of the coordinates cannot be inverted: its Jacobian is zero");
+  if (det.is_constant(0))
+    throw Error(where, "the map of the coordinates cannot be inverted: its Jacobian is zero");
 
   for (std::size_t i = 0; i < n; ++i) {  // (J^-1)_ji = cofactor_ij / det
     result.inverse.emplace_back();

@@ -40,7 +40,8 @@ std::string shown(std::string_view text) {
 
 DataFile read_data_file(const std::filesystem::path& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path)) throw Error(fmt::format("cannot open the data file '{}'", path.string()));
+  if (!stream || std::filesystem::is_directory(path))
+    throw Error(fmt::format("cannot open the data file '{}'", path.string()));
   DataFile data;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
@@ -53,19 +54,22 @@ DataFile read_data_file(const std::filesystem::path& path) {
       continue;
     }
     if (cells.size() != data.columns.size())
-      throw Error(where, fmt::format("expected {} numbers, one per column of the header, found {}", data.columns.size(), cells.size()));
+      throw Error(where, fmt::format("expected {} numbers, one per column of the header, found {}",
+                                     data.columns.size(), cells.size()));
     std::vector<double> row;
     for (const auto& cell : cells) {
       double value = 0;
       const char* end = cell.text.data() + cell.text.size();
       const auto [stop, status] = std::from_chars(cell.text.data(), end, value);
       if (status != std::errc() || stop != end || !std::isfinite(value))
-        throw Error({path.string(), number, cell.column}, fmt::format("expected a finite number, found '{}'", shown(cell.text)));
+        throw Error({path.string(), number, cell.column},
+                    fmt::format("expected a finite number, found '{}'", shown(cell.text)));
       row.push_back(value);
     }
     data.rows.push_back(std::move(row));
   }
-  if (data.columns.empty()) throw Error({path.string(), 0, 0}, "the data file is empty: expected a header that names the columns");
+  if (data.columns.empty())
+    throw Error({path.string(), 0, 0}, "the data file is empty: expected a header that names the columns");
   if (data.rows.empty()) throw Error({path.string(), 0, 0}, "the data file has a header but no rows");
   return data;
 }

@@ -8,8 +8,8 @@
 namespace lather::pde {
 
 struct DataFile {
-  std::vector<std::string> columns;         // as in the header
-  std::vector<std::vector<double>> rows;    // one number per column
+  std::vector<std::string> columns;       // as in the header
+  std::vector<std::vector<double>> rows;  // one number per column
 };
 
 // Commas separate; blank lines and lines that begin with # are skipped. Throws Error with line and column.

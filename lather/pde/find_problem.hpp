@@ -1,6 +1,6 @@
 #pragma once
-// Problems by name. They are looked for in the folders of $LATHER_PROBLEMS (separated by colons), in the source tree this
-// library was built from, and where it was installed, in this order.
+// Problems by name. They are looked for in the folders of $LATHER_PROBLEMS (separated by colons), in the
+// source tree this library was built from, and where it was installed, in this order.
 
 #include <filesystem>
 #include <string>

@@ -45,39 +45,54 @@ bool is_reserved(std::string_view name) {
          std::any_of(functions.begin(), functions.end(), [&](const auto& f) { return f.name == name; });
 }
 
-bool has_derivatives(NameKind kind) { return kind == NameKind::field || kind == NameKind::output || kind == NameKind::let; }
+bool has_derivatives(NameKind kind) {
+  return kind == NameKind::field || kind == NameKind::output || kind == NameKind::let;
+}
 
 }  // namespace
 
 std::string_view kind_name(NameKind kind) {
   switch (kind) {
-    case NameKind::coordinate: return "coordinate";
-    case NameKind::physical: return "physical coordinate";
-    case NameKind::field: return "field";
-    case NameKind::output: return "network output";
-    case NameKind::parameter: return "parameter";
-    case NameKind::unknown: return "unknown";
-    case NameKind::let: return "definition";
-    case NameKind::column: return "data column";
+    case NameKind::coordinate:
+      return "coordinate";
+    case NameKind::physical:
+      return "physical coordinate";
+    case NameKind::field:
+      return "field";
+    case NameKind::output:
+      return "network output";
+    case NameKind::parameter:
+      return "parameter";
+    case NameKind::unknown:
+      return "unknown";
+    case NameKind::let:
+      return "definition";
+    case NameKind::column:
+      return "data column";
   }
   return "";
 }
 
 NameTable::Entry* NameTable::find(std::string_view name) {
-  const auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
+  const auto it =
+      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
   return it == entries_.end() ? nullptr : &*it;
 }
 
 void NameTable::check_new_name(NameKind kind, const std::string& name, const SourceLocation& where) const {
   if (!is_name(name) || name.size() > 64)
-    throw Error(where, fmt::format("'{}' cannot name a {}: a name is a letter followed by letters, digits and underscores, at most 64",
+    throw Error(where, fmt::format("'{}' cannot name a {}: a name is a letter followed by letters, digits "
+                                   "and underscores, at most 64",
                                    name.substr(0, 64), kind_name(kind)));
-  if (entries_.size() >= kMaxNames) throw Error(where, fmt::format("more than {} names are defined", kMaxNames));
+  if (entries_.size() >= kMaxNames)
+    throw Error(where, fmt::format("more than {} names are defined", kMaxNames));
   if (is_reserved(name))
-    throw Error(where, fmt::format("'{}' cannot name a {}: it is a function or constant of the language", name, kind_name(kind)));
+    throw Error(where, fmt::format("'{}' cannot name a {}: it is a function or constant of the language",
+                                   name, kind_name(kind)));
   if (const Entry* taken = find(name)) {
     std::string at = taken->where.line > 0 ? fmt::format(" (line {})", taken->where.line) : "";
-    throw Error(where, fmt::format("the name '{}' is used twice: as a {} and as a {}{}", name, kind_name(kind), kind_name(taken->kind), at));
+    throw Error(where, fmt::format("the name '{}' is used twice: as a {} and as a {}{}", name,
+                                   kind_name(kind), kind_name(taken->kind), at));
   }
 }
 
@@ -87,7 +102,8 @@ void NameTable::declare(NameKind kind, const std::string& name, Expr meaning, co
   entries_.push_back({kind, name, where, {}, meaning});
 }
 
-void NameTable::define(NameKind kind, const std::string& name, const SourceText& text, const SourceLocation& where) {
+void NameTable::define(NameKind kind, const std::string& name, const SourceText& text,
+                       const SourceLocation& where) {
   check_new_name(kind, name, where);
   entries_.push_back({kind, name, where, text, {}});
 }
@@ -101,7 +117,8 @@ std::vector<NameTable::Derivative> NameTable::readings(std::string_view name) co
   std::vector<const Entry*> parts;
   const Entry* of = nullptr;
   const auto same = [](const Derivative& a, const Derivative& b) {
-    return a.of == b.of && std::is_permutation(a.directions.begin(), a.directions.end(), b.directions.begin(), b.directions.end());
+    return a.of == b.of && std::is_permutation(a.directions.begin(), a.directions.end(), b.directions.begin(),
+                                               b.directions.end());
   };
   const std::function<void(std::string_view)> split = [&](std::string_view suffix) {
     if (found.size() > 1) return;
@@ -137,8 +154,10 @@ std::vector<std::size_t> NameTable::needs(const Entry& entry) const {
   for (const auto name : names_in(entry.text.text)) {
     if (const Entry* exact = find(name)) {
       // Derivatives in one physical coordinate need the whole map.
-      if (exact->kind == NameKind::physical && entry.kind != NameKind::physical) add_map();
-      else add(exact);
+      if (exact->kind == NameKind::physical && entry.kind != NameKind::physical)
+        add_map();
+      else
+        add(exact);
       continue;
     }
     for (const auto& reading : readings(name)) {
@@ -153,8 +172,10 @@ std::vector<std::size_t> NameTable::needs(const Entry& entry) const {
 void NameTable::resolve() {
   for (const Entry& entry : entries_)
     if (const auto reading = readings(entry.name); !reading.empty())
-      throw Error(entry.where, fmt::format("the {} '{}' reads as a derivative of the {} '{}'; give it another name", kind_name(entry.kind),
-                                           entry.name, kind_name(reading[0].of->kind), reading[0].of->name));
+      throw Error(entry.where,
+                  fmt::format("the {} '{}' reads as a derivative of the {} '{}'; give it another name",
+                              kind_name(entry.kind), entry.name, kind_name(reading[0].of->kind),
+                              reading[0].of->name));
 
   enum class State { untouched, open, done };
   std::vector<State> state(entries_.size(), State::untouched);
@@ -183,10 +204,12 @@ void NameTable::resolve() {
       if (state[next] == State::untouched) {
         open(next);
       } else if (state[next] == State::open) {
-        const auto first = std::find_if(stack.begin(), stack.end(), [&](const Visit& v) { return v.entry == next; });
+        const auto first =
+            std::find_if(stack.begin(), stack.end(), [&](const Visit& v) { return v.entry == next; });
         std::string circle;
         for (auto v = first; v != stack.end(); ++v) circle += entries_[v->entry].name + " -> ";
-        throw Error(entries_[next].where, fmt::format("definitions need each other in a circle: {}{}", circle, entries_[next].name));
+        throw Error(entries_[next].where, fmt::format("definitions need each other in a circle: {}{}", circle,
+                                                      entries_[next].name));
       }
     }
   }
@@ -205,12 +228,14 @@ void NameTable::resolve_entry(Entry& entry) {
     return;
   }
   entry.meaning = parse_with(entry.text, false, what);
-  if (entry.kind == NameKind::physical) require_coordinates_only(entry.meaning, true, entry.text.place(0), what);
+  if (entry.kind == NameKind::physical)
+    require_coordinates_only(entry.meaning, true, entry.text.place(0), what);
 }
 
 Expr NameTable::parse_with(const SourceText& text, bool parameters_only, std::string_view what) {
   if (text.text.size() > kMaxExpressionBytes)
-    throw Error(text.place(0), fmt::format("an expression of {} characters; at most {} are read", text.text.size(), kMaxExpressionBytes));
+    throw Error(text.place(0), fmt::format("an expression of {} characters; at most {} are read",
+                                           text.text.size(), kMaxExpressionBytes));
   parameters_only_ = parameters_only;
   context_ = what;
   try {
@@ -218,7 +243,8 @@ Expr NameTable::parse_with(const SourceText& text, bool parameters_only, std::st
   } catch (const Error& error) {
     if (text.places.empty()) throw;
     // The parser counts columns on one line; this text runs over several, or has escapes.
-    throw Error(text.place(static_cast<std::size_t>(std::max(0, error.where().column - text.where.column))), error.message());
+    throw Error(text.place(static_cast<std::size_t>(std::max(0, error.where().column - text.where.column))),
+                error.message());
   }
 }
 
@@ -231,7 +257,8 @@ double NameTable::parse_number(const SourceText& text, std::string_view what) {
 Expr NameTable::name(std::string_view name, const SourceLocation& where) {
   if (const Entry* entry = find(name)) {
     if (parameters_only_ && entry->kind != NameKind::parameter)
-      throw Error(where, fmt::format("'{}' is a {}; {} may be made of numbers and parameters only", name, kind_name(entry->kind), context_));
+      throw Error(where, fmt::format("'{}' is a {}; {} may be made of numbers and parameters only", name,
+                                     kind_name(entry->kind), context_));
     if (!entry->meaning) throw Error(where, fmt::format("'{}' has no meaning yet", name));
     return entry->meaning;
   }
@@ -243,9 +270,11 @@ Expr NameTable::name(std::string_view name, const SourceLocation& where) {
     return text + ")";
   };
   if (found.size() > 1)
-    throw Error(where, fmt::format("'{}' is ambiguous: write {} or {}", name, written(found[0]), written(found[1])));
+    throw Error(where,
+                fmt::format("'{}' is ambiguous: write {} or {}", name, written(found[0]), written(found[1])));
   if (parameters_only_)
-    throw Error(where, fmt::format("'{}' is a derivative; {} may be made of numbers and parameters only", name, context_));
+    throw Error(where, fmt::format("'{}' is a derivative; {} may be made of numbers and parameters only",
+                                   name, context_));
   Expr e = found[0].of->meaning;
   for (const Entry* direction : found[0].directions) e = derivative(e, direction->name, where);
   return e;
@@ -260,7 +289,8 @@ Expr NameTable::derivative(Expr e, std::string_view direction, const SourceLocat
     if (entry.name == direction) {
       if (is_physical) return physical_derivative(e, physical, where);
       const auto& names = symbols_.coordinate_names();
-      return coordinate_derivative(e, static_cast<int>(std::find(names.begin(), names.end(), direction) - names.begin()), where);
+      return coordinate_derivative(
+          e, static_cast<int>(std::find(names.begin(), names.end(), direction) - names.begin()), where);
     }
     physical += is_physical;
     known.push_back(entry.name);
@@ -271,9 +301,11 @@ Expr NameTable::derivative(Expr e, std::string_view direction, const SourceLocat
 Expr NameTable::coordinate_derivative(Expr e, int coordinate, const SourceLocation& where) {
   for (Expr s : symbolic::symbols_of(std::span(&e, 1)))
     if (const auto d = symbols_.find(s); d && d->orders.total() >= symbolic::kMaxOrder)
-      throw Error(where, fmt::format("derivatives of the network above order {} are not supported", symbolic::kMaxOrder));
+      throw Error(where, fmt::format("derivatives of the network above order {} are not supported",
+                                     symbolic::kMaxOrder));
   const Expr result = symbols_.total_derivative(e, coordinate);
-  if (graph_.size() > kMaxGraphNodes) throw Error(where, "the expression grows too large when it is differentiated");
+  if (graph_.size() > kMaxGraphNodes)
+    throw Error(where, "the expression grows too large when it is differentiated");
   return result;
 }
 
@@ -293,7 +325,8 @@ void NameTable::invert_map(const SourceLocation& where) {
   SourceLocation first;
   for (const Entry& e : entries_)
     if (e.kind == NameKind::physical) {
-      if (!e.meaning) throw Error(where, "the map of the coordinates cannot use derivatives in physical coordinates");
+      if (!e.meaning)
+        throw Error(where, "the map of the coordinates cannot use derivatives in physical coordinates");
       if (map.empty()) first = e.where;
       map.push_back(e.meaning);
       names.push_back(e.name);
@@ -304,14 +337,17 @@ void NameTable::invert_map(const SourceLocation& where) {
   map_coordinates_ = std::move(inverted.coordinates);
 }
 
-void NameTable::require_coordinates_only(Expr e, bool unknowns_allowed, const SourceLocation& where, std::string_view what) const {
+void NameTable::require_coordinates_only(Expr e, bool unknowns_allowed, const SourceLocation& where,
+                                         std::string_view what) const {
   for (Expr s : symbolic::symbols_of(std::span(&e, 1))) {
     const Entry* entry = find(s.node().name);
     if (entry && entry->kind == NameKind::coordinate) continue;
     if (entry && entry->kind == NameKind::unknown && unknowns_allowed) continue;
     const auto output = symbols_.find(s);
-    throw Error(where, fmt::format("{} may depend on coordinates{} only, not on {}", what, unknowns_allowed ? " and unknowns" : "",
-                                   output  ? fmt::format("the network output '{}'", symbols_.output_names()[output->output])
+    throw Error(where, fmt::format("{} may depend on coordinates{} only, not on {}", what,
+                                   unknowns_allowed ? " and unknowns" : "",
+                                   output  ? fmt::format("the network output '{}'",
+                                                         symbols_.output_names()[output->output])
                                    : entry ? fmt::format("the {} '{}'", kind_name(entry->kind), entry->name)
                                            : s.str()));
   }
@@ -325,7 +361,8 @@ void NameTable::unknown_name(std::string_view name, const SourceLocation& where)
   all.insert(all.end(), listed.begin(), listed.end());
   std::vector<std::string> directions;
   for (const Entry& entry : entries_)
-    if (entry.kind == NameKind::coordinate || entry.kind == NameKind::physical) directions.push_back(entry.name);
+    if (entry.kind == NameKind::coordinate || entry.kind == NameKind::physical)
+      directions.push_back(entry.name);
   if (!parameters_only_)
     for (const Entry& entry : entries_)
       if (has_derivatives(entry.kind))
@@ -336,13 +373,16 @@ void NameTable::unknown_name(std::string_view name, const SourceLocation& where)
   std::string message = fmt::format("unknown name '{}'", name);
   if (parameters_only_) message += fmt::format(": {} may be made of numbers and parameters only", context_);
   const Entry* base = nullptr;
-  if (const auto underscore = name.rfind('_'); underscore != std::string_view::npos) base = find(name.substr(0, underscore));
-  if (const auto near = nearest_name(name, all); !near.empty()) message += fmt::format("; did you mean '{}'?", near);
+  if (const auto underscore = name.rfind('_'); underscore != std::string_view::npos)
+    base = find(name.substr(0, underscore));
+  if (const auto near = nearest_name(name, all); !near.empty())
+    message += fmt::format("; did you mean '{}'?", near);
   else if (base && has_derivatives(base->kind))
     message += fmt::format("; derivatives of '{}' are taken in {}", base->name, fmt::join(directions, ", "));
   constexpr std::size_t kListed = 30;
   if (listed.size() > kListed) listed.resize(kListed), listed.push_back("…");
-  message += listed.empty() ? " (known: numbers, pi, e and functions of them)" : fmt::format(" (known: {})", fmt::join(listed, ", "));
+  message += listed.empty() ? " (known: numbers, pi, e and functions of them)"
+                            : fmt::format(" (known: {})", fmt::join(listed, ", "));
   throw Error(where, message);
 }
 

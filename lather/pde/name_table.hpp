@@ -1,7 +1,7 @@
 #pragma once
-// What the names in the expressions of a problem mean: coordinates, physical coordinates (a map of the coordinates), fields,
-// network outputs, parameters, unknowns and intermediate definitions, in whatever order they were written; and derivatives,
-// as D(e, x, …) or by short names such as u_x, u_tt, psi_z1z2.
+// What the names in the expressions of a problem mean: coordinates, physical coordinates (a map of the
+// coordinates), fields, network outputs, parameters, unknowns and intermediate definitions, in whatever order
+// they were written; and derivatives, as D(e, x, …) or by short names such as u_x, u_tt, psi_z1z2.
 
 #include <string>
 #include <vector>
@@ -23,8 +23,8 @@ class NameTable final : public symbolic::Scope {
   void declare(NameKind kind, const std::string& name, symbolic::Expr meaning, const SourceLocation& where);
   // A name whose meaning is a text, read by resolve().
   void define(NameKind kind, const std::string& name, const SourceText& text, const SourceLocation& where);
-  // Reads all definitions in an order that works, whatever order they were given in. Throws Error, naming the circle, if
-  // definitions need each other. Checks that no name reads as a derivative of another.
+  // Reads all definitions in an order that works, whatever order they were given in. Throws Error, naming the
+  // circle, if definitions need each other. Checks that no name reads as a derivative of another.
   void resolve();
   // Forgets a name again: columns of data are known only to their own residual.
   void remove(const std::string& name);
@@ -35,12 +35,14 @@ class NameTable final : public symbolic::Scope {
   double parse_number(const SourceText& text, std::string_view what);
 
   symbolic::Expr name(std::string_view name, const SourceLocation& where) override;
-  symbolic::Expr derivative(symbolic::Expr e, std::string_view direction, const SourceLocation& where) override;
+  symbolic::Expr derivative(symbolic::Expr e, std::string_view direction,
+                            const SourceLocation& where) override;
 
   SourceLocation where(std::string_view name) const;  // where a name was introduced
 
   // Throws Error unless `e` is made of coordinates and numbers (and unknowns, if allowed).
-  void require_coordinates_only(symbolic::Expr e, bool unknowns_allowed, const SourceLocation& where, std::string_view what) const;
+  void require_coordinates_only(symbolic::Expr e, bool unknowns_allowed, const SourceLocation& where,
+                                std::string_view what) const;
 
  private:
   struct Entry {

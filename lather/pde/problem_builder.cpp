@@ -17,7 +17,8 @@ Problem empty_problem(std::string name, std::string title) {
   Problem problem;
   problem.name = std::move(name);
   problem.title = std::move(title);
-  problem.symbols = std::make_shared<OutputSymbols>(*problem.graph, std::vector<std::string>{}, std::vector<std::string>{});
+  problem.symbols =
+      std::make_shared<OutputSymbols>(*problem.graph, std::vector<std::string>{}, std::vector<std::string>{});
   return problem;
 }
 
@@ -28,14 +29,18 @@ void require_finite(double value, std::string_view what, const SourceLocation& w
 }  // namespace
 
 ProblemBuilder::ProblemBuilder(std::string name, std::string title)
-    : problem_(empty_problem(std::move(name), std::move(title))), names_(*problem_.graph, *problem_.symbols) {}
+    : problem_(empty_problem(std::move(name), std::move(title))),
+      names_(*problem_.graph, *problem_.symbols) {}
 
-Expr ProblemBuilder::coordinate(const std::string& name, double low, double high, const SourceLocation& where) {
+Expr ProblemBuilder::coordinate(const std::string& name, double low, double high,
+                                const SourceLocation& where) {
   if (problem_.dimensions() == symbolic::kMaxDimensions)
     throw Error(where, fmt::format("at most {} coordinates are supported", symbolic::kMaxDimensions));
   require_finite(low, fmt::format("the low end of '{}'", name), where);
   require_finite(high, fmt::format("the high end of '{}'", name), where);
-  if (!(low < high)) throw Error(where, fmt::format("the domain of '{}' is empty: its ends [{}, {}] must grow", name, low, high));
+  if (!(low < high))
+    throw Error(where,
+                fmt::format("the domain of '{}' is empty: its ends [{}, {}] must grow", name, low, high));
   const Expr x = problem_.graph->symbol(name);
   names_.declare(NameKind::coordinate, name, x, where);
   problem_.symbols->add_coordinate(name);
@@ -51,7 +56,8 @@ Expr ProblemBuilder::parameter(const std::string& name, double value, const Sour
   return e;
 }
 
-Expr ProblemBuilder::unknown(const std::string& name, double initial, std::optional<double> known_value, const SourceLocation& where) {
+Expr ProblemBuilder::unknown(const std::string& name, double initial, std::optional<double> known_value,
+                             const SourceLocation& where) {
   require_finite(initial, fmt::format("the initial value of '{}'", name), where);
   if (known_value) require_finite(*known_value, fmt::format("the known value of '{}'", name), where);
   const Expr e = problem_.graph->symbol(name);
@@ -87,7 +93,8 @@ Expr ProblemBuilder::physical(const std::string& name, Expr map, const SourceLoc
   return map;
 }
 
-void ProblemBuilder::define(NameKind kind, const std::string& name, const SourceText& text, const SourceLocation& where) {
+void ProblemBuilder::define(NameKind kind, const std::string& name, const SourceText& text,
+                            const SourceLocation& where) {
   names_.define(kind, name, text, where);
   if (kind == NameKind::field) problem_.fields.push_back({name, {}});
 }
@@ -105,7 +112,8 @@ int ProblemBuilder::coordinate_index(const std::string& name, const SourceLocati
   return static_cast<int>(it - names.begin());
 }
 
-Piece ProblemBuilder::face(const std::vector<std::pair<std::string, double>>& fixed, const SourceLocation& where) const {
+Piece ProblemBuilder::face(const std::vector<std::pair<std::string, double>>& fixed,
+                           const SourceLocation& where) const {
   Piece piece(problem_.domain.size(), std::numeric_limits<double>::quiet_NaN());
   for (const auto& [name, value] : fixed) {
     const int i = coordinate_index(name, where);
@@ -126,50 +134,63 @@ int ProblemBuilder::point_set(PointSet set, const SourceLocation& where) {
   return static_cast<int>(problem_.point_sets.size()) - 1;
 }
 
-void ProblemBuilder::add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals, double weight,
-                               const SourceLocation& where) {
-  if (!(weight >= 0) || !std::isfinite(weight)) throw Error(where, fmt::format("the weight of '{}' must be a number that is not negative", name));
+void ProblemBuilder::add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals,
+                               double weight, const SourceLocation& where) {
+  if (!(weight >= 0) || !std::isfinite(weight))
+    throw Error(where, fmt::format("the weight of '{}' must be a number that is not negative", name));
   if (residuals.empty()) throw Error(where, fmt::format("'{}' has no residual", name));
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     const std::string term = residuals.size() == 1 ? name : fmt::format("{}.{}", name, i + 1);
-    if (std::any_of(problem_.terms.begin(), problem_.terms.end(), [&](const Term& t) { return t.name == term; }))
+    if (std::any_of(problem_.terms.begin(), problem_.terms.end(),
+                    [&](const Term& t) { return t.name == term; }))
       throw Error(where, fmt::format("the name '{}' is used twice", term));
     const auto symbols = symbolic::symbols_of(std::span(&residuals[i], 1));
     const bool trains = std::any_of(symbols.begin(), symbols.end(), [&](Expr s) {
-      return problem_.symbols->find(s) || std::any_of(problem_.unknowns.begin(), problem_.unknowns.end(),
-                                                      [&](const Unknown& u) { return u.name == s.node().name; });
+      return problem_.symbols->find(s) ||
+             std::any_of(problem_.unknowns.begin(), problem_.unknowns.end(),
+                         [&](const Unknown& u) { return u.name == s.node().name; });
     });
-    if (!trains) throw Error(where, fmt::format("the residual of '{}' contains no field: nothing can make it zero", term));
+    if (!trains)
+      throw Error(where,
+                  fmt::format("the residual of '{}' contains no field: nothing can make it zero", term));
     problem_.terms.push_back({term, point_set, residuals[i], weight});
   }
 }
 
-void ProblemBuilder::equation(const std::string& name, const std::vector<Expr>& residuals, double weight, const SourceLocation& where) {
+void ProblemBuilder::equation(const std::string& name, const std::vector<Expr>& residuals, double weight,
+                              const SourceLocation& where) {
   const auto& sets = problem_.point_sets;
-  const auto interior = std::find_if(sets.begin(), sets.end(), [](const PointSet& s) { return s.kind == PointSet::Kind::interior; });
-  const int set = interior != sets.end() ? static_cast<int>(interior - sets.begin())
-                                         : point_set({"interior", PointSet::Kind::interior, {}, {}, {}}, where);
+  const auto interior = std::find_if(sets.begin(), sets.end(),
+                                     [](const PointSet& s) { return s.kind == PointSet::Kind::interior; });
+  const int set = interior != sets.end()
+                      ? static_cast<int>(interior - sets.begin())
+                      : point_set({"interior", PointSet::Kind::interior, {}, {}, {}}, where);
   add_terms(name, set, residuals, weight, where);
 }
 
-void ProblemBuilder::condition(const std::string& name, const std::vector<Piece>& pieces, const std::vector<Expr>& residuals, double weight,
+void ProblemBuilder::condition(const std::string& name, const std::vector<Piece>& pieces,
+                               const std::vector<Expr>& residuals, double weight,
                                const SourceLocation& where) {
   if (pieces.empty()) throw Error(where, fmt::format("the condition '{}' holds nowhere", name));
   for (const Piece& piece : pieces)
     if (std::all_of(piece.begin(), piece.end(), [](double x) { return std::isnan(x); }))
       throw Error(where, fmt::format("the condition '{}' must fix at least one coordinate", name));
-  add_terms(name, point_set({name, PointSet::Kind::boundary, pieces, {}, {}}, where), residuals, weight, where);
+  add_terms(name, point_set({name, PointSet::Kind::boundary, pieces, {}, {}}, where), residuals, weight,
+            where);
 }
 
 void ProblemBuilder::begin_data(const std::vector<std::string>& columns, const SourceLocation& where) {
-  for (const auto& column : columns) names_.declare(NameKind::column, column, problem_.graph->symbol("data:" + column), where);
+  for (const auto& column : columns)
+    names_.declare(NameKind::column, column, problem_.graph->symbol("data:" + column), where);
 }
 
-void ProblemBuilder::data(const std::string& name, std::vector<std::string> columns, std::vector<std::vector<double>> rows,
-                          const std::vector<Expr>& residuals, double weight, const SourceLocation& where) {
+void ProblemBuilder::data(const std::string& name, std::vector<std::string> columns,
+                          std::vector<std::vector<double>> rows, const std::vector<Expr>& residuals,
+                          double weight, const SourceLocation& where) {
   for (const auto& column : columns) names_.remove(column);
   if (rows.empty()) throw Error(where, fmt::format("the data '{}' has no rows", name));
-  add_terms(name, point_set({name, PointSet::Kind::data, {}, std::move(columns), std::move(rows)}, where), residuals, weight, where);
+  add_terms(name, point_set({name, PointSet::Kind::data, {}, std::move(columns), std::move(rows)}, where),
+            residuals, weight, where);
 }
 
 void ProblemBuilder::periodic(const std::string& coordinate, const SourceLocation& where) {
@@ -182,14 +203,18 @@ void ProblemBuilder::network_input(Expr input, const SourceLocation& where) {
   names_.require_coordinates_only(input, false, where, "an input of the network");
   for (Expr s : symbolic::symbols_of(std::span(&input, 1)))
     if (periodic_[coordinate_index(s.node().name, where)])
-      throw Error(where, fmt::format("the coordinate '{}' is periodic and fed as cosine and sine; inputs cannot use it", s.node().name));
+      throw Error(
+          where,
+          fmt::format("the coordinate '{}' is periodic and fed as cosine and sine; inputs cannot use it",
+                      s.node().name));
   inputs_.push_back(input);
 }
 
 void ProblemBuilder::exact(const std::string& field, Expr value, const SourceLocation& where) {
   std::vector<std::string> known;
   for (const auto& f : problem_.fields) known.push_back(f.name);
-  if (std::find(known.begin(), known.end(), field) == known.end()) throw Error(where, unknown_name_message("field", field, known));
+  if (std::find(known.begin(), known.end(), field) == known.end())
+    throw Error(where, unknown_name_message("field", field, known));
   names_.require_coordinates_only(value, false, where, fmt::format("the closed form of '{}'", field));
   problem_.exact.push_back({field, value});
 }
@@ -222,15 +247,18 @@ Problem ProblemBuilder::build() {
   std::vector<bool> output_used(problem_.outputs());
   std::vector<std::string> used;
   for (Expr s : symbolic::symbols_of(residuals)) {
-    if (const auto d = problem_.symbols->find(s)) output_used[d->output] = true;
-    else used.push_back(s.node().name);
+    if (const auto d = problem_.symbols->find(s))
+      output_used[d->output] = true;
+    else
+      used.push_back(s.node().name);
   }
   for (int k = 0; k < problem_.outputs(); ++k)
     if (const auto& name = problem_.symbols->output_names()[k]; !output_used[k])
       throw Error(names_.where(name), fmt::format("nothing determines '{}': no residual contains it", name));
   for (const auto& unknown : problem_.unknowns)
     if (std::find(used.begin(), used.end(), unknown.name) == used.end())
-      throw Error(names_.where(unknown.name), fmt::format("nothing determines the unknown '{}': no residual contains it", unknown.name));
+      throw Error(names_.where(unknown.name),
+                  fmt::format("nothing determines the unknown '{}': no residual contains it", unknown.name));
   problem_.network_inputs = default_inputs();
   return problem_;
 }

@@ -23,35 +23,47 @@ class ProblemBuilder {
   using Expr = symbolic::Expr;
   explicit ProblemBuilder(std::string name, std::string title = "");
 
-  // Every function throws Error (at `where`, the place in a file) for names that are taken and values that make no sense.
+  // Every function throws Error (at `where`, the place in a file) for names that are taken and values that
+  // make no sense.
   Expr coordinate(const std::string& name, double low, double high, const SourceLocation& where = {});
   Expr parameter(const std::string& name, double value, const SourceLocation& where = {});
-  Expr unknown(const std::string& name, double initial, std::optional<double> known_value = {}, const SourceLocation& where = {});
+  Expr unknown(const std::string& name, double initial, std::optional<double> known_value = {},
+               const SourceLocation& where = {});
   Expr output(const std::string& name, const SourceLocation& where = {});  // of the network
-  Expr field(const std::string& name, const SourceLocation& where = {});   // an output of the network of the same name
+  Expr field(const std::string& name,
+             const SourceLocation& where = {});  // an output of the network of the same name
   Expr field(const std::string& name, Expr ansatz, const SourceLocation& where = {});
   Expr let(const std::string& name, Expr meaning, const SourceLocation& where = {});
-  Expr physical(const std::string& name, Expr map, const SourceLocation& where = {});  // a function of the coordinates
+  Expr physical(const std::string& name, Expr map,
+                const SourceLocation& where = {});  // a function of the coordinates
 
   // The same as text, to be read by resolve(): names may be used before they are defined.
-  void define(NameKind kind, const std::string& name, const SourceText& text, const SourceLocation& where = {});
+  void define(NameKind kind, const std::string& name, const SourceText& text,
+              const SourceLocation& where = {});
   void resolve();
 
   Expr parse(const std::string& text) { return names_.parse({text, {}, {}}); }
   Expr parse(const SourceText& text) { return names_.parse(text); }
-  double parse_number(const SourceText& text, std::string_view what) { return names_.parse_number(text, what); }
+  double parse_number(const SourceText& text, std::string_view what) {
+    return names_.parse_number(text, what);
+  }
   Expr D(Expr e, const std::string& coordinate) { return names_.derivative(e, coordinate, {}); }
 
   // Coordinates held at a value, the others free. A value must lie within the domain.
-  Piece face(const std::vector<std::pair<std::string, double>>& fixed, const SourceLocation& where = {}) const;
+  Piece face(const std::vector<std::pair<std::string, double>>& fixed,
+             const SourceLocation& where = {}) const;
 
-  // The loss is a sum of terms: weight times the mean of residual^2 over the interior, a part of the boundary, or data.
-  // Several residuals give the terms NAME.1, NAME.2, …
-  void equation(const std::string& name, const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
-  void equation(const std::string& name, Expr residual, double weight = 1) { equation(name, std::vector{residual}, weight); }
-  void condition(const std::string& name, const std::vector<Piece>& pieces, const std::vector<Expr>& residuals, double weight = 1,
-                 const SourceLocation& where = {});
-  void condition(const std::string& name, const std::vector<Piece>& pieces, Expr residual, double weight = 1) {
+  // The loss is a sum of terms: weight times the mean of residual^2 over the interior, a part of the
+  // boundary, or data. Several residuals give the terms NAME.1, NAME.2, …
+  void equation(const std::string& name, const std::vector<Expr>& residuals, double weight = 1,
+                const SourceLocation& where = {});
+  void equation(const std::string& name, Expr residual, double weight = 1) {
+    equation(name, std::vector{residual}, weight);
+  }
+  void condition(const std::string& name, const std::vector<Piece>& pieces,
+                 const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
+  void condition(const std::string& name, const std::vector<Piece>& pieces, Expr residual,
+                 double weight = 1) {
     condition(name, pieces, std::vector{residual}, weight);
   }
   // `residuals` may use the columns by name, between begin_data and data.
@@ -60,10 +72,12 @@ class ProblemBuilder {
             const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
 
   // What the network is fed. By default every coordinate, mapped to [-1, 1].
-  void periodic(const std::string& coordinate, const SourceLocation& where = {});  // cosines and sines instead
+  void periodic(const std::string& coordinate,
+                const SourceLocation& where = {});  // cosines and sines instead
   void harmonics(int count) { harmonics_ = count; }
   void normalize(bool on) { normalize_ = on; }
-  void network_input(Expr input, const SourceLocation& where = {});  // instead of all coordinates that are not periodic
+  void network_input(Expr input,
+                     const SourceLocation& where = {});  // instead of all coordinates that are not periodic
 
   void exact(const std::string& field, Expr value, const SourceLocation& where = {});
 
@@ -75,7 +89,8 @@ class ProblemBuilder {
  private:
   int coordinate_index(const std::string& name, const SourceLocation& where) const;
   int point_set(PointSet set, const SourceLocation& where);
-  void add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals, double weight, const SourceLocation& where);
+  void add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals, double weight,
+                 const SourceLocation& where);
   std::vector<Expr> default_inputs() const;
 
   Problem problem_;

@@ -7,7 +7,8 @@
 
 namespace lather::pde {
 
-// An expression with derivatives of outputs written as u_x; very long ones are described by their size instead.
+// An expression with derivatives of outputs written as u_x; very long ones are described by their size
+// instead.
 std::string written_out(const Problem& problem, symbolic::Expr e);
 
 // Derivatives of each output that the residuals contain, such as "u, u_x, u_xx, u_t".

@@ -17,8 +17,9 @@ namespace lather::pde {
 namespace {
 
 struct Broken {
-  const char* file;      // tests/pde/broken/FILE.toml
-  const char* place;     // "line:column", in the file or in its data file; "" if the error concerns the whole data file
+  const char* file;  // tests/pde/broken/FILE.toml
+  const char*
+      place;  // "line:column", in the file or in its data file; "" if the error concerns the whole data file
   const char* fragment;  // of the message
 };
 
@@ -97,6 +98,7 @@ const Broken kBroken[] = {
     {"residual-without-field", "9:12", "contains no field"},
     {"syntax-bare-word", "1:8", "not valid TOML"},
     {"syntax-duplicate-key", "7:5", "cannot redefine"},
+    {"syntax-header-without-key", "10:2", "expected bare key"},
     {"syntax-missing-bracket", "3:1", "expected comma or closing ']'"},
     {"syntax-missing-quote", "9:23", "not valid TOML"},
     {"top-key-below-a-section", "7:1", "belongs at the top of the file"},
@@ -129,7 +131,8 @@ TEST_P(BrokenProblemFile, IsRefusedWithThePlaceAndTheReason) {
     FAIL() << "was read without an error";
   } catch (const Error& error) {
     const auto& where = error.where();
-    const std::string place = where.line > 0 ? std::to_string(where.line) + ":" + std::to_string(where.column) : "";
+    const std::string place =
+        where.line > 0 ? std::to_string(where.line) + ":" + std::to_string(where.column) : "";
     EXPECT_EQ(place, broken.place) << error.what();
     EXPECT_FALSE(where.file.empty()) << error.what();
     EXPECT_NE(error.message().find(broken.fragment), std::string::npos) << error.what();
@@ -139,8 +142,10 @@ TEST_P(BrokenProblemFile, IsRefusedWithThePlaceAndTheReason) {
 
 TEST_P(BrokenProblemFile, MakesTheCommandExitWithStatusTwoAndOneLine) {
   const auto file = folder() / (std::string(GetParam().file) + ".toml");
-  const auto errors = std::filesystem::temp_directory_path() / (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
-  const std::string command = std::string(LATHER_COMMAND) + " check '" + file.string() + "' > /dev/null 2> '" + errors.string() + "'";
+  const auto errors = std::filesystem::temp_directory_path() /
+                      (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
+  const std::string command =
+      std::string(LATHER_COMMAND) + " check '" + file.string() + "' > /dev/null 2> '" + errors.string() + "'";
   const int status = std::system(command.c_str());
   std::stringstream text;
   text << std::ifstream(errors).rdbuf();
@@ -163,7 +168,9 @@ TEST(BrokenProblemFiles, AreAllListedHere) {
   std::set<std::string> listed;
   for (const auto& broken : kBroken) listed.insert(broken.file);
   for (const auto& entry : std::filesystem::directory_iterator(folder()))
-    if (entry.path().extension() == ".toml") EXPECT_TRUE(listed.contains(entry.path().stem().string())) << entry.path();
+    if (entry.path().extension() == ".toml") {
+      EXPECT_TRUE(listed.contains(entry.path().stem().string())) << entry.path();
+    }
 }
 
 TEST(BrokenProblemFiles, ThatAreMissingOrTooLargeAreRefused) {
@@ -191,7 +198,8 @@ TEST(BrokenProblemFiles, CutOffAnywhereAreRefusedWithoutACrash) {
 
 TEST(BrokenProblemFiles, WithOneByteChangedAreReadOrRefusedButNeverCrash) {
   std::stringstream whole;
-  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/burgers-selfsimilar.toml").rdbuf();
+  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/burgers-selfsimilar.toml")
+               .rdbuf();
   const std::string text = whole.str();
   unsigned state = 1;
   int refused = 0;
