@@ -142,12 +142,12 @@ int set_named(const Problem& p, const std::string& name) {
   return -1;
 }
 
-struct Run {
+struct Sampled {
   Problem problem = make_problem();
   PinnObjective objective;
   std::vector<double> x;
   PointSource source;
-  explicit Run(const Json& recipe, int threads = 1, std::uint64_t seed = 3)
+  explicit Sampled(const Json& recipe, int threads = 1, std::uint64_t seed = 3)
       : objective(problem, {.threads = threads}), x(objective.initialize(1)), source(problem, sampling_settings(recipe, problem), seed) {}
   bool update(std::int64_t step) { return source.update(step, objective, x); }
   const Points& points(const std::string& name) { return objective.points(set_named(problem, name)); }
@@ -156,7 +156,7 @@ struct Run {
 const Json kCounts = {{"interior", 200}, {"initial", 21}, {"walls", 15}};
 
 TEST(PointSource, GivesEveryPieceItsShareAndKeepsDataAsTheyAre) {
-  Run run({{"points", kCounts}});
+  Sampled run(Json::object({{"points", kCounts}}));
   EXPECT_TRUE(run.update(0));
   EXPECT_EQ(run.points("interior").count(), 200u);
   EXPECT_EQ(run.points("initial").count(), 21u);
@@ -171,7 +171,7 @@ TEST(PointSource, GivesEveryPieceItsShareAndKeepsDataAsTheyAre) {
 
 TEST(PointSource, DrawsNewPointsWhenDue) {
   for (const char* method : {"uniform", "latin-hypercube", "sobol"}) {
-    Run run({{"points", kCounts}, {"sampling", {{"method", method}}}, {"resample_every", 10}});
+    Sampled run({{"points", kCounts}, {"sampling", {{"method", method}}}, {"resample_every", 10}});
     run.update(0);
     const auto before = run.points("interior").coordinates;
     for (int step = 1; step < 10; ++step) EXPECT_FALSE(run.update(step));
@@ -183,8 +183,8 @@ TEST(PointSource, DrawsNewPointsWhenDue) {
 
 TEST(PointSource, GivesTheSamePointsForAnyNumberOfThreadsAndOthersForAnotherSeed) {
   const Json recipe{{"points", kCounts}, {"sampling", {{"method", "adaptive"}, {"every", 5}}}};
-  Run one(recipe, 1), three(recipe, 3), other(recipe, 1, 4);
-  for (Run* run : {&one, &three, &other}) {
+  Sampled one(recipe, 1), three(recipe, 3), other(recipe, 1, 4);
+  for (Sampled* run : {&one, &three, &other}) {
     run->update(0);
     run->update(5);
   }
@@ -195,7 +195,7 @@ TEST(PointSource, GivesTheSamePointsForAnyNumberOfThreadsAndOthersForAnotherSeed
 }
 
 TEST(PointSource, FocusPutsTheGivenShareIntoABoxAndItsPlainRestEverywhere) {
-  Run run({{"points", {{"interior", 1000}}}, {"focus", Json::parse(R"([{"share": 0.5, "x": [0.9, 1], "t": [0, 0.1]}, {"share": 0.25, "method": "grid", "x": [-1, 0]}])")}});
+  Sampled run({{"points", {{"interior", 1000}}}, {"focus", Json::parse(R"([{"share": 0.5, "x": [0.9, 1], "t": [0, 0.1]}, {"share": 0.25, "method": "grid", "x": [-1, 0]}])")}});
   run.update(0);
   const auto& p = run.points("interior");
   std::size_t corner = 0, left = 0;
@@ -236,7 +236,7 @@ TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
 }
 
 TEST(PointSource, BatchesOfDataVisitEveryRowOncePerPass) {
-  Run run({{"sampling", {{"data_batch", 4}}}});
+  Sampled run(Json::object({{"sampling", {{"data_batch", 4}}}}));
   std::multiset<double> seen;
   for (int step = 0; step < 5; ++step) {  // two passes of ten rows
     EXPECT_TRUE(run.update(step));
@@ -251,7 +251,7 @@ TEST(PointSource, BatchesOfDataVisitEveryRowOncePerPass) {
 }
 
 TEST(PointSource, HeldOutPointsAreNotTrainedOn) {
-  Run run({{"points", kCounts}, {"resample_every", 1}, {"sampling", {{"validation", 300}}}});
+  Sampled run({{"points", kCounts}, {"resample_every", 1}, {"sampling", {{"validation", 300}}}});
   const int interior = set_named(run.problem, "interior");
   const Points held_out = run.source.validation(interior);
   EXPECT_EQ(held_out.count(), 300u);
@@ -269,7 +269,7 @@ TEST(PointSource, HeldOutPointsAreNotTrainedOn) {
 
 TEST(PointSource, GoesOnFromASavedStateBitForBit) {
   const Json recipe{{"points", kCounts}, {"sampling", {{"method", "adaptive"}, {"every", 4}, {"data_batch", 3}}}};
-  Run whole(recipe), first(recipe), second(recipe);
+  Sampled whole(recipe), first(recipe), second(recipe);
   for (int step = 0; step < 7; ++step) {
     whole.update(step);
     first.update(step);

@@ -22,7 +22,7 @@ Problem line() {
   b.unknown("free", 3);
   b.field("u");
   b.field("p");
-  b.equation("e", b.parse("u_x - mu"));
+  b.equation("e", b.parse("u_x - mu + free*p"));
   b.exact("u", b.parse("x"));
   b.exact("p", b.parse("0*x"));
   b.problem().network.width = 4;

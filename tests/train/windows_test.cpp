@@ -167,7 +167,7 @@ TEST(Continuation, ReadsAndSharesOutSteps) {
 
 TEST(Continuation, FollowsASolutionToAHarderParameterWithTheSameWeights) {
   const auto path = std::filesystem::temp_directory_path() / ("lather_continuation_" + std::to_string(::getpid()) + ".toml");
-  std::ofstream(path) << R"(
+  std::ofstream(path) << R"TOML(
 name = "layer"
 coordinates = ["x"]
 fields = ["u"]
@@ -193,7 +193,7 @@ width = 8
 depth = 2
 [reference]
 u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
-)";
+)TOML";
   const auto options = continuation_options({{"continuation", {{"parameter", "eps"}, {"values", {1, 0.4, 0.2}}}}});
   const Continuation continuation(*options, path, {{"network.width", "10"}});
   std::vector<double> x;
