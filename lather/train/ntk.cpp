@@ -11,7 +11,8 @@ using Signals = pde::PinnObjective::Signals;
 
 class DenseDiagonal {
  public:
-  DenseDiagonal(const net::Tape& tape, std::span<const double> x, std::span<double> k) : tape_(tape), x_(x), k_(k) {
+  DenseDiagonal(const net::Tape& tape, std::span<const double> x, std::span<double> k)
+      : tape_(tape), x_(x), k_(k) {
     for (const auto& operation : tape.operations())
       if (operation.dense && !operation.dense->weight.frozen) {
         layers_.resize(std::max<std::size_t>(layers_.size(), operation.dense->weight.block + 1));
@@ -28,7 +29,8 @@ class DenseDiagonal {
       const auto z = [&](int c) { return s.out_bar + (c * s.points + p) * s.out_stride; };
       double sum = 0;
       for (int c = 0; c < s.components; ++c)
-        for (int d = 0; d <= c; ++d) sum += (c == d ? 1 : 2) * dot(a(c), a(d), in) * scaled_dot(z(c), z(d), g, out);
+        for (int d = 0; d <= c; ++d)
+          sum += (c == d ? 1 : 2) * dot(a(c), a(d), in) * scaled_dot(z(c), z(d), g, out);
       if (layer.bias) sum += dot(z(0), z(0), out);
       if (g) {
         g_bar_.assign(out, 0.0);
@@ -43,7 +45,9 @@ class DenseDiagonal {
   }
 
  private:
-  static double dot(const double* a, const double* b, std::size_t n) { return std::inner_product(a, a + n, b, 0.0); }
+  static double dot(const double* a, const double* b, std::size_t n) {
+    return std::inner_product(a, a + n, b, 0.0);
+  }
   // sum_j (g_j a_j) (g_j b_j); without g: all 1
   static double scaled_dot(const double* a, const double* b, const double* g, std::size_t n) {
     if (!g) return dot(a, b, n);

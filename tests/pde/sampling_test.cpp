@@ -16,7 +16,8 @@ namespace {
 using Json = nlohmann::json;
 using Coordinates = std::vector<std::vector<double>>;
 
-// Largest difference, over anchored boxes with corners on a grid, between the share of points in a box and its area.
+// Largest difference, over anchored boxes with corners on a grid, between the share of points in a box and
+// its area.
 double grid_discrepancy(const Coordinates& u, int cells = 32) {
   double worst = 0;
   for (int a = 1; a <= cells; ++a)
@@ -24,14 +25,21 @@ double grid_discrepancy(const Coordinates& u, int cells = 32) {
       const double x = static_cast<double>(a) / cells, y = static_cast<double>(b) / cells;
       std::size_t inside = 0;
       for (std::size_t i = 0; i < u[0].size(); ++i) inside += u[0][i] < x && u[1][i] < y;
-      worst = std::max(worst, std::abs(static_cast<double>(inside) / static_cast<double>(u[0].size()) - x * y));
+      worst =
+          std::max(worst, std::abs(static_cast<double>(inside) / static_cast<double>(u[0].size()) - x * y));
     }
   return worst;
 }
 
 TEST(Sobol, BeginsWithItsKnownPoints) {
-  const double expected[8][3] = {{0, 0, 0},          {0.5, 0.5, 0.5},        {0.75, 0.25, 0.25},     {0.25, 0.75, 0.75},
-                                 {0.375, 0.375, 0.625}, {0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}};
+  const double expected[8][3] = {{0, 0, 0},
+                                 {0.5, 0.5, 0.5},
+                                 {0.75, 0.25, 0.25},
+                                 {0.25, 0.75, 0.75},
+                                 {0.375, 0.375, 0.625},
+                                 {0.875, 0.875, 0.125},
+                                 {0.625, 0.125, 0.875},
+                                 {0.125, 0.625, 0.375}};
   const auto u = unit_points(Design::sobol_plain, 8, 3, 0, 0);
   for (int i = 0; i < 8; ++i)
     for (int k = 0; k < 3; ++k) EXPECT_EQ(u[k][i], expected[i][k]) << "point " << i << " coordinate " << k;
@@ -46,14 +54,17 @@ TEST(Sobol, HasOnePointInEveryStratumOfEveryCoordinate) {
   }
 }
 
-// The first two coordinates form a (0, m, 2)-net: every dyadic box of area 1/n holds exactly one point. A digital shift keeps that.
+// The first two coordinates form a (0, m, 2)-net: every dyadic box of area 1/n holds exactly one point. A
+// digital shift keeps that.
 TEST(Sobol, FillsEveryDyadicBoxOfTheFirstTwoCoordinatesOnceAlsoWhenShifted) {
   constexpr int m = 8, n = 1 << m;
   for (const Design design : {Design::sobol_plain, Design::sobol}) {
     const auto u = unit_points(design, n, 2, 7, 3);
     for (int split = 0; split <= m; ++split) {
       std::set<std::pair<int, int>> boxes;
-      for (int i = 0; i < n; ++i) boxes.insert({static_cast<int>(u[0][i] * (1 << split)), static_cast<int>(u[1][i] * (1 << (m - split)))});
+      for (int i = 0; i < n; ++i)
+        boxes.insert(
+            {static_cast<int>(u[0][i] * (1 << split)), static_cast<int>(u[1][i] * (1 << (m - split)))});
       EXPECT_EQ(boxes.size(), n) << "2^" << split << " columns";
     }
   }
@@ -64,7 +75,8 @@ TEST(Designs, CoverTheSquareAsEvenlyAsTheyShould) {
   // Independent points: the discrepancy is about 1/sqrt(n) = 0.03, and above 0.1 with probability below 1e-7.
   EXPECT_LT(grid_discrepancy(unit_points(Design::uniform, n, 2, 1, 1)), 0.1);
   EXPECT_LT(grid_discrepancy(unit_points(Design::latin_hypercube, n, 2, 1, 1)), 0.1);
-  // A (0, 10, 2)-net in base 2: at most (10/2 + 3/2)/n < 0.007 (Niederreiter 1992, theorem 4.5); a shifted one at most as much.
+  // A (0, 10, 2)-net in base 2: at most (10/2 + 3/2)/n < 0.007 (Niederreiter 1992, theorem 4.5); a shifted
+  // one at most as much.
   EXPECT_LT(grid_discrepancy(unit_points(Design::sobol_plain, n, 2, 1, 1)), 0.007);
   EXPECT_LT(grid_discrepancy(unit_points(Design::sobol, n, 2, 1, 1)), 0.007);
 }
@@ -148,7 +160,9 @@ struct Sampled {
   std::vector<double> x;
   PointSource source;
   explicit Sampled(const Json& recipe, int threads = 1, std::uint64_t seed = 3)
-      : objective(problem, {.threads = threads}), x(objective.initialize(1)), source(problem, sampling_settings(recipe, problem), seed) {}
+      : objective(problem, {.threads = threads}),
+        x(objective.initialize(1)),
+        source(problem, sampling_settings(recipe, problem), seed) {}
   bool update(std::int64_t step) { return source.update(step, objective, x); }
   const Points& points(const std::string& name) { return objective.points(set_named(problem, name)); }
 };
@@ -195,7 +209,11 @@ TEST(PointSource, GivesTheSamePointsForAnyNumberOfThreadsAndOthersForAnotherSeed
 }
 
 TEST(PointSource, FocusPutsTheGivenShareIntoABoxAndItsPlainRestEverywhere) {
-  Sampled run({{"points", {{"interior", 1000}}}, {"focus", Json::parse(R"([{"share": 0.5, "x": [0.9, 1], "t": [0, 0.1]}, {"share": 0.25, "method": "grid", "x": [-1, 0]}])")}});
+  Sampled run(
+      {{"points", {{"interior", 1000}}},
+       {"focus",
+        Json::parse(
+            R"([{"share": 0.5, "x": [0.9, 1], "t": [0, 0.1]}, {"share": 0.25, "method": "grid", "x": [-1, 0]}])")}});
   run.update(0);
   const auto& p = run.points("interior");
   std::size_t corner = 0, left = 0;
@@ -219,12 +237,14 @@ TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
   PinnObjective objective(problem, {.threads = 1});
   const auto x = objective.initialize(1);
   const auto near_peak = [&](const Json& sampling) {
-    PointSource source(problem, sampling_settings({{"points", {{"interior", 1000}}}, {"sampling", sampling}}, problem), 1);
+    PointSource source(
+        problem, sampling_settings({{"points", {{"interior", 1000}}}, {"sampling", sampling}}, problem), 1);
     source.update(0, objective, x);
     source.update(1, objective, x);
     std::size_t near = 0;
     const auto& p = objective.points(0);
-    for (std::size_t i = 0; i < p.count(); ++i) near += std::hypot(p.coordinates[0][i] - 0.2, p.coordinates[1][i] - 0.7) < 0.15;
+    for (std::size_t i = 0; i < p.count(); ++i)
+      near += std::hypot(p.coordinates[0][i] - 0.2, p.coordinates[1][i] - 0.7) < 0.15;
     return static_cast<double>(near) / static_cast<double>(p.count());
   };
   EXPECT_NEAR(near_peak({{"method", "sobol"}, {"every", 1}}), 0.0707, 0.02);  // the area of the disc
@@ -268,7 +288,8 @@ TEST(PointSource, HeldOutPointsAreNotTrainedOn) {
 }
 
 TEST(PointSource, GoesOnFromASavedStateBitForBit) {
-  const Json recipe{{"points", kCounts}, {"sampling", {{"method", "adaptive"}, {"every", 4}, {"data_batch", 3}}}};
+  const Json recipe{{"points", kCounts},
+                    {"sampling", {{"method", "adaptive"}, {"every", 4}, {"data_batch", 3}}}};
   Sampled whole(recipe), first(recipe), second(recipe);
   for (int step = 0; step < 7; ++step) {
     whole.update(step);
@@ -282,7 +303,8 @@ TEST(PointSource, GoesOnFromASavedStateBitForBit) {
   for (int step = 7; step < 10; ++step) {
     EXPECT_EQ(second.update(step), whole.update(step)) << step;
     for (const char* name : {"interior", "initial", "walls", "observed"}) {
-      EXPECT_EQ(whole.points(name).coordinates, second.points(name).coordinates) << name << " at step " << step;
+      EXPECT_EQ(whole.points(name).coordinates, second.points(name).coordinates)
+          << name << " at step " << step;
       EXPECT_EQ(whole.points(name).columns, second.points(name).columns);
     }
   }
@@ -303,10 +325,14 @@ TEST(SamplingSettings, SayWhatIsWrong) {
   EXPECT_NE(error_of({{"points", {{"walls", 1}}}}).find("too few for 2 pieces"), std::string::npos);
   EXPECT_NE(error_of({{"sampling", "sobel"}}).find("sobol"), std::string::npos);
   EXPECT_NE(error_of({{"sampling", {{"evry", 5}}}}).find("every"), std::string::npos);
-  EXPECT_NE(error_of({{"resample_every", 5}, {"sampling", {{"every", 6}}}}).find("give one"), std::string::npos);
-  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "z": [0, 1]}])")}}).find("key"), std::string::npos);
-  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "x": [3, 4]}])")}}).find("outside the domain"), std::string::npos);
-  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7}])")}}).find("more than 1"), std::string::npos);
+  EXPECT_NE(error_of({{"resample_every", 5}, {"sampling", {{"every", 6}}}}).find("give one"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "z": [0, 1]}])")}}).find("key"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "x": [3, 4]}])")}}).find("outside the domain"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7}])")}}).find("more than 1"),
+            std::string::npos);
   EXPECT_EQ(error_of({{"optimizer", "adam"}}), "");  // somebody else's key
 }
 

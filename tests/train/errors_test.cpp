@@ -29,7 +29,9 @@ Problem line() {
   return b.build();
 }
 
-FieldValues both(std::vector<double> values, std::vector<double> slopes) { return {{values, slopes}, {values, slopes}}; }
+FieldValues both(std::vector<double> values, std::vector<double> slopes) {
+  return {{values, slopes}, {values, slopes}};
+}
 
 TEST(Errors, AreTheirDefinitions) {
   const Problem problem = line();
@@ -73,7 +75,8 @@ TEST(Errors, OfANetworkAgreeWithDifferencesOfItsValues) {
   EXPECT_NEAR((values[0][0][2] - values[0][0][0]) / (2 * h), values[0][1][1], 1e-8);
   const auto truth = closed_form(problem);
   const double pi = std::numbers::pi;
-  EXPECT_NEAR(truth->evaluate(0, std::vector{1, 1}, p)[1], -0.2 * pi * pi * pi * std::exp(-0.2 * pi * pi * 0.4) * std::cos(pi * 0.3), 1e-13);
+  EXPECT_NEAR(truth->evaluate(0, std::vector{1, 1}, p)[1],
+              -0.2 * pi * pi * pi * std::exp(-0.2 * pi * pi * 0.4) * std::cos(pi * 0.3), 1e-13);
 }
 
 TEST(Errors, AgainstAReferenceSolutionAreThoseAgainstItsClosedForm) {
@@ -87,10 +90,12 @@ TEST(Errors, AgainstAReferenceSolutionAreThoseAgainstItsClosedForm) {
   Problem problem = b.build();
   PinnObjective objective(problem, {.threads = 1});
   const auto x = objective.initialize(1);
-  const auto exact = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}}).measure(objective, x);
+  const auto exact = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
+                         .measure(objective, x);
   problem.exact.clear();
   problem.reference = {{"solver", "wave"}};
-  const auto solved = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}}).measure(objective, x);
+  const auto solved = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
+                          .measure(objective, x);
   EXPECT_NEAR(solved[0].relative_l2 / exact[0].relative_l2, 1, 1e-12);
   EXPECT_NEAR(solved[0].relative_h1 / exact[0].relative_h1, 1, 1e-12);
   problem.domain[1].high = 2;

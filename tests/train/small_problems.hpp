@@ -43,7 +43,8 @@ class Adam {
     for (std::size_t i = 0; i < x.size(); ++i) {
       m_[i] = 0.9 * m_[i] + 0.1 * g_[i];
       v_[i] = 0.999 * v_[i] + 0.001 * g_[i] * g_[i];
-      x[i] -= rate_ * (m_[i] / (1 - std::pow(0.9, t_))) / (std::sqrt(v_[i] / (1 - std::pow(0.999, t_))) + 1e-8);
+      x[i] -=
+          rate_ * (m_[i] / (1 - std::pow(0.9, t_))) / (std::sqrt(v_[i] / (1 - std::pow(0.999, t_))) + 1e-8);
     }
     return loss;
   }
@@ -56,7 +57,8 @@ class Adam {
 };
 
 // Trains with points and weights of a recipe; the rate falls to a hundredth over the steps.
-inline void train(pde::PinnObjective& objective, std::vector<double>& x, const nlohmann::json& recipe, int steps, double rate = 5e-3) {
+inline void train(pde::PinnObjective& objective, std::vector<double>& x, const nlohmann::json& recipe,
+                  int steps, double rate = 5e-3) {
   pde::PointSource source(objective.problem(), pde::sampling_settings(recipe, objective.problem()), 1);
   const auto weighting = make_weighting(recipe, objective.problem());
   Adam adam(rate);

@@ -22,7 +22,8 @@ struct Network {
   net::NetworkOptions options;
 };
 
-// Two equations with an unknown, second derivatives and a mixed one: several jet components meet in every layer.
+// Two equations with an unknown, second derivatives and a mixed one: several jet components meet in every
+// layer.
 Problem two_equations(const net::NetworkOptions& network) {
   pde::ProblemBuilder b("two");
   b.coordinate("x", -1, 1);
@@ -40,14 +41,17 @@ Problem two_equations(const net::NetworkOptions& network) {
 void place_points(PinnObjective& objective, std::size_t count) {
   for (std::size_t s = 0; s < objective.problem().point_sets.size(); ++s) {
     const auto& set = objective.problem().point_sets[s];
-    objective.set_points(static_cast<int>(s), pde::points_in(objective.problem().domain, set.pieces.empty() ? pde::Piece{} : set.pieces[0],
-                                                             pde::Design::uniform, count, 5, s));
+    objective.set_points(
+        static_cast<int>(s),
+        pde::points_in(objective.problem().domain, set.pieces.empty() ? pde::Piece{} : set.pieces[0],
+                       pde::Design::uniform, count, 5, s));
   }
 }
 
 std::vector<double> shaken(PinnObjective& objective) {
   auto x = objective.initialize(3);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.2 * Random(8, 8).normal(i);  // alphas and biases away from 0
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] += 0.2 * Random(8, 8).normal(i);  // alphas and biases away from 0
   return x;
 }
 
@@ -75,21 +79,30 @@ TEST_P(EveryNetwork, HasTheKernelDiagonalOfGradientsTakenPointByPoint) {
       single.term_gradients(x, losses, gradients);
       single.term_residuals(x, term, r);
       const auto& g = gradients[term];
-      const double expected = std::inner_product(g.begin(), g.end(), g.begin(), 0.0) / std::pow(2 * problem.terms[term].weight * r[0], 2);
+      const double expected = std::inner_product(g.begin(), g.end(), g.begin(), 0.0) /
+                              std::pow(2 * problem.terms[term].weight * r[0], 2);
       EXPECT_NEAR(k[i] / expected, 1, 1e-10) << "term " << term << " point " << i;
     }
     EXPECT_NEAR(ntk_trace(objective, x, term), std::accumulate(k.begin(), k.end(), 0.0), 1e-12 * k[0]);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ntk, EveryNetwork,
-                         testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
-                                         Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
-                                         Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
-                                         Network{"piratenet", {.type = net::NetworkType::piratenet, .width = 8, .depth = 2, .fourier_features = 8}},
-                                         Network{"piratenet_trainable", {.type = net::NetworkType::piratenet, .width = 5, .depth = 2,
-                                                                         .fourier_features = 6, .fourier_trainable = true, .weight_factorization = true}}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Ntk, EveryNetwork,
+    testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
+                    Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
+                    Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
+                    Network{
+                        "piratenet",
+                        {.type = net::NetworkType::piratenet, .width = 8, .depth = 2, .fourier_features = 8}},
+                    Network{"piratenet_trainable",
+                            {.type = net::NetworkType::piratenet,
+                             .width = 5,
+                             .depth = 2,
+                             .fourier_features = 6,
+                             .fourier_trainable = true,
+                             .weight_factorization = true}}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(Ntk, IsRefusedInSinglePrecision) {
   const Problem problem = two_equations({.width = 4, .depth = 1});
@@ -113,9 +126,12 @@ TEST(GradientNorm, MovesWeightsTowardsTheSumOverTheOwnNorm) {
   b.objective.term_gradients(b.x, losses, gradients);
   std::vector<double> s(3);
   for (int k = 0; k < 3; ++k)
-    s[k] = std::sqrt(std::inner_product(gradients[k].begin(), gradients[k].end(), gradients[k].begin(), 0.0)) / b.problem.terms[k].weight;
+    s[k] =
+        std::sqrt(std::inner_product(gradients[k].begin(), gradients[k].end(), gradients[k].begin(), 0.0)) /
+        b.problem.terms[k].weight;
   const double sum = s[0] + s[1] + s[2];
-  const auto weighting = make_weighting({{"weighting", {{"method", "gradient-norm"}, {"every", 7}, {"average", 0.6}}}}, b.problem);
+  const auto weighting = make_weighting(
+      {{"weighting", {{"method", "gradient-norm"}, {"every", 7}, {"average", 0.6}}}}, b.problem);
   EXPECT_TRUE(weighting->update(0, b.objective, b.x));
   std::vector<double> lambda(3);
   for (int k = 0; k < 3; ++k) {
@@ -125,7 +141,9 @@ TEST(GradientNorm, MovesWeightsTowardsTheSumOverTheOwnNorm) {
   for (int step = 1; step < 7; ++step) EXPECT_FALSE(weighting->update(step, b.objective, b.x));
   // The norms of the bare losses do not depend on the weights: the second update moves on to the same target.
   EXPECT_TRUE(weighting->update(7, b.objective, b.x));
-  for (int k = 0; k < 3; ++k) EXPECT_NEAR(b.objective.term_weight(k), 0.6 * lambda[k] + 0.4 * sum / (s[k] + 1e-5 * sum / 3), 1e-11 * lambda[k]);
+  for (int k = 0; k < 3; ++k)
+    EXPECT_NEAR(b.objective.term_weight(k), 0.6 * lambda[k] + 0.4 * sum / (s[k] + 1e-5 * sum / 3),
+                1e-11 * lambda[k]);
 }
 
 TEST(NtkWeighting, UsesMeanDiagonals) {
@@ -133,8 +151,10 @@ TEST(NtkWeighting, UsesMeanDiagonals) {
   std::vector<double> s(3);
   for (int k = 0; k < 3; ++k) s[k] = ntk_trace(b.objective, b.x, k) / 40;
   const double sum = s[0] + s[1] + s[2];
-  make_weighting({{"weighting", {{"method", "ntk"}, {"average", 0}}}}, b.problem)->update(0, b.objective, b.x);
-  for (int k = 0; k < 3; ++k) EXPECT_NEAR(b.objective.term_weight(k), sum / (s[k] + 1e-5 * sum / 3), 1e-11 * sum / s[k]);
+  make_weighting({{"weighting", {{"method", "ntk"}, {"average", 0}}}}, b.problem)
+      ->update(0, b.objective, b.x);
+  for (int k = 0; k < 3; ++k)
+    EXPECT_NEAR(b.objective.term_weight(k), sum / (s[k] + 1e-5 * sum / 3), 1e-11 * sum / s[k]);
 }
 
 TEST(Causal, WeightsAreTheFormula) {
@@ -154,7 +174,9 @@ TEST(Causal, GivesEveryPointTheWeightOfItsChunkAndTheSmallestOfItsEquations) {
   std::sort(sorted.begin(), sorted.end());
   std::vector<std::vector<double>> r(2, std::vector<double>(40));
   for (int k = 0; k < 2; ++k) b.objective.term_residuals(b.x, k, r[k]);
-  const auto chunk_of = [&](double time) { return static_cast<int>((std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin()) / 10); };
+  const auto chunk_of = [&](double time) {
+    return static_cast<int>((std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin()) / 10);
+  };
   for (std::size_t i = 0; i < 40; ++i) {
     double expected = 1;
     for (int k = 0; k < 2; ++k) {
@@ -199,9 +221,11 @@ TEST(Causal, FollowsThePointsWhenTheyChange) {
 
 TEST(SelfAdaptive, WeightsGrowAndMoreWhereTheResidualStays) {
   Bench b;
-  const auto weighting = make_weighting({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
+  const auto weighting =
+      make_weighting({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
   for (int step = 0; step < 3; ++step) EXPECT_TRUE(weighting->update(step, b.objective, b.x));
-  // Adam at a slope of constant sign takes steps of nearly its learning rate: l is about 1.03, and the weight its square.
+  // Adam at a slope of constant sign takes steps of nearly its learning rate: l is about 1.03, and the weight
+  // its square.
   for (int k = 0; k < 3; ++k)
     for (const double w : b.objective.point_weights(k)) EXPECT_NEAR(w, 1.03 * 1.03, 2e-3);
 }
@@ -221,12 +245,15 @@ TEST(SelfAdaptive, DoesNotMoveWhereTheResidualVanishes) {
   for (int step = 0; step < 10; ++step) weighting->update(step, objective, x);
   for (std::size_t i = 0; i < 30; ++i) {
     const double w = objective.point_weights(0)[i];
-    if (objective.points(0).coordinates[0][i] < 0) EXPECT_EQ(w, 1);
-    else EXPECT_GT(w, 1.05);
+    if (objective.points(0).coordinates[0][i] < 0)
+      EXPECT_EQ(w, 1);
+    else
+      EXPECT_GT(w, 1.05);
   }
 }
 
-// Train, save in the middle, go on in new objects: the same bits as without the break. Points change in between, too.
+// Train, save in the middle, go on in new objects: the same bits as without the break. Points change in
+// between, too.
 TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
   const std::vector<Json> recipes{
       {{"weighting", {{"method", "gradient-norm"}, {"every", 3}}}},
@@ -267,7 +294,8 @@ TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
         return trace;
       };
       const auto whole = run(-1);
-      for (const int break_at : {1, 8, 9}) EXPECT_EQ(run(break_at), whole) << recipe.dump() << " broken at " << break_at;
+      for (const int break_at : {1, 8, 9})
+        EXPECT_EQ(run(break_at), whole) << recipe.dump() << " broken at " << break_at;
     }
   }
 }
@@ -283,11 +311,16 @@ std::string error_of(const Json& recipe, const Problem& problem) {
 
 TEST(MakeWeighting, SaysWhatIsWrong) {
   const Problem problem = test::heat();
-  EXPECT_NE(error_of({{"weighting", "gradientnorm"}}, problem).find("did you mean 'gradient-norm'"), std::string::npos);
-  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"evry", 3}}}}, problem).find("every"), std::string::npos);
-  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"average", 1.0}}}}, problem).find("average"), std::string::npos);
-  EXPECT_NE(error_of({{"weighting", "self-adaptive"}, {"causal_tolerance", 1.0}}, problem).find("choose one"), std::string::npos);
-  EXPECT_NE(error_of({{"causal", {{"coordinate", "s"}}}}, problem).find("coordinate for the time"), std::string::npos);
+  EXPECT_NE(error_of({{"weighting", "gradientnorm"}}, problem).find("did you mean 'gradient-norm'"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"evry", 3}}}}, problem).find("every"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"average", 1.0}}}}, problem).find("average"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", "self-adaptive"}, {"causal_tolerance", 1.0}}, problem).find("choose one"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"causal", {{"coordinate", "s"}}}}, problem).find("coordinate for the time"),
+            std::string::npos);
   EXPECT_NE(error_of({{"causal", {{"tolerances", {2, 1}}}}}, problem).find("growing"), std::string::npos);
   EXPECT_EQ(error_of({{"optimizer", "adam"}}, problem), "");
 }

@@ -21,7 +21,9 @@ using pde::PointSet;
 using pde::Problem;
 using test::set_named;
 
-std::vector<std::size_t> counts(const Problem& p, std::size_t n) { return std::vector<std::size_t>(p.point_sets.size(), n); }
+std::vector<std::size_t> counts(const Problem& p, std::size_t n) {
+  return std::vector<std::size_t>(p.point_sets.size(), n);
+}
 
 TEST(Windows, CutTheTimeAndLeaveEverythingElse) {
   const Problem problem = test::heat();
@@ -43,10 +45,13 @@ TEST(Windows, FeedEveryNetworkTheSameRangeOfTimes) {
   const std::vector<std::vector<std::vector<double>>> no_rows(1);
   const Problem third = windows.restored(2, no_rows);
   for (const auto& [window_time, whole_time] : {std::pair{0.5, 0.0}, {0.75, 1.0}, {0.625, 0.5}}) {
-    const symbolic::ExprMap<double> now{{problem.symbols->coordinate(0), 0.3}, {problem.symbols->coordinate(1), window_time}};
-    const symbolic::ExprMap<double> then{{problem.symbols->coordinate(0), 0.3}, {problem.symbols->coordinate(1), whole_time}};
+    const symbolic::ExprMap<double> now{{problem.symbols->coordinate(0), 0.3},
+                                        {problem.symbols->coordinate(1), window_time}};
+    const symbolic::ExprMap<double> then{{problem.symbols->coordinate(0), 0.3},
+                                         {problem.symbols->coordinate(1), whole_time}};
     for (std::size_t i = 0; i < problem.network_inputs.size(); ++i)
-      EXPECT_NEAR(symbolic::evaluate(third.network_inputs[i], now), symbolic::evaluate(problem.network_inputs[i], then), 1e-14);
+      EXPECT_NEAR(symbolic::evaluate(third.network_inputs[i], now),
+                  symbolic::evaluate(problem.network_inputs[i], then), 1e-14);
   }
 }
 
@@ -145,28 +150,33 @@ TEST(Windows, SolveTheHeatEquationInTwoParts) {
     objective = std::make_unique<PinnObjective>(part, pde::EngineOptions{.threads = 1});
     auto fresh = objective->initialize(1);
     if (i == 0 || !windows.options().warm_start) x = fresh;
-    test::train(*objective, x, recipe, 800);
+    test::train(*objective, x, recipe, 2000);
     const ErrorMeter meter(part, *truth, {.grid = 33, .up_to_constant = {}});
-    // Measured: 1.1e-2 or less in either window; a second window without hand-over is off by more than 0.5.
+    // Measured: 6e-3 and 1.0e-2; before training 1.0 and 1.7.
     EXPECT_LT(meter.measure(*objective, x)[0].relative_l2, 0.05) << "window " << i;
   }
 }
 
 TEST(Continuation, ReadsAndSharesOutSteps) {
-  const auto options = continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {100, 400, 1000}}}}});
+  const auto options =
+      continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {100, 400, 1000}}}}});
   ASSERT_TRUE(options);
   const Continuation equal(*options, [](double) { return test::heat(); });
   EXPECT_EQ(equal.steps(0, 100) + equal.steps(1, 100) + equal.steps(2, 100), 100);
   EXPECT_EQ(equal.steps(1, 300), 100);
-  const auto given = continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {1000, 3000}}}}});
+  const auto given = continuation_options(
+      {{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {1000, 3000}}}}});
   EXPECT_EQ(Continuation(*given, [](double) { return test::heat(); }).steps(1, 400), 300);
   EXPECT_FALSE(continuation_options(nlohmann::json::object()));
   EXPECT_THROW(continuation_options({{"continuation", {{"parameter", "Re"}}}}), Error);
-  EXPECT_THROW(continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {3}}}}}), Error);
+  EXPECT_THROW(
+      continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {3}}}}}),
+      Error);
 }
 
 TEST(Continuation, FollowsASolutionToAHarderParameterWithTheSameWeights) {
-  const auto path = std::filesystem::temp_directory_path() / ("lather_continuation_" + std::to_string(::getpid()) + ".toml");
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("lather_continuation_" + std::to_string(::getpid()) + ".toml");
   std::ofstream(path) << R"TOML(
 name = "layer"
 coordinates = ["x"]
@@ -194,7 +204,8 @@ depth = 2
 [reference]
 u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
 )TOML";
-  const auto options = continuation_options({{"continuation", {{"parameter", "eps"}, {"values", {1, 0.4, 0.2}}}}});
+  const auto options =
+      continuation_options({{"continuation", {{"parameter", "eps"}, {"values", {1, 0.4, 0.2}}}}});
   const Continuation continuation(*options, path, {{"network.width", "10"}});
   std::vector<double> x;
   std::vector<double> errors;
@@ -205,10 +216,13 @@ u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
     const auto fresh = objective.initialize(1);
     if (stage == 0) x = fresh;
     ASSERT_EQ(x.size(), objective.layout().size());
-    test::train(objective, x, {{"points", {{"interior", 64}}}}, static_cast<int>(continuation.steps(stage, 2400)));
-    errors.push_back(ErrorMeter(problem, *closed_form(problem), {.grid = 101, .up_to_constant = {}}).measure(objective, x)[0].relative_l2);
+    test::train(objective, x, {{"points", {{"interior", 64}}}},
+                static_cast<int>(continuation.steps(stage, 2400)));
+    errors.push_back(ErrorMeter(problem, *closed_form(problem), {.grid = 101, .up_to_constant = {}})
+                         .measure(objective, x)[0]
+                         .relative_l2);
   }
-  EXPECT_LT(errors.back(), 0.02);  // Measured: 2e-3; the first solution is off by 0.37 for the last parameter
+  EXPECT_LT(errors.back(), 0.02);  // Measured: 9e-4; the first solution is off by 0.30 for the last parameter
   EXPECT_THROW(Continuation({.parameter = "epss", .values = {1}, .steps = {}}, path), Error);
   std::filesystem::remove(path);
 }
