@@ -80,6 +80,8 @@ void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
   engine_->point_weights[term] = std::move(weights);
 }
 
+std::span<const double> PinnObjective::point_weights(int term) const { return engine_->point_weights.at(term); }
+
 const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
 
 double PinnObjective::value(std::span<const double> x) {

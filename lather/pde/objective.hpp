@@ -40,6 +40,7 @@ class PinnObjective final : public optim::Objective {
   double term_weight(int term) const;
   // One weight per point of the term's set; empty: all 1.
   void set_point_weights(int term, std::vector<double> weights);
+  std::span<const double> point_weights(int term) const;  // empty again after set_points
 
   const optim::ParameterLayout& layout() const override;
   double value(std::span<const double> x) override;

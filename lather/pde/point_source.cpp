@@ -1,0 +1,214 @@
+#include "lather/pde/point_source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lather::pde {
+
+namespace {
+
+// Labels of streams: no two purposes share random numbers.
+enum Purpose : std::uint64_t { kTraining = 1, kCandidates = 2, kChoice = 3, kBatch = 4, kValidation = 5 };
+
+Design design_of(SamplingMethod method, bool shift) {
+  switch (method) {
+    case SamplingMethod::uniform:
+      return Design::uniform;
+    case SamplingMethod::latin_hypercube:
+      return Design::latin_hypercube;
+    case SamplingMethod::grid:
+      return Design::grid;
+    case SamplingMethod::sobol:
+      return shift ? Design::sobol : Design::sobol_plain;
+    case SamplingMethod::adaptive:
+      break;
+  }
+  return Design::sobol;
+}
+
+Points empty_points(std::size_t coordinates) {
+  Points points;
+  points.coordinates.resize(coordinates);
+  return points;
+}
+
+constexpr std::size_t kCandidatesPerPoint = 10;
+
+}  // namespace
+
+PointSource::PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed)
+    : problem_(problem),
+      settings_(settings),
+      seed_(seed),
+      terms_of_(problem.point_sets.size()),
+      points_(problem.point_sets.size()),
+      drawn_(problem.point_sets.size(), -1) {
+  for (std::size_t k = 0; k < problem_.terms.size(); ++k)
+    terms_of_[problem_.terms[k].point_set].push_back(static_cast<int>(k));
+}
+
+bool PointSource::is_due(int set, std::int64_t step) const {
+  if (drawn_[set] < 0) return true;
+  if (drawn_[set] == step) return false;
+  const auto& o = settings_.options;
+  if (problem_.point_sets[set].kind == PointSet::Kind::data)
+    return o.data_batch > 0 && step % o.data_every == 0;
+  return o.every > 0 && step % o.every == 0;
+}
+
+bool PointSource::changes() const {
+  const bool data = std::any_of(problem_.point_sets.begin(), problem_.point_sets.end(),
+                                [](const PointSet& s) { return s.kind == PointSet::Kind::data; });
+  return settings_.options.every > 0 || (data && settings_.options.data_batch > 0);
+}
+
+bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<const double> x) {
+  bool changed = false;
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    const int set = static_cast<int>(s);
+    const bool due = is_due(set, step);
+    if (due) {
+      const bool data = problem_.point_sets[s].kind == PointSet::Kind::data;
+      const std::int64_t every = data ? settings_.options.data_every : settings_.options.every;
+      points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(step / every) : 0, objective, x);
+      drawn_[s] = step;
+      changed = true;
+    }
+    if (due || !installed_) objective.set_points(set, points_[s]);
+  }
+  installed_ = true;
+  return changed;
+}
+
+Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
+                         std::span<const double> x) const {
+  const PointSet& s = problem_.point_sets[set];
+  if (s.kind == PointSet::Kind::data) return draw_batch(set, draw);
+  if (s.kind == PointSet::Kind::interior) return draw_interior(set, draw, objective, x);
+  return draw_pieces(set, design_of(settings_.options.method, settings_.options.shift), settings_.counts[set],
+                     kTraining, draw);
+}
+
+Points PointSource::draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose,
+                                std::uint64_t draw) const {
+  const auto& pieces = problem_.point_sets[set].pieces;
+  const std::size_t parts = std::max<std::size_t>(1, pieces.size());
+  Points points = empty_points(problem_.domain.size());
+  for (std::size_t i = 0; i < parts; ++i) {
+    const std::size_t share = count * (i + 1) / parts - count * i / parts;
+    const auto stream = stream_of({purpose, static_cast<std::uint64_t>(set), draw, i});
+    append(points, points_in(problem_.domain, pieces.empty() ? Piece{} : pieces[i], design, share, seed_,
+                             stream, draw * share));
+  }
+  return points;
+}
+
+Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& objective,
+                                  std::span<const double> x) const {
+  std::vector<Focus> parts = settings_.focus;
+  double rest = 1;
+  for (const auto& part : parts) rest -= part.share;
+  parts.push_back({rest, problem_.domain, {}});
+  Points points = empty_points(problem_.domain.size());
+  double end = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto place = [&](double share) {
+      return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
+    };
+    const std::size_t begin_index = place(end);
+    end = i + 1 == parts.size() ? 1 : end + parts[i].share;
+    const std::size_t count = place(end) - begin_index;
+    if (count == 0) continue;
+    const SamplingMethod method = parts[i].method.value_or(settings_.options.method);
+    const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, i});
+    if (method == SamplingMethod::adaptive && draw > 0)
+      append(points, draw_adaptive(set, parts[i].box, count, stream, objective, x));
+    else
+      append(points, points_in(parts[i].box, {}, design_of(method, settings_.options.shift), count, seed_,
+                               stream, draw * count));
+  }
+  return points;
+}
+
+Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count,
+                                  std::uint64_t stream, PinnObjective& objective,
+                                  std::span<const double> x) const {
+  const auto& o = settings_.options;
+  const std::size_t candidates =
+      o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
+  const Points all = points_in(box, {}, Design::sobol, candidates, seed_, stream_of({kCandidates, stream}));
+  std::vector<symbolic::Expr> residuals;
+  for (int k : terms_of_[set]) residuals.push_back(problem_.terms[k].residual);
+  const auto values = objective.evaluate(x, residuals, all);
+  std::vector<double> r(all.count());
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    const double weight = objective.term_weight(terms_of_[set][e]);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] += weight * values[e][i] * values[e][i];
+  }
+  for (double& v : r) v = std::sqrt(v);
+  Points points = empty_points(problem_.domain.size());
+  for (const std::size_t i :
+       adaptive_choice(r, o.exponent, o.floor, count, Random(seed_, stream_of({kChoice, stream}))))
+    for (std::size_t k = 0; k < points.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
+  return points;
+}
+
+Points data_points(const Problem& problem, int set) {
+  const PointSet& s = problem.point_sets[set];
+  Points points = empty_points(problem.domain.size());
+  points.columns.resize(s.columns.size());
+  for (const auto& row : s.rows) {
+    for (std::size_t k = 0; k < points.coordinates.size(); ++k) points.coordinates[k].push_back(row[k]);
+    for (std::size_t k = 0; k < points.columns.size(); ++k)
+      points.columns[k].push_back(row[points.coordinates.size() + k]);
+  }
+  return points;
+}
+
+Points PointSource::draw_batch(int set, std::uint64_t batch) const {
+  const Points all = data_points(problem_, set);
+  const std::size_t rows = all.count(), size = static_cast<std::size_t>(settings_.options.data_batch);
+  if (size == 0 || size >= rows) return all;
+  Points points = empty_points(all.coordinates.size());
+  points.columns.resize(all.columns.size());
+  // Row number `first + j` of an endless list of passes, each in an order of its own.
+  const std::uint64_t first = batch * size;
+  std::vector<std::pair<std::uint64_t, std::size_t>> order(rows);
+  std::uint64_t ordered = ~std::uint64_t{0};
+  for (std::uint64_t j = first; j < first + size; ++j) {
+    if (j / rows != ordered) {
+      ordered = j / rows;
+      const Random random(seed_, stream_of({kBatch, static_cast<std::uint64_t>(set), ordered}));
+      for (std::size_t i = 0; i < rows; ++i) order[i] = {random.bits(i), i};
+      std::sort(order.begin(), order.end());
+    }
+    const std::size_t i = order[j % rows].second;
+    for (std::size_t k = 0; k < all.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
+    for (std::size_t k = 0; k < all.columns.size(); ++k) points.columns[k].push_back(all.columns[k][i]);
+  }
+  return points;
+}
+
+Points PointSource::validation(int set) const {
+  if (problem_.point_sets[set].kind == PointSet::Kind::data) return data_points(problem_, set);
+  const auto chosen = static_cast<std::size_t>(settings_.options.validation);
+  const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
+  return draw_pieces(set, Design::sobol, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set],
+                     kValidation, 0);
+}
+
+void PointSource::state(StateVisitor& visitor) {
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    visitor.integer("drawn", drawn_[s]);
+    points_[s].coordinates.resize(problem_.domain.size());
+    points_[s].columns.resize(problem_.point_sets[s].columns.size());
+    for (auto& c : points_[s].coordinates) visitor.array("coordinate", c);
+    for (auto& c : points_[s].columns) visitor.array("column", c);
+  }
+  if (visitor.reading()) installed_ = false;
+}
+
+}  // namespace lather::pde
