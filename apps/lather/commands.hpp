@@ -11,9 +11,16 @@ using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
 
 void add_check(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
-void add_reference(CLI::App& app, int& exit_status);
 void add_replay(CLI::App& app, int& exit_status);
 void add_task(CLI::App& app, int& exit_status);
+void add_reference(CLI::App& app, int& exit_status);
+void add_train(CLI::App& app, int& exit_status);
+void add_eval(CLI::App& app, int& exit_status);
+void add_predict(CLI::App& app, int& exit_status);
+void add_export(CLI::App& app, int& exit_status);
+void add_compare(CLI::App& app, int& exit_status);
+void add_doctor(CLI::App& app, int& exit_status);
+void add_completion(CLI::App& app, int& exit_status);
 
 std::vector<AddCommand> all_commands();
 

@@ -1,0 +1,105 @@
+#include "settings.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+
+#include "lather/core/error.hpp"
+#include "progress.hpp"
+
+namespace lather::command {
+
+namespace {
+
+volatile std::sig_atomic_t interrupts = 0;
+
+// The first signal asks for an orderly end; a second one ends the process at once.
+void note_interrupt(int signal) {
+  interrupts = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+class CatchInterrupts {
+ public:
+  CatchInterrupts() : old_int_(std::signal(SIGINT, note_interrupt)), old_term_(std::signal(SIGTERM, note_interrupt)) {}
+  ~CatchInterrupts() {
+    std::signal(SIGINT, old_int_);
+    std::signal(SIGTERM, old_term_);
+  }
+
+ private:
+  void (*old_int_)(int);
+  void (*old_term_)(int);
+};
+
+}  // namespace
+
+std::vector<pde::Override> parse_settings(const std::vector<std::string>& settings) {
+  std::vector<pde::Override> list;
+  for (const auto& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error(fmt::format("--set {}: expected KEY=VALUE, such as optimizer.learning_rate=1e-3", setting));
+    list.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+  }
+  return list;
+}
+
+void add_config_options(CLI::App& command, ConfigArguments& a) {
+  command.add_option("--size", a.size, "the recipe of the problem file: quick or paper");
+  command.add_option("--set", a.settings,
+                     "change an option: optimizer.learning_rate=1e-3, network.width=128, training.points.interior=4096, parameters.nu=0.01")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--threads", a.threads, "threads; 0: all cores");
+  command.add_option("--device", a.device, "cpu or cuda");
+  command.add_option("--precision", a.precision, "float64 or float32")->check(CLI::IsMember({"float64", "float32"}));
+  command.add_option("--steps", a.steps, "stop after so many steps");
+  command.add_option("--time", a.seconds, "stop after so many seconds of training");
+  command.add_option("--target", a.target, "stop when a figure is reached: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")->type_name("WHAT=VALUE");
+}
+
+train::ConfigRequest request_from(const ConfigArguments& a) {
+  train::ConfigRequest request;
+  request.problem = a.problem;
+  request.size = a.size;
+  request.optimizer = a.optimizer;
+  request.settings = parse_settings(a.settings);
+  request.seed = a.seed;
+  request.threads = a.threads;
+  request.precision = a.precision == "float32" ? pde::Precision::float32 : pde::Precision::float64;
+  request.device = a.device;
+  request.steps = a.steps;
+  request.seconds = a.seconds;
+  if (!a.target.empty()) request.target = train::parse_target(a.target);
+  return request;
+}
+
+train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner, double seconds_before) {
+  ProgressLine line(trainer.term_names(), manner.quiet || manner.json);
+  const CatchInterrupts guard;
+  train::Watcher watcher;
+  watcher.progress = [&](const train::Progress& progress) { line.update(progress); };
+  watcher.message = [&](const std::string& text) {
+    if (!manner.quiet) line.message(text);
+  };
+  watcher.interrupted = [] { return interrupts != 0; };
+  return train::run(trainer, folder, watcher, seconds_before);
+}
+
+int exit_status_of(const train::Outcome& outcome, const train::Config& config) {
+  using train::EndReason;
+  if (outcome.reason == EndReason::interrupted) return 130;
+  if (outcome.reason == EndReason::non_finite) return 3;
+  if (config.stop.target && outcome.reason != EndReason::target) return 3;
+  return 0;
+}
+
+std::unique_ptr<train::Trainer> load_run(const std::string& folder) {
+  std::vector<std::string> messages;
+  auto trainer = train::read_run(folder, messages);
+  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+  return trainer;
+}
+
+}  // namespace lather::command

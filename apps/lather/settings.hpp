@@ -1,0 +1,42 @@
+#pragma once
+// What several commands share: --set, recipes and the training of one run.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "lather/train/config.hpp"
+#include "lather/train/run.hpp"
+
+namespace lather::command {
+
+// "network.width=128" -> {path, value}
+std::vector<pde::Override> parse_settings(const std::vector<std::string>& settings);
+
+// Options that choose a configuration; filled by the command line.
+struct ConfigArguments {
+  std::string problem, size = "quick", optimizer, precision = "float64", device = "cpu", target;
+  std::vector<std::string> settings;
+  std::uint64_t seed = 0;
+  int threads = 0;
+  std::optional<std::int64_t> steps;
+  std::optional<double> seconds;
+};
+void add_config_options(CLI::App& command, ConfigArguments& arguments);  // all but the problem, the optimizer and the seed
+train::ConfigRequest request_from(const ConfigArguments& arguments);
+
+struct Manner {
+  bool quiet = false, json = false;
+};
+// Trains with progress on the screen; Ctrl-C and SIGTERM save and end.
+train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner, double seconds_before = 0);
+
+// 0: as asked; 3: no target reached or not a number; 130: interrupted.
+int exit_status_of(const train::Outcome& outcome, const train::Config& config);
+
+// Reads a run and says on standard error what was wrong with its newest checkpoints, if anything.
+std::unique_ptr<train::Trainer> load_run(const std::string& folder);
+
+}  // namespace lather::command

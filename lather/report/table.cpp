@@ -1,0 +1,130 @@
+#include "lather/report/table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lather::report {
+
+Spread spread_of(std::span<const double> values) {
+  Spread s;
+  for (const double v : values)
+    if (std::isfinite(v)) {
+      s.mean += v;
+      ++s.count;
+    }
+  if (s.count == 0) return s;
+  s.mean /= s.count;
+  for (const double v : values)
+    if (std::isfinite(v)) s.deviation += (v - s.mean) * (v - s.mean);
+  s.deviation = s.count > 1 ? std::sqrt(s.deviation / (s.count - 1)) : 0;
+  return s;
+}
+
+namespace {
+
+std::string plain(const Cell& cell) {
+  if (!cell.spread) return cell.text;
+  if (cell.spread->count == 0) return "-";
+  return fmt::format("{:.2e} ± {:.1e}", cell.spread->mean, cell.spread->deviation);
+}
+
+// "1.23e-04" -> "1.23 \cdot 10^{-4}"
+std::string latex_number(double value, int digits) {
+  if (value == 0) return "0";
+  const std::string text = fmt::format("{:.{}e}", value, digits);
+  const auto e = text.find('e');
+  return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
+std::string latex_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) out += '\\';
+    if (c == '^' || c == '~' || c == '\\') out += fmt::format("\\char{}", static_cast<int>(c)) + "{}";
+    else out += c;
+  }
+  return out;
+}
+
+std::string latex(const Cell& cell) {
+  if (!cell.spread) return latex_text(cell.text);
+  if (cell.spread->count == 0) return "--";
+  return fmt::format("${} \\pm {}$", latex_number(cell.spread->mean, 2), latex_number(cell.spread->deviation, 1));
+}
+
+std::string csv_text(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+// Characters, not bytes.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+std::string to_markdown(const Table& table) {
+  std::vector<std::vector<std::string>> lines{table.header};
+  for (const auto& row : table.rows) {
+    lines.emplace_back();
+    for (const auto& cell : row) lines.back().push_back(plain(cell));
+  }
+  std::vector<std::size_t> widths(table.header.size(), 3);
+  for (const auto& line : lines)
+    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], width(line[k]));
+  std::string out;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t k = 0; k < lines[i].size(); ++k) out += "| " + lines[i][k] + std::string(widths[k] - width(lines[i][k]) + 1, ' ');
+    out += "|\n";
+    if (i > 0) continue;
+    for (const auto w : widths) out += "|" + std::string(w + 2, '-');
+    out += "|\n";
+  }
+  return out;
+}
+
+std::string to_csv(const Table& table) {
+  std::vector<bool> spreads(table.header.size(), false);
+  for (const auto& row : table.rows)
+    for (std::size_t k = 0; k < row.size(); ++k) spreads[k] = spreads[k] || row[k].spread.has_value();
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < table.header.size(); ++k) {
+    names.push_back(csv_text(table.header[k]));
+    if (spreads[k]) names.push_back(csv_text(table.header[k] + ".deviation"));
+  }
+  std::string out = fmt::format("{}\n", fmt::join(names, ","));
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (std::size_t k = 0; k < row.size(); ++k) {
+      const bool known = row[k].spread && row[k].spread->count > 0;
+      if (!spreads[k]) cells.push_back(csv_text(row[k].text));
+      else {
+        cells.push_back(known ? fmt::format("{}", row[k].spread->mean) : "");
+        cells.push_back(known ? fmt::format("{}", row[k].spread->deviation) : "");
+      }
+    }
+    out += fmt::format("{}\n", fmt::join(cells, ","));
+  }
+  return out;
+}
+
+std::string to_latex(const Table& table) {
+  std::string out = fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n", std::string(table.header.size() - 1, 'c'));
+  std::vector<std::string> cells;
+  for (const auto& name : table.header) cells.push_back(latex_text(name));
+  out += fmt::format("{} \\\\\n\\midrule\n", fmt::join(cells, " & "));
+  for (const auto& row : table.rows) {
+    cells.clear();
+    for (const auto& cell : row) cells.push_back(latex(cell));
+    out += fmt::format("{} \\\\\n", fmt::join(cells, " & "));
+  }
+  return out + "\\bottomrule\n\\end{tabular}\n";
+}
+
+}  // namespace lather::report

@@ -1,0 +1,227 @@
+#include "lather/train/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lather/core/clock.hpp"
+#include "lather/core/error.hpp"
+#include "lather/train/environment.hpp"
+#include "lather/train/history.hpp"
+#include "lather/train/summary.hpp"
+
+namespace lather::train {
+
+namespace {
+
+// The state of a run beside that of its trainer.
+struct RunState {
+  std::array<std::uint64_t, kLogs> log_sizes{};
+  double seconds = 0;
+  void state(StateVisitor& v) {
+    for (auto& size : log_sizes) {
+      auto number = static_cast<std::int64_t>(size);
+      v.integer("log_size", number);
+      size = static_cast<std::uint64_t>(number);
+    }
+    v.real("seconds", seconds);
+  }
+};
+
+class Run {
+ public:
+  Run(Trainer& trainer, RunFolder& folder, const Watcher& watcher)
+      : trainer_(trainer), folder_(folder), watcher_(watcher), first_step_(trainer.step()) {}
+
+  Outcome to_the_end(double seconds_before) {
+    seconds_before_ = seconds_before;
+    begin();
+    Ending ending = check_limits({});
+    while (!ending) {
+      const auto report = trainer_.advance();
+      const bool last = trainer_.step() >= stop().steps || ends(report.status);
+      record(report, last);
+      ending = check_limits(report);
+      tell(report);
+      if (!ending && checkpoint_due()) save();
+    }
+    save();
+    return finish(*ending);
+  }
+
+ private:
+  struct End {
+    EndReason reason;
+    std::string words;
+  };
+  using Ending = std::optional<End>;
+
+  const StopOptions& stop() const { return trainer_.config().stop; }
+  double seconds() const { return seconds_before_ + watch_.seconds(); }
+
+  void begin() {
+    folder_.write_json("environment.json", to_json(find_environment()));
+    const auto sizes = folder_.log_sizes();
+    if (sizes[static_cast<int>(Log::history_csv)] == 0) folder_.append(Log::history_csv, history_header(trainer_));
+    if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
+  }
+
+  bool ends(optim::Status status) const {
+    if (status == optim::Status::running) return false;
+    return status == optim::Status::non_finite || !trainer_.objective_will_change();
+  }
+
+  void record(const optim::StepReport& report, bool last) {
+    const auto& every = trainer_.config().record;
+    const std::int64_t step = trainer_.step();
+    const bool look = last || step % every.validate_every == 0;
+    recorded_ = look || step % every.record_every == 0;
+    if (!recorded_) return;
+    HistoryRecord line{trainer_.loss(), report, std::nullopt};
+    if (look) figures_ = line.figures = trainer_.validate();
+    loss_ = line.loss;
+    folder_.append(Log::history, history_json(trainer_, line));
+    folder_.append(Log::history_csv, history_csv(trainer_, line));
+    folder_.append(Log::timing, fmt::format("{},{:.3f}", step, seconds()));
+    if (const auto text = diagnostics_json(trainer_); !text.empty()) folder_.append(Log::diagnostics, text);
+  }
+
+  Ending check_limits(const optim::StepReport& report) const {
+    if (report.status == optim::Status::non_finite) return End{EndReason::non_finite, said(report, "loss or gradient is not a number")};
+    if (const auto reached = target_reached()) return End{EndReason::target, *reached};
+    if (ends(report.status) && report.status == optim::Status::converged) return End{EndReason::converged, said(report, "the optimizer has converged")};
+    if (ends(report.status)) return End{EndReason::stalled, said(report, "no further progress is possible in this precision")};
+    if (trainer_.step() >= stop().steps) return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
+    if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
+    if (stop().seconds > 0 && seconds() >= stop().seconds) return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
+    return {};
+  }
+
+  static std::string said(const optim::StepReport& report, const char* otherwise) { return report.message.empty() ? otherwise : report.message; }
+
+  // Only what was looked at in this very step: a resumed run decides as the uninterrupted one did.
+  std::optional<std::string> target_reached() const {
+    if (!stop().target || !recorded_ || !trainer_.last_stage()) return {};
+    const auto& [quantity, wanted] = *stop().target;
+    double value = std::numeric_limits<double>::quiet_NaN();
+    if (quantity == "loss") value = loss_;
+    else if (!figures_ || trainer_.step() != figures_->step) return {};
+    else if (quantity == "residual") value = figures_->residual;
+    else if (quantity == "l2") value = figures_->worst_l2();
+    else value = figures_->worst_h1();
+    if (!(value <= wanted)) return {};
+    return fmt::format("the target {} <= {:g} is reached", quantity, wanted);
+  }
+
+  void tell(const optim::StepReport& report) {
+    if (watcher_.message && !report.message.empty() && report.status == optim::Status::running && report.message != last_message_)
+      watcher_.message(fmt::format("step {}: {}", trainer_.step(), last_message_ = report.message));
+    if (!watcher_.progress) return;
+    Progress p;
+    p.step = trainer_.step();
+    p.steps = stop().steps;
+    p.stage = trainer_.stage();
+    p.stages = trainer_.stages();
+    p.loss = recorded_ ? loss_ : report.loss;
+    p.gradient_norm = report.gradient_norm;
+    p.term_losses = trainer_.term_losses();
+    p.figures = figures_;
+    p.tau = mean_diagnostic(trainer_, "tau");
+    p.basis_updates = trainer_.basis_updates();
+    p.seconds = seconds();
+    p.steps_per_second = static_cast<double>(p.step - first_step_) / std::max(watch_.seconds(), 1e-9);
+    p.seconds_left = static_cast<double>(p.steps - p.step) / p.steps_per_second;
+    if (stop().seconds > 0) p.seconds_left = std::min(p.seconds_left, stop().seconds - p.seconds);
+    p.recorded = recorded_;
+    watcher_.progress(p);
+  }
+
+  bool checkpoint_due() const {
+    const auto& every = trainer_.config().record;
+    if (every.checkpoint_every > 0 && trainer_.step() % every.checkpoint_every == 0) return true;
+    return every.checkpoint_seconds > 0 && since_checkpoint_.seconds() >= every.checkpoint_seconds;
+  }
+
+  void save() {
+    folder_.sync_logs();
+    RunState own{folder_.log_sizes(), seconds()};
+    StateWriter writer;
+    own.state(writer);
+    trainer_.state(writer);
+    folder_.checkpoints().save({trainer_.step(), identity(trainer_.config()), writer.bytes()});
+    since_checkpoint_.restart();
+  }
+
+  Outcome finish(const End& end) {
+    Outcome outcome{end.reason, end.words, summarize(trainer_)};
+    outcome.summary["reason"] = name_of(end.reason);
+    outcome.summary["words"] = end.words;
+    outcome.summary["seconds"] = seconds();
+    outcome.summary["steps_per_second"] = static_cast<double>(trainer_.step() - first_step_) / std::max(watch_.seconds(), 1e-9);
+    folder_.write_json("summary.json", outcome.summary);
+    write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
+    return outcome;
+  }
+
+  Trainer& trainer_;
+  RunFolder& folder_;
+  const Watcher& watcher_;
+  std::int64_t first_step_;
+  double seconds_before_ = 0, loss_ = 0;
+  bool recorded_ = false;
+  std::optional<Figures> figures_;
+  std::string last_message_;
+  Stopwatch watch_, since_checkpoint_;
+};
+
+}  // namespace
+
+std::string_view name_of(EndReason reason) {
+  switch (reason) {
+    case EndReason::steps: return "steps";
+    case EndReason::target: return "target";
+    case EndReason::time: return "time";
+    case EndReason::interrupted: return "interrupted";
+    case EndReason::converged: return "converged";
+    case EndReason::stalled: return "stalled";
+    case EndReason::non_finite: return "non_finite";
+  }
+  return "";
+}
+
+Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before) {
+  return Run(trainer, folder, watcher).to_the_end(seconds_before);
+}
+
+double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages) {
+  const auto checkpoint = folder.checkpoints().load_newest(identity(trainer.config()), messages);
+  if (!checkpoint) {
+    messages.push_back("there is no checkpoint yet: starting from the beginning");
+    folder.truncate_logs({});
+    return 0;
+  }
+  StateReader reader(checkpoint->state);
+  RunState own;
+  own.state(reader);
+  trainer.state(reader);
+  if (!folder.truncate_logs(own.log_sizes))
+    messages.push_back(fmt::format("the history is shorter than at step {}: lines before it are lost", checkpoint->step));
+  return own.seconds;
+}
+
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
+  if (!std::filesystem::exists(path / "config.json"))
+    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  const Config config = config_from_json(read_json(path / "config.json"));
+  const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
+  auto trainer = std::make_unique<Trainer>(config);
+  StateReader reader(checkpoint.state);
+  RunState own;
+  own.state(reader);
+  trainer->state(reader);
+  return trainer;
+}
+
+}  // namespace lather::train

@@ -1,0 +1,60 @@
+#pragma once
+// Trains to the end with a run folder: history, checkpoints, limits, interruption. Neither prints nor exits.
+//
+//   Config config = resolve({.problem = "burgers", .optimizer = "soap"});
+//   RunFolder folder = RunFolder::create("runs/mine", to_json(config));
+//   Trainer trainer(config);
+//   Outcome outcome = run(trainer, folder, {});
+//
+//   RunFolder folder = RunFolder::open("runs/mine");     // later: go on, bit for bit
+//   Trainer trainer(config_from_json(read_json("runs/mine/config.json")));
+//   double seconds = restore(trainer, folder, messages);
+//   Outcome outcome = run(trainer, folder, {}, seconds);
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "lather/train/run_folder.hpp"
+#include "lather/train/trainer.hpp"
+
+namespace lather::train {
+
+struct Progress {
+  std::int64_t step = 0, steps = 0;
+  int stage = 0, stages = 1;
+  double loss = 0, gradient_norm = 0;
+  std::span<const double> term_losses;
+  std::optional<Figures> figures;  // as of the last look at held-out points
+  std::optional<double> tau;       // mean over the layers, where the optimizer has one
+  std::int64_t basis_updates = 0;
+  double seconds = 0, steps_per_second = 0, seconds_left = 0;
+  bool recorded = false;  // a line of the history was written at this step
+};
+
+struct Watcher {
+  std::function<void(const Progress&)> progress;                // after every step
+  std::function<void(const std::string&)> message;              // something worth saying
+  std::function<bool()> interrupted = [] { return false; };     // asked after every step
+};
+
+enum class EndReason { steps, target, time, interrupted, converged, stalled, non_finite };
+std::string_view name_of(EndReason reason);
+
+struct Outcome {
+  EndReason reason = EndReason::steps;
+  std::string words;       // why it ended, in a sentence
+  nlohmann::json summary;  // what summary.json holds
+};
+
+// From where the trainer stands to the end of its configuration. Throws Error if the folder cannot be written; what was
+// saved before stays.
+Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before = 0);
+
+// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any checkpoint it
+// starts from the beginning. Returns the seconds of computing so far.
+double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
+
+// A run for reading only, in the state of its newest whole checkpoint.
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
+
+}  // namespace lather::train

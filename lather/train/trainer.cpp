@@ -1,0 +1,138 @@
+#include "lather/train/trainer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lather/core/error.hpp"
+#include "lather/optim/composed.hpp"
+
+namespace lather::train {
+
+namespace {
+
+// Points along each coordinate for errors while training: a tenth of the work of the fine grid or less.
+std::int64_t coarse_grid(int dimensions) { return dimensions == 1 ? 1001 : dimensions == 2 ? 101 : dimensions == 3 ? 25 : default_grid(dimensions); }
+
+}  // namespace
+
+Trainer::Trainer(const Config& config) : config_(config), plan_(config) { enter_stage(0); }
+
+void Trainer::enter_stage(int index) {
+  stage_ = plan_.make_stage(index, finished_);
+  stage_index_ = index;
+  auto& objective = stage_->objective();
+  if (plan_.fresh_weights(index)) parameters_ = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
+  else objective.set_frozen(frozen_);
+  frozen_.assign(objective.frozen().begin(), objective.frozen().end());
+  if (index == 0 || plan_.in_windows()) optimizer_ = optim::make_composed(objective.layout(), config_.optimizer);
+  else optimizer_->objective_changed();
+  best_step_ = -1;  // figures of another stage do not compare
+  meter_.reset();
+  stage_->update(step_, parameters_);
+}
+
+optim::StepReport Trainer::advance() {
+  if (!last_stage() && step_ >= plan_.end_of(stage_index_)) {
+    finished_.push_back({parameters_, frozen_});
+    enter_stage(stage_index_ + 1);
+  }
+  auto report = optimizer_->step(stage_->objective(), parameters_);
+  ++step_;
+  evaluations_ += report.evaluations;
+  for (const auto& d : optimizer_->diagnostics())
+    if (d.quantity == "basis_changed") basis_updates_ += d.value != 0;
+  if (stage_->update(step_, parameters_)) optimizer_->objective_changed();
+  return report;
+}
+
+double Trainer::loss() { return stage_->objective().value(parameters_); }
+
+// A reference that cannot be had is no reason not to train.
+const TrueSolution* Trainer::truth() {
+  if (truth_sought_) return truth_.get();
+  truth_sought_ = true;
+  try {
+    truth_ = plan_.true_fields();
+    if (truth_) reference_note_ = truth_->provenance();
+  } catch (const Error& error) {
+    reference_note_ = std::string("not available: ") + error.what();
+  }
+  return truth_.get();
+}
+
+Figures Trainer::measure(bool fine) {
+  Figures figures;
+  figures.step = step_;
+  figures.residual = stage_->residual(parameters_, figures.term_residuals);
+  const bool other_parameter = !plan_.in_windows() && !last_stage();  // the truth is that of the last value
+  if (!config_.record.reference || other_parameter || !truth()) return figures;
+  const bool whole = plan_.in_windows() && last_stage();
+  const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
+  if (!meter_ || fine) meter_ = std::make_unique<ErrorMeter>(domain, *truth_, ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), {}});
+  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) { return solution.values_and_slopes(points); })
+                            : meter_->measure(stage_->objective(), parameters_);
+  if (fine) meter_.reset();
+  figures.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
+  figures.h1 = figures.l2;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    figures.l2[truth_->fields()[i]] = errors[i].relative_l2;
+    figures.h1[truth_->fields()[i]] = errors[i].relative_h1;
+  }
+  return figures;
+}
+
+Figures Trainer::validate() {
+  Figures figures = measure();
+  if (best_step_ < 0 || figures.residual < best_.residual) {
+    best_ = figures;
+    best_step_ = step_;
+    best_parameters_ = parameters_;
+  }
+  return figures;
+}
+
+std::span<const double> Trainer::unknowns() const { return std::span(parameters_).last(problem().unknowns.size()); }
+
+bool Trainer::objective_will_change() const { return !last_stage() || stage_->changes(); }
+
+std::vector<std::vector<double>> Trainer::reference_values(const pde::Points& points) {
+  const TrueSolution* known = config_.record.reference ? truth() : nullptr;
+  if (!known) return {};
+  std::vector<std::vector<double>> values(problem().fields.size());
+  const std::vector<int> none(problem().dimensions(), 0);
+  for (const int f : known->fields()) values[f] = known->evaluate(f, none, points);
+  return values;
+}
+
+Solution Trainer::solution(bool best) {
+  return plan_.solution(finished_, stage_->shared_objective(), best && best_step_ >= 0 ? best_parameters_ : parameters_);
+}
+
+void Trainer::state(StateVisitor& v) {
+  v.integer("step", step_);
+  std::int64_t stage = stage_index_, finished = static_cast<std::int64_t>(finished_.size());
+  v.integer("stage", stage);
+  v.integer("finished", finished);
+  finished_.resize(static_cast<std::size_t>(finished));
+  for (auto& [parameters, frozen] : finished_) {
+    v.array("finished_parameters", parameters);
+    v.array("finished_frozen", frozen);
+  }
+  v.array("frozen", std::span<double>(frozen_));
+  if (v.reading() && stage != stage_index_) enter_stage(static_cast<int>(stage));
+  v.array("parameters", std::span<double>(parameters_));
+  v.array("best_parameters", best_parameters_);
+  v.integer("best_step", best_step_);
+  best_.state(v);
+  v.integer("basis_updates", basis_updates_);
+  v.integer("evaluations", evaluations_);
+  optimizer_->state(v);
+  stage_->state(v);
+  if (v.reading()) {
+    stage_->objective().set_frozen(frozen_);
+    stage_->update(step_, parameters_);
+  }
+}
+
+}  // namespace lather::train

@@ -1,0 +1,95 @@
+#pragma once
+// Training step by step, without files: a problem, its points and weights, an optimizer.
+//
+//   using namespace lather::train;
+//   Config config = resolve({.problem = "burgers", .optimizer = "ss-esoap", .seed = 1});
+//   Trainer trainer(config);
+//   while (trainer.step() < config.stop.steps) {
+//     trainer.advance();
+//     if (trainer.step() % 100 == 0) std::cout << trainer.step() << ' ' << trainer.validate().residual << '\n';
+//   }
+//
+// train/run.hpp adds the run folder. The same configuration gives the same bits.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/core/state.hpp"
+#include "lather/optim/optimizer.hpp"
+#include "lather/train/config.hpp"
+#include "lather/train/errors.hpp"
+#include "lather/train/solution.hpp"
+#include "lather/train/stage.hpp"
+
+namespace lather::train {
+
+class Trainer {
+ public:
+  explicit Trainer(const Config& config);
+
+  // One iteration. A status other than `running` means that further steps would do nothing new.
+  optim::StepReport advance();
+
+  const Config& config() const { return config_; }
+  void set_limits(const StopOptions& stop) { config_.stop = stop; }
+  std::int64_t step() const { return step_; }  // steps done
+  int stage() const { return stage_index_; }
+  int stages() const { return plan_.count(); }
+  bool last_stage() const { return stage_index_ + 1 == plan_.count(); }
+
+  // Loss and its terms at the present parameters and points; term k is weight_k times a mean square.
+  double loss();
+  std::span<const double> term_losses() const { return stage_->objective().term_losses(); }
+  std::vector<std::string> term_names() const { return stage_->objective().term_names(); }  // of the present stage
+  double term_weight(int term) const { return stage_->objective().term_weight(term); }
+
+  // Residuals at held-out points and errors against the reference, at the present parameters. In time windows the errors are
+  // those of the present window, in the last one those of the whole domain. `fine`: on the grid of `lather eval`.
+  Figures measure(bool fine = false);
+  // The same, and the best so far is remembered.
+  Figures validate();
+  const Figures& best() const { return best_; }
+  std::int64_t best_step() const { return best_step_; }
+
+  std::span<const double> parameters() const { return parameters_; }
+  std::span<const double> unknowns() const;  // the last of the parameters
+  std::span<const optim::Diagnostic> diagnostics() const { return optimizer_->diagnostics(); }
+  std::int64_t basis_updates() const { return basis_updates_; }
+  std::int64_t evaluations() const { return evaluations_; }
+  const pde::PinnObjective& objective() const { return stage_->objective(); }
+  const pde::Problem& problem() const { return plan_.problem(); }  // over the whole domain
+  // May points or weights still change? Then a stalled optimizer may go on.
+  bool objective_will_change() const;
+  // The true fields at points, [field][point]; empty where they are not known.
+  std::vector<std::vector<double>> reference_values(const pde::Points& points);
+  std::string reference_note() const { return reference_note_; }  // where it comes from, or why there is none
+
+  // The trained fields, as they are now or at their best.
+  Solution solution(bool best = false);
+
+  // Everything needed to go on bit for bit.
+  void state(StateVisitor& v);
+
+ private:
+  const TrueSolution* truth();  // nullptr: not known
+  void enter_stage(int index);
+  void next_stage();
+
+  Config config_;
+  StagePlan plan_;
+  int stage_index_ = 0;
+  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<optim::Optimizer> optimizer_;
+  std::vector<double> parameters_, best_parameters_, frozen_;
+  std::vector<FinishedStage> finished_;
+  Figures best_;
+  bool truth_sought_ = false;
+  std::unique_ptr<TrueSolution> truth_;
+  std::unique_ptr<ErrorMeter> meter_;
+  std::string reference_note_;
+  std::int64_t step_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
+};
+
+}  // namespace lather::train

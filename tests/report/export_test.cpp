@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "lather/core/error.hpp"
+#include "lather/report/csv.hpp"
+#include "lather/report/npz.hpp"
+#include "lather/report/table.hpp"
+#include "lather/report/vtk.hpp"
+
+namespace lather::report {
+namespace {
+
+TEST(Crc32, OfTheUsualTestString) { EXPECT_EQ(crc32("123456789"), 0xCBF43926u); }
+
+TEST(Base64, OfTheUsualTestStrings) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+}
+
+TEST(Npy, HeaderFillsWholeBlocksAndDataFollow) {
+  const std::string bytes = encode_npy({"u", {2, 3}, {1, 2, 3, 4, 5, 6}});
+  const std::size_t header = static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
+  EXPECT_EQ((10 + header) % 64, 0u);
+  EXPECT_EQ(bytes.size(), 10 + header + 6 * sizeof(double));
+  EXPECT_NE(bytes.find("'shape': (2,3,)"), std::string::npos) << bytes;
+}
+
+TEST(Vti, HasTheFirstCoordinateFastest) {
+  // u[i][j] = 10 i + j on 2 x 3 points; VTK wants u00 u10 u01 u11 u02 u12.
+  const std::string text = encode_vti({{2, 3, 1}, {0, 0, 0}, {1, 1, 1}}, std::vector<NamedArray>{{"u", {2, 3}, {0, 1, 2, 10, 11, 12}}});
+  std::string expected(8 + 6 * 8, '\0');
+  const std::uint64_t size = 48;
+  std::memcpy(expected.data(), &size, 8);
+  const double order[] = {0, 10, 1, 11, 2, 12};
+  std::memcpy(expected.data() + 8, order, sizeof order);
+  EXPECT_NE(text.find(base64(expected)), std::string::npos);
+}
+
+TEST(Csv, ReadsWhatItWrites) {
+  const NumberTable table{{"x", "u"}, {{0.1, -2e-300}, {1.0 / 3, 4}}};
+  const NumberTable back = parse_csv(encode_csv(table), "file");
+  EXPECT_EQ(back.names, table.names);
+  EXPECT_EQ(back.columns, table.columns);
+}
+
+TEST(Csv, SaysWhichLineIsWrong) {
+  for (const char* text : {"x,t\n1,2\n1,two\n", "x,t\n1,2\n1\n", "x,t\n1,2\n1,2,3\n"}) {
+    try {
+      parse_csv(text, "points.csv");
+      FAIL() << text;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("points.csv:3"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_THROW(parse_csv("", "empty.csv"), Error);
+}
+
+TEST(Table, SpreadIsMeanAndSampleDeviation) {
+  const double values[] = {1, 2, 3, std::nan("")};
+  const Spread s = spread_of(values);
+  EXPECT_EQ(s.count, 3);
+  EXPECT_DOUBLE_EQ(s.mean, 2);
+  EXPECT_DOUBLE_EQ(s.deviation, 1);
+}
+
+TEST(Table, InThreeFormats) {
+  const Table table{{"optimizer", "L2 error"}, {{{"ss-esoap_1", {}}, {"", Spread{1.25e-4, 5e-6, 3}}}, {{"adam", {}}, {"", Spread{}}}}};
+  EXPECT_EQ(to_markdown(table),
+            "| optimizer  | L2 error           |\n|------------|--------------------|\n| ss-esoap_1 | 1.25e-04 ± 5.0e-06 |\n| adam       | -                  |\n");
+  EXPECT_EQ(to_csv(table), "optimizer,L2 error,L2 error.deviation\nss-esoap_1,0.000125,5e-06\nadam,,\n");
+  EXPECT_NE(to_latex(table).find("ss-esoap\\_1 & $1.25 \\cdot 10^{-4} \\pm 5.0 \\cdot 10^{-6}$ \\\\"), std::string::npos) << to_latex(table);
+}
+
+}  // namespace
+}  // namespace lather::report
