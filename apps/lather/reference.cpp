@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/reference/reference.hpp"
+#include "lather/reference/studies.hpp"
 
 namespace lather::command {
 namespace {
@@ -16,7 +17,8 @@ nlohmann::json settings_from(const std::vector<std::string>& assignments) {
   nlohmann::json settings = nlohmann::json::object();
   for (const auto& text : assignments) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) throw Error("--set expects key=value, got '" + text + "'");
+    if (equals == std::string::npos || equals == 0)
+      throw Error("--set expects key=value, got '" + text + "'");
     settings[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return settings;
@@ -33,8 +35,10 @@ std::vector<double> point_from(const std::string& text, std::size_t dimensions) 
     point.push_back(x);
     p = next;
     while (p < end && *p == ' ') ++p;
-    if (p < end && *p == ',') ++p;
-    else break;
+    if (p < end && *p == ',')
+      ++p;
+    else
+      break;
   }
   if (p != end || point.size() != dimensions)
     throw Error(fmt::format("--at expects {} numbers separated by commas, got '{}'", dimensions, text));
@@ -46,18 +50,21 @@ void print_values(const reference::ReferenceSolution& solution, const std::strin
   const auto point = point_from(text, coordinates.size());
   const auto fields = solution.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    fmt::print("{}({}) = {:.15g}", fields[f], fmt::join(point, ", "), solution.value(static_cast<int>(f), point));
+    fmt::print("{}({}) = {:.15g}", fields[f], fmt::join(point, ", "),
+               solution.value(static_cast<int>(f), point));
     for (std::size_t k = 0; k < coordinates.size(); ++k) {
       std::vector<int> orders(coordinates.size(), 0);
       orders[k] = 1;
-      fmt::print("  D({},{}) = {:.12g}", fields[f], coordinates[k], solution.derivative(static_cast<int>(f), orders, point));
+      fmt::print("  D({},{}) = {:.12g}", fields[f], coordinates[k],
+                 solution.derivative(static_cast<int>(f), orders, point));
     }
     fmt::print("\n");
   }
 }
 
 void print_summary(const std::string& name, const reference::ReferenceSolution& solution) {
-  fmt::print("{}: fields {} of ({})\n", name, fmt::join(solution.fields(), ", "), fmt::join(solution.coordinates(), ", "));
+  fmt::print("{}: fields {} of ({})\n", name, fmt::join(solution.fields(), ", "),
+             fmt::join(solution.coordinates(), ", "));
   fmt::print("settings: {}\n", solution.settings().dump());
   fmt::print("accuracy: {}\n", solution.accuracy());
   for (const auto& [unknown, value] : solution.unknowns()) fmt::print("{} = {:.13g}\n", unknown, value);
@@ -76,17 +83,34 @@ void add_reference(CLI::App& app, int& exit_status) {
   auto* command = app.add_subcommand("reference", "Compute, cache, check and evaluate reference solutions");
   command->add_option("name", arguments->name, "which one; without it all names are listed");
   command->add_option("--set", arguments->assignments, "an option of the reference, key=value");
-  command->add_option("--at", arguments->points, "a point, such as 0.5,0.25: print fields and first derivatives there");
-  command->add_option("--cache", arguments->cache, "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
+  command->add_option("--at", arguments->points,
+                      "a point, such as 0.5,0.25: print fields and first derivatives there");
+  command->add_option("--cache", arguments->cache,
+                      "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
+  command->add_flag("--check", arguments->check,
+                    "compare the two finest resolutions; status 1 if they differ too much");
+  command->add_flag("--tables", arguments->tables,
+                    "print the self-convergence of all references as Markdown");
   command->callback([arguments, &exit_status] {
-    (void)exit_status;
-    const std::filesystem::path cache =
-        arguments->cache.empty() ? reference::default_cache_directory() : std::filesystem::path(arguments->cache);
+    const std::filesystem::path cache = arguments->cache.empty() ? reference::default_cache_directory()
+                                                                 : std::filesystem::path(arguments->cache);
+    if (arguments->tables) {
+      fmt::print("{}", reference::convergence_page(
+                           cache, [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); }));
+      return;
+    }
     if (arguments->name.empty()) {
       for (const auto& name : reference::reference_names()) fmt::print("{}\n", name);
       return;
     }
-    const auto solution = reference::make_reference(arguments->name, settings_from(arguments->assignments), cache);
+    if (arguments->check) {
+      const auto report = reference::check_reference(arguments->name, cache);
+      fmt::print("{}\n", report.text);
+      if (!report.passed) exit_status = 1;
+      return;
+    }
+    const auto solution =
+        reference::make_reference(arguments->name, settings_from(arguments->assignments), cache);
     if (arguments->points.empty()) print_summary(arguments->name, *solution);
     for (const auto& point : arguments->points) print_values(*solution, point);
   });

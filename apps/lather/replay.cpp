@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/optim/replay.hpp"
 #include "lather/optim/replay_quasi_newton.hpp"
 
 namespace lather::command {
@@ -32,6 +33,7 @@ Outcome outcome_of(const Json& record) {
 // One line per kind of record.
 const std::map<std::string, Outcome (*)(const Json&)>& kinds() {
   static const std::map<std::string, Outcome (*)(const Json&)> table = {
+      {"gradient-replay", outcome_of<optim::replay_gradients>},
       {"objective", outcome_of<optim::replay_objective>},
       {"inverse-hessian-update", outcome_of<optim::replay_inverse_hessian_updates>},
   };

@@ -125,13 +125,14 @@ typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, cons
   }
 }
 
+// `gradients` receives the sums over points of scalar bars; without it they are kept apart per point, in scalars_per_point_.
 template <class T>
 void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
                           const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out, const LayerWeights<T>& weights,
-                          LayerGradients<T>* gradients, const PointScalars<T>* scalars) {
-  const bool whole = state.whole && !scalars;
-  const std::size_t runs = whole ? 1 : points_;
-  const std::size_t length = whole ? points_ * buffers_[op.out.buffer].stride : op.out.width;
+                          LayerGradients<T>* gradients) {
+  const bool point_by_point = !state.whole || (!gradients && !op.scalars.empty());
+  const std::size_t runs = point_by_point ? points_ : 1;
+  const std::size_t length = point_by_point ? op.out.width : points_ * buffers_[op.out.buffer].stride;
   for (std::size_t row = 0; row < runs; ++row) {
     for (std::size_t k = 0; k < in.size(); ++k) {
       if (in[k].what == What::scalar) {
@@ -143,8 +144,7 @@ void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::
     }
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (out[k].what == What::scalar_bar) {
-        const int block = op.scalars[out[k].index];
-        state.outputs[k] = scalars ? scalars->data + block * scalars->stride + row : gradients ? &gradients->scalar(block) : &discard_;
+        state.outputs[k] = gradients ? &gradients->scalar(op.scalars[out[k].index]) : &scalars_per_point_[out[k].index][row];
       } else {
         const Place p = place(op, state, out[k]);
         state.outputs[k] = p.data + row * p.stride;
@@ -171,8 +171,17 @@ void TileExecutor<T>::forward(const LayerWeights<T>& weights) {
 }
 
 template <class T>
-void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor,
-                               const PointScalars<T>* scalars) {
+void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>& gradients) {
+  backward(weights, &gradients, nullptr);
+}
+
+template <class T>
+void TileExecutor<T>::visit_backward(const LayerWeights<T>& weights, const Visitor& visitor) {
+  backward(weights, nullptr, &visitor);
+}
+
+template <class T>
+void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor) {
   const std::size_t rows = components_ * points_;
   for (std::size_t i = tape_->operations().size(); i-- > 0;) {
     const auto& operation = tape_->operations()[i];
@@ -180,22 +189,28 @@ void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>
       const Storage &in = buffers_[d->in.buffer], &out = buffers_[d->out.buffer];
       if (out.bar_slot < 0) continue;  // nothing trainable here or upstream
       const T* out_bar = bar_component(d->out, 0);
-      if (!d->weight.frozen) {
-        if (gradients) {
-          auto& layer = gradients->layer(i);
-          linalg::add_outer(rows, component(d->in, 0), in.stride, d->in.width, out_bar, out.stride, d->out.width,
-                            layer.weight.data(), layer.stride);
-          if (layer.bias.size()) linalg::add_column_sums(points_, out_bar, out.stride, d->out.width, layer.bias.data());
-        }
-        if (visitor) (*visitor)({i, component(d->in, 0), in.stride, out_bar, out.stride, points_, components_});
+      if (!d->weight.frozen && gradients) {
+        auto& layer = gradients->layer(i);
+        linalg::add_outer(rows, component(d->in, 0), in.stride, d->in.width, out_bar, out.stride, d->out.width,
+                          layer.weight.data(), layer.stride);
+        if (layer.bias.size()) linalg::add_column_sums(points_, out_bar, out.stride, d->out.width, layer.bias.data());
       }
+      if (!d->weight.frozen && visitor)
+        visitor->layer({i, component(d->in, 0), in.stride, out_bar, out.stride, points_, components_});
       if (jet_tape_->needs_bar[d->in.buffer])
         linalg::multiply(rows, out_bar, out.stride, weights.layer(i).transposed, bar_component(d->in, 0), in.stride,
                          static_cast<const T*>(nullptr), 0, jet_tape_->accumulates[i][0] != 0);
     } else if (pointwise_[i].adjoint && buffers_[operation.pointwise->out.buffer].bar_slot >= 0) {
+      const auto& op = *operation.pointwise;
       const auto& program = jet_tape_->programs[i];
-      run(*operation.pointwise, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights, gradients,
-          scalars);
+      if (visitor) {
+        while (scalars_per_point_.size() < op.scalars.size()) scalars_per_point_.emplace_back(capacity_);
+        for (auto& values : scalars_per_point_) values.zero();
+      }
+      run(op, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights, gradients);
+      if (visitor)
+        for (std::size_t k = 0; k < op.scalars.size(); ++k)
+          visitor->scalar(op.scalars[k], std::span<const T>(scalars_per_point_[k].data(), points_));
     }
   }
 }

@@ -29,13 +29,6 @@ struct LayerSignals {
   int components;
 };
 
-// Derivatives by scalar parameters, point by point: that by block b at point p is data[b * stride + p].
-template <class T>
-struct PointScalars {
-  T* data;
-  std::size_t stride;
-};
-
 template <class T>
 class TileExecutor {
  public:
@@ -58,11 +51,16 @@ class TileExecutor {
 
   void forward(const LayerWeights<T>& weights);
 
-  // Adds to `gradients` (if given), shows every trainable dense layer's signals to `visitor` (if given), and adds to
-  // `scalars` (if given; then the scalars in `gradients` are left alone). May be called several times after one forward().
-  using Visitor = std::function<void(const LayerSignals<T>&)>;
-  void backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor = nullptr,
-                const PointScalars<T>* scalars = nullptr);
+  // Adds to `gradients`. May be called several times after one forward().
+  void backward(const LayerWeights<T>& weights, LayerGradients<T>& gradients);
+
+  // The same pass, but point by point: every trainable dense layer's signals, and for every scalar parameter (by block) its
+  // derivative at each point.
+  struct Visitor {
+    std::function<void(const LayerSignals<T>&)> layer;
+    std::function<void(int block, std::span<const T> per_point)> scalar;
+  };
+  void visit_backward(const LayerWeights<T>& weights, const Visitor& visitor);
 
  private:
   struct Storage {
@@ -87,8 +85,8 @@ class TileExecutor {
   T* component(const Value& value, int c);
   T* bar_component(const Value& value, int c);
   void run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine, const std::vector<ArrayRef>& in,
-           const std::vector<ArrayRef>& out, const LayerWeights<T>& weights, LayerGradients<T>* gradients,
-           const PointScalars<T>* scalars = nullptr);
+           const std::vector<ArrayRef>& out, const LayerWeights<T>& weights, LayerGradients<T>* gradients);
+  void backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor);
 
   const Tape* tape_;
   const JetTape* jet_tape_;
@@ -97,7 +95,7 @@ class TileExecutor {
   std::vector<Storage> buffers_;
   std::vector<Buffer<T>> bar_slots_;
   std::vector<PointwiseState> pointwise_;
-  T discard_ = 0;
+  std::vector<Buffer<T>> scalars_per_point_;  // of the operation being visited
 };
 
 }  // namespace lather::net

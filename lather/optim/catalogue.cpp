@@ -4,17 +4,18 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/adam.hpp"
+#include "lather/optim/bfgs.hpp"
+#include "lather/optim/lbfgs.hpp"
+#include "lather/optim/levenberg_marquardt.hpp"
 #include "lather/optim/multiadam.hpp"
 #include "lather/optim/muon.hpp"
 #include "lather/optim/purifying_shampoo.hpp"
 #include "lather/optim/sgd.hpp"
 #include "lather/optim/shampoo.hpp"
 #include "lather/optim/soap.hpp"
-#include "lather/optim/ss_esoap.hpp"
-#include "lather/optim/bfgs.hpp"
-#include "lather/optim/lbfgs.hpp"
 #include "lather/optim/ss_bfgs.hpp"
 #include "lather/optim/ss_broyden.hpp"
+#include "lather/optim/ss_esoap.hpp"
 
 namespace lather::optim {
 
@@ -43,6 +44,8 @@ const std::vector<OptimizerEntry>& catalogue() {
       entry<SsBroyden>("ss-broyden",
                        "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
                        SsBroydenOptions{}),
+      // Methods that use the Jacobian of the residuals.
+      entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
   };
   return entries;
 }

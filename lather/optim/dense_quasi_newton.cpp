@@ -52,8 +52,7 @@ DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayou
         "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "
         "(option max_memory); lbfgs needs far less",
         name, n_, needed, allowed));
-  // Measured: below about 1000 parameters the rows of H fit into cache and waking threads costs more than
-  // they save.
+  // Not measured: 1000 parameters make H 8 MB, about where it leaves the L2 caches and threads can help.
   if (n_ >= 1000 && available_cores() > 1) team_ = std::make_unique<ThreadTeam>(available_cores());
   H_.resize(n_ * n_);
   p_.resize(n_);

@@ -31,6 +31,17 @@ class Objective {
   // Least squares: value = sum_i r_i(x)^2, all weights and means folded into r. 0 if the objective has no such form.
   virtual std::size_t residual_count() const { return 0; }
   virtual void residuals(std::span<const double> x, std::span<double> r);
+
+  // With J = dr/dx (residual_count × size), all of it at the same x:
+  // rows [first, first + count) of J, row-major;
+  virtual void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows);
+  // J^T J (size × size, row-major, lower triangle) and J^T r; returns the value r^T r;
+  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr);
+  // J J^T (residual_count × residual_count, row-major, lower triangle) and r;
+  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r);
+  // J v and J^T w.
+  virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
+  virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw);
 };
 
 }  // namespace lather::optim

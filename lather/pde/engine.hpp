@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "lather/core/threads.hpp"
 #include "lather/pde/compiled_set.hpp"
 #include "lather/pde/objective.hpp"
 
@@ -21,11 +22,13 @@ class Engine {
   // residual_i of one term at all its points.
   virtual void residuals(std::span<const double> x, int term, double* r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points) = 0;
-  virtual void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) = 0;
-  virtual void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::ScalarSignals&)>& visit);
+  // d (sum_i seed_i residual_i) / d x, seeds given for every term and point.
+  virtual void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds, double* gradient) = 0;
+  virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count, std::span<const double> seeds,
+                             PinnObjective::SignalVisitor& visitor) = 0;
+  virtual ThreadTeam& team() = 0;
   virtual void points_changed(int point_set) = 0;
   virtual std::size_t workspace_bytes() const = 0;
-  virtual int threads() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
 
   Problem problem;

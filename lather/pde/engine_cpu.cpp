@@ -42,7 +42,7 @@ class CpuEngine final : public Engine {
     }
   }
 
-  int threads() const override { return team_.size(); }
+  ThreadTeam& team() override { return team_; }
   std::size_t tile_points(int set) const override { return tile_points_[set]; }
 
   std::size_t workspace_bytes() const override {
@@ -89,7 +89,7 @@ class CpuEngine final : public Engine {
         auto& worker = thread.workers[tile.set];
         worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
         for (int k : terms_of[tile.set]) add_term(thread, worker, tile, k, gradient != nullptr);
-        if (gradient) worker.backward(weights_, &thread.gradients, thread.unknown_bars);
+        if (gradient) worker.backward(weights_, thread.gradients, thread.unknown_bars);
       }
     });
     sum_losses();
@@ -124,46 +124,57 @@ class CpuEngine final : public Engine {
     return values;
   }
 
-  void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) override {
-    if constexpr (!std::is_same_v<T, double>) {
-      throw Error("signals of layers are available in double precision only");
-    } else {
-      weights_.update(x, frozen);
-      const int set = problem.terms[term].point_set;
-      auto& worker = threads_[0].workers[set];
-      for (const Tile& tile : tiles_of_[set]) {
-        worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
-        set_unit_bars(worker, tile, term);
-        const typename net::TileExecutor<T>::Visitor visitor = [&](const net::LayerSignals<T>& s) {
-          const auto block = static_cast<std::size_t>(tape.operations()[s.operation].dense->weight.block);
-          visit({tile.begin, s.points, s.components, block, s.in, s.in_stride, s.out_bar, s.out_stride});
-        };
-        worker.backward(weights_, nullptr, threads_[0].unknown_bars, &visitor);
+  void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds, double* gradient) override {
+    require_points();
+    weights_.update(x, frozen);
+    team_.run([&](int t) {
+      Thread& thread = threads_[t];
+      thread.clear(true);
+      for (std::size_t i = bounds_[t]; i < bounds_[t + 1]; ++i) {
+        const Tile& tile = all_tiles_[i];
+        auto& worker = thread.workers[tile.set];
+        worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
+        for (int k : terms_of[tile.set]) std::copy_n(seeds[k].data() + tile.begin, tile.count, worker.bars(place_in_set[k]));
+        worker.backward(weights_, thread.gradients, thread.unknown_bars);
       }
-    }
+    });
+    write_gradient(x, {gradient, layout.size()});
   }
 
-  void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::ScalarSignals&)>& visit) override {
+  void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count, std::span<const double> seeds,
+                     PinnObjective::SignalVisitor& visitor) override {
     if constexpr (!std::is_same_v<T, double>) {
-      Engine::visit_scalar_signals(x, term, visit);
+      throw Error("derivatives point by point are available in double precision only");
     } else {
-      std::vector<std::size_t> blocks;  // of scalars the engine differentiates by
-      for (const auto& operation : tape.operations())
-        if (operation.pointwise) blocks.insert(blocks.end(), operation.pointwise->scalars.begin(), operation.pointwise->scalars.end());
-      for (std::size_t u = 0; u < problem.unknowns.size(); ++u) blocks.push_back(tape.parameters().blocks().size() + u);
-      if (blocks.empty()) return;
       weights_.update(x, frozen);
       const int set = problem.terms[term].point_set;
-      auto& worker = threads_[0].workers[set];
-      const std::size_t stride = tile_points_[set];
-      std::vector<double> values(layout.blocks().size() * stride);
-      for (const Tile& tile : tiles_of_[set]) {
-        std::fill(values.begin(), values.end(), 0.0);
-        worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
-        set_unit_bars(worker, tile, term);
-        worker.backward_scalars(weights_, {values.data(), stride});
-        for (const std::size_t block : blocks) visit({tile.begin, tile.count, block, values.data() + block * stride});
-      }
+      const std::size_t tile_size = tile_points_[set], tiles = (count + tile_size - 1) / tile_size;
+      team_.run([&](int t) {
+        auto& worker = threads_[t].workers[set];
+        const typename net::TileExecutor<T>::Visitor signals{
+            [&](const net::LayerSignals<T>& s) {
+              const auto block = static_cast<std::size_t>(tape.operations()[s.operation].dense->weight.block);
+              visitor.layer(t, {block, s.components, s.in, s.in_stride, s.out_bar, s.out_stride});
+            },
+            [&](int block, std::span<const T> values) { visitor.scalar(t, tape.parameters().blocks()[block].offset, values); }};
+        const auto [begin, end] = share_of(tiles, t, team_.size());
+        for (std::size_t i = begin; i < end; ++i) {
+          const std::size_t start = i * tile_size, size = std::min(tile_size, count - start);
+          worker.evaluate(points[set], first + start, size, weights_, unknowns_of(x));
+          for (int other : terms_of[set]) {
+            T* bars = worker.bars(place_in_set[other]);
+            if (other != term) std::fill_n(bars, size, T(0));
+            else if (seeds.empty()) std::fill_n(bars, size, T(1));
+            else std::copy_n(seeds.data() + start, size, bars);
+          }
+          visitor.begin_tile(t, first + start, size);
+          worker.visit_backward(weights_, signals);
+          for (const Slot& slot : sets[set].adjoint_outputs)
+            if (slot.what == Slot::What::unknown_bar)
+              visitor.scalar(t, tape.parameters().size() + slot.index, worker.unknown_bars(slot.index));
+          visitor.end_tile(t);
+        }
+      });
     }
   }
 
@@ -181,11 +192,6 @@ class CpuEngine final : public Engine {
       std::fill(unknown_bars.begin(), unknown_bars.end(), T(0));
     }
   };
-
-  // d / d residual of one term is 1, of its neighbours 0.
-  void set_unit_bars(SetWorker<T>& worker, const Tile& tile, int term) {
-    for (const int k : terms_of[tile.set]) std::fill_n(worker.bars(place_in_set[k]), tile.count, k == term ? T(1) : T(0));
-  }
 
   std::size_t tile_points_for(const CompiledSet& set) const {
     const std::size_t rows = options.tile_rows > 0 ? options.tile_rows : kTileRows;
@@ -249,7 +255,7 @@ class CpuEngine final : public Engine {
           if (other == static_cast<int>(k)) add_term(thread, worker, tile, other, true);
           else std::fill_n(worker.bars(place_in_set[other]), tile.count, T(0));
         }
-        worker.backward(weights_, &thread.gradients, thread.unknown_bars);
+        worker.backward(weights_, thread.gradients, thread.unknown_bars);
       });
       for (const auto& thread : threads_) sums[k] += thread.sums[k];
       write_gradient(x, gradients[k]);

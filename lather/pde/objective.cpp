@@ -35,10 +35,6 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
-void Engine::visit_scalar_signals(std::span<const double>, int, const std::function<void(const PinnObjective::ScalarSignals&)>&) {
-  throw Error("derivatives of single residuals by scalar parameters are available on the CPU in double precision only");
-}
-
 PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) : engine_(make_cpu_engine(problem, options)) {}
 PinnObjective::~PinnObjective() = default;
 
@@ -138,17 +134,14 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
   return engine_->evaluate(x, expressions, points);
 }
 
-void PinnObjective::visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit) {
-  engine_->visit_signals(x, term, visit);
-}
-
-void PinnObjective::visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const ScalarSignals&)>& visit) {
-  engine_->visit_scalar_signals(x, term, visit);
+void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
+                                  std::span<const double> seeds, SignalVisitor& visitor) {
+  engine_->visit_signals(x, term, first, count, seeds, visitor);
 }
 
 const Problem& PinnObjective::problem() const { return engine_->problem; }
 const net::Tape& PinnObjective::tape() const { return engine_->tape; }
-int PinnObjective::threads() const { return engine_->threads(); }
+int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
 

@@ -58,26 +58,35 @@ class PinnObjective final : public optim::Objective {
   // Values of expressions (fields, their derivatives) at any points.
   std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points);
 
-  // For curvature methods: for one term and each tile, the inputs of every trainable dense layer and the signals that come
-  // back when d(residual_i)/d(residual_i) = 1 at every point at once. Points do not mix, so point i's rows give row i of the
-  // Jacobian. `first_point` is the tile's place in the set. Called from one thread at a time, tiles in order.
-  struct Signals {
-    std::size_t first_point, points;
-    int components;
-    std::size_t block;  // of the layer's weight in layout()
-    const double* in;
+  // For curvature methods: what one tile of one term's points sends back through the network, point by point, when
+  // d loss / d residual_i = seed_i. Points do not mix, so point i's rows give row i of the Jacobian (times seed_i).
+  struct LayerSignals {
+    std::size_t block;           // of the layer's weight in layout(); its bias and scale follow in the layout
+    int components;              // derivatives carried; rows are component-major: row c * points + p
+    const double* in;            // what the layer was fed
     std::size_t in_stride;
-    const double* out_bar;
+    const double* out_bar;       // what came back; d residual_p / d W = sum_c in_row^T out_bar_row
     std::size_t out_stride;
   };
-  void visit_signals(std::span<const double> x, int term, const std::function<void(const Signals&)>& visit);
-  // The same for what is no dense layer: d residual_i / d scalar for every scalar parameter of the network and every unknown.
-  struct ScalarSignals {
-    std::size_t first_point, points;
-    std::size_t block;     // in layout()
-    const double* values;  // one per point
+  class SignalVisitor {
+   public:
+    virtual ~SignalVisitor() = default;
+    virtual void begin_tile(int thread, std::size_t first_point, std::size_t points) = 0;
+    virtual void layer(int thread, const LayerSignals& signals) = 0;
+    // d residual_p / d (scalar parameter number `parameter` of the flat array), for the points of the tile
+    virtual void scalar(int thread, std::size_t parameter, std::span<const double> per_point) = 0;
+    virtual void end_tile(int thread) = 0;
   };
-  void visit_scalar_signals(std::span<const double> x, int term, const std::function<void(const ScalarSignals&)>& visit);
+  // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1. Tiles are
+  // shared by the threads; calls with different `thread` run at the same time.
+  void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count, std::span<const double> seeds,
+                     SignalVisitor& visitor);
+
+  void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
+  double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
+  void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
+  void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
+  void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;
 
   const Problem& problem() const;
   const net::Tape& tape() const;

@@ -13,11 +13,16 @@ enum Purpose : std::uint64_t { kTraining = 1, kCandidates = 2, kChoice = 3, kBat
 
 Design design_of(SamplingMethod method, bool shift) {
   switch (method) {
-    case SamplingMethod::uniform: return Design::uniform;
-    case SamplingMethod::latin_hypercube: return Design::latin_hypercube;
-    case SamplingMethod::grid: return Design::grid;
-    case SamplingMethod::sobol: return shift ? Design::sobol : Design::sobol_plain;
-    case SamplingMethod::adaptive: break;
+    case SamplingMethod::uniform:
+      return Design::uniform;
+    case SamplingMethod::latin_hypercube:
+      return Design::latin_hypercube;
+    case SamplingMethod::grid:
+      return Design::grid;
+    case SamplingMethod::sobol:
+      return shift ? Design::sobol : Design::sobol_plain;
+    case SamplingMethod::adaptive:
+      break;
   }
   return Design::sobol;
 }
@@ -33,16 +38,22 @@ constexpr std::size_t kCandidatesPerPoint = 10;
 }  // namespace
 
 PointSource::PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed)
-    : problem_(problem), settings_(settings), seed_(seed), terms_of_(problem.point_sets.size()), points_(problem.point_sets.size()),
+    : problem_(problem),
+      settings_(settings),
+      seed_(seed),
+      terms_of_(problem.point_sets.size()),
+      points_(problem.point_sets.size()),
       drawn_(problem.point_sets.size(), -1) {
-  for (std::size_t k = 0; k < problem_.terms.size(); ++k) terms_of_[problem_.terms[k].point_set].push_back(static_cast<int>(k));
+  for (std::size_t k = 0; k < problem_.terms.size(); ++k)
+    terms_of_[problem_.terms[k].point_set].push_back(static_cast<int>(k));
 }
 
 bool PointSource::is_due(int set, std::int64_t step) const {
   if (drawn_[set] < 0) return true;
   if (drawn_[set] == step) return false;
   const auto& o = settings_.options;
-  if (problem_.point_sets[set].kind == PointSet::Kind::data) return o.data_batch > 0 && step % o.data_every == 0;
+  if (problem_.point_sets[set].kind == PointSet::Kind::data)
+    return o.data_batch > 0 && step % o.data_every == 0;
   return o.every > 0 && step % o.every == 0;
 }
 
@@ -70,26 +81,31 @@ bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<
   return changed;
 }
 
-Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const {
+Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
+                         std::span<const double> x) const {
   const PointSet& s = problem_.point_sets[set];
   if (s.kind == PointSet::Kind::data) return draw_batch(set, draw);
   if (s.kind == PointSet::Kind::interior) return draw_interior(set, draw, objective, x);
-  return draw_pieces(set, design_of(settings_.options.method, settings_.options.shift), settings_.counts[set], kTraining, draw);
+  return draw_pieces(set, design_of(settings_.options.method, settings_.options.shift), settings_.counts[set],
+                     kTraining, draw);
 }
 
-Points PointSource::draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose, std::uint64_t draw) const {
+Points PointSource::draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose,
+                                std::uint64_t draw) const {
   const auto& pieces = problem_.point_sets[set].pieces;
   const std::size_t parts = std::max<std::size_t>(1, pieces.size());
   Points points = empty_points(problem_.domain.size());
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t share = count * (i + 1) / parts - count * i / parts;
     const auto stream = stream_of({purpose, static_cast<std::uint64_t>(set), draw, i});
-    append(points, points_in(problem_.domain, pieces.empty() ? Piece{} : pieces[i], design, share, seed_, stream, draw * share));
+    append(points, points_in(problem_.domain, pieces.empty() ? Piece{} : pieces[i], design, share, seed_,
+                             stream, draw * share));
   }
   return points;
 }
 
-Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const {
+Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& objective,
+                                  std::span<const double> x) const {
   std::vector<Focus> parts = settings_.focus;
   double rest = 1;
   for (const auto& part : parts) rest -= part.share;
@@ -97,7 +113,9 @@ Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& ob
   Points points = empty_points(problem_.domain.size());
   double end = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto place = [&](double share) { return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set]))); };
+    const auto place = [&](double share) {
+      return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
+    };
     const std::size_t begin_index = place(end);
     end = i + 1 == parts.size() ? 1 : end + parts[i].share;
     const std::size_t count = place(end) - begin_index;
@@ -107,15 +125,18 @@ Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& ob
     if (method == SamplingMethod::adaptive && draw > 0)
       append(points, draw_adaptive(set, parts[i].box, count, stream, objective, x));
     else
-      append(points, points_in(parts[i].box, {}, design_of(method, settings_.options.shift), count, seed_, stream, draw * count));
+      append(points, points_in(parts[i].box, {}, design_of(method, settings_.options.shift), count, seed_,
+                               stream, draw * count));
   }
   return points;
 }
 
-Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream, PinnObjective& objective,
+Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count,
+                                  std::uint64_t stream, PinnObjective& objective,
                                   std::span<const double> x) const {
   const auto& o = settings_.options;
-  const std::size_t candidates = o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
+  const std::size_t candidates =
+      o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
   const Points all = points_in(box, {}, Design::sobol, candidates, seed_, stream_of({kCandidates, stream}));
   std::vector<symbolic::Expr> residuals;
   for (int k : terms_of_[set]) residuals.push_back(problem_.terms[k].residual);
@@ -127,8 +148,10 @@ Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::s
   }
   for (double& v : r) v = std::sqrt(v);
   Points points = empty_points(problem_.domain.size());
-  for (const std::size_t i : adaptive_choice(r, o.exponent, o.floor, count, Random(seed_, stream_of({kChoice, stream}))))
-    for (std::size_t k = 0; k < points.coordinates.size(); ++k) points.coordinates[k].push_back(all.coordinates[k][i]);
+  for (const std::size_t i :
+       adaptive_choice(r, o.exponent, o.floor, count, Random(seed_, stream_of({kChoice, stream}))))
+    for (std::size_t k = 0; k < points.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
   return points;
 }
 
@@ -138,7 +161,8 @@ Points data_points(const Problem& problem, int set) {
   points.columns.resize(s.columns.size());
   for (const auto& row : s.rows) {
     for (std::size_t k = 0; k < points.coordinates.size(); ++k) points.coordinates[k].push_back(row[k]);
-    for (std::size_t k = 0; k < points.columns.size(); ++k) points.columns[k].push_back(row[points.coordinates.size() + k]);
+    for (std::size_t k = 0; k < points.columns.size(); ++k)
+      points.columns[k].push_back(row[points.coordinates.size() + k]);
   }
   return points;
 }
@@ -161,7 +185,8 @@ Points PointSource::draw_batch(int set, std::uint64_t batch) const {
       std::sort(order.begin(), order.end());
     }
     const std::size_t i = order[j % rows].second;
-    for (std::size_t k = 0; k < all.coordinates.size(); ++k) points.coordinates[k].push_back(all.coordinates[k][i]);
+    for (std::size_t k = 0; k < all.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
     for (std::size_t k = 0; k < all.columns.size(); ++k) points.columns[k].push_back(all.columns[k][i]);
   }
   return points;
@@ -171,7 +196,8 @@ Points PointSource::validation(int set) const {
   if (problem_.point_sets[set].kind == PointSet::Kind::data) return data_points(problem_, set);
   const auto chosen = static_cast<std::size_t>(settings_.options.validation);
   const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
-  return draw_pieces(set, Design::sobol, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set], kValidation, 0);
+  return draw_pieces(set, Design::sobol, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set],
+                     kValidation, 0);
 }
 
 void PointSource::state(StateVisitor& visitor) {

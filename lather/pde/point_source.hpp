@@ -1,10 +1,11 @@
 #pragma once
-// Where training points come from: a recipe's keys `points`, `sampling`, `focus` and `resample_every`, and the source that
-// follows them. Points of all methods are drawn by counter-based random numbers; adaptive ones depend on the network as well.
+// Where training points come from: a recipe's keys `points`, `sampling`, `focus` and `resample_every`, and
+// the source that follows them. Points of all methods are drawn by counter-based random numbers; adaptive
+// ones depend on the network as well.
 //
 //   points = {interior = 4096, walls = 256}
-//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000 says `every` too
-//   focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
+//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000 says
+//   `every` too focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,38 +45,44 @@ struct SamplingSettings {
 
 // The keys of a recipe this file reads; others are left to their owners.
 std::vector<std::string> sampling_keys();
-// Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is one point.
+// Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
+// one point.
 inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
-// Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer points than pieces.
+// Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
+// points than pieces.
 SamplingSettings sampling_settings(const nlohmann::json& recipe, const Problem& problem);
 
 // Draws points when they are due and hands them to the objective.
 //
-// A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets only; adaptive
-// sampling begins with the second draw, before that (and for candidates) the shifted Sobol' sequence is used. Where several
-// terms share a set, the residual of a candidate is sqrt(sum over terms of weight * residual^2) with the weights of the moment.
-// Data are used as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from the next.
+// A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets
+// only; adaptive sampling begins with the second draw, before that (and for candidates) the shifted Sobol'
+// sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
+// weight * residual^2) with the weights of the moment. Data are used as given, or in mini-batches: a new
+// order in every pass, the last batch of a pass filled up from the next.
 class PointSource {
  public:
   PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);
 
-  // Draws at step 0 and whenever due; true if points changed. After reading a state the saved points are installed, which
-  // does not count as a change.
+  // Draws at step 0 and whenever due; true if points changed. After reading a state the saved points are
+  // installed, which does not count as a change.
   bool update(std::int64_t step, PinnObjective& objective, std::span<const double> x);
   // Will points change after step 0?
   bool changes() const;
 
-  // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data: all rows.
+  // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data:
+  // all rows.
   Points validation(int set) const;
 
   void state(StateVisitor& visitor);
 
  private:
   Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
-  Points draw_interior(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
-  Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream, PinnObjective& objective,
+  Points draw_interior(int set, std::uint64_t draw, PinnObjective& objective,
                        std::span<const double> x) const;
-  Points draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose, std::uint64_t draw) const;
+  Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream,
+                       PinnObjective& objective, std::span<const double> x) const;
+  Points draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose,
+                     std::uint64_t draw) const;
   Points draw_batch(int set, std::uint64_t batch) const;
   bool is_due(int set, std::int64_t step) const;
 
@@ -83,7 +90,7 @@ class PointSource {
   SamplingSettings settings_;
   std::uint64_t seed_;
   std::vector<std::vector<int>> terms_of_;
-  std::vector<Points> points_;     // as installed
+  std::vector<Points> points_;       // as installed
   std::vector<std::int64_t> drawn_;  // per set: at which step; -1: never
   bool installed_ = false;
 };

@@ -57,7 +57,9 @@ void fill_sobol_shifted(Coordinates& u, const Random& random) {
   for (std::size_t k = 0; k < u.size(); ++k) {
     const std::uint64_t shift = random.bits(k) >> 12;
     for (std::size_t i = 0; i < u[k].size(); ++i) {
-      const std::uint64_t bits = (static_cast<std::uint64_t>(sobol_bits(static_cast<std::uint32_t>(i), static_cast<int>(k))) << 20) ^ shift;
+      const std::uint64_t bits =
+          (static_cast<std::uint64_t>(sobol_bits(static_cast<std::uint32_t>(i), static_cast<int>(k))) << 20) ^
+          shift;
       u[k][i] = (static_cast<double>(bits) + 0.5) * 0x1p-52;
     }
   }
@@ -66,7 +68,9 @@ void fill_sobol_shifted(Coordinates& u, const Random& random) {
 void fill_grid(Coordinates& u, std::size_t count) {
   const std::size_t d = u.size();
   std::vector<std::size_t> cells(d, 1);
-  const auto total = [&] { return std::accumulate(cells.begin(), cells.end(), std::size_t{1}, std::multiplies<>()); };
+  const auto total = [&] {
+    return std::accumulate(cells.begin(), cells.end(), std::size_t{1}, std::multiplies<>());
+  };
   for (bool grown = true; grown;) {
     grown = false;
     for (std::size_t k = 0; k < d; ++k)
@@ -79,29 +83,40 @@ void fill_grid(Coordinates& u, std::size_t count) {
   for (std::size_t k = 0, stride = n; k < d; ++k) {
     stride /= cells[k];
     u[k].resize(n);
-    for (std::size_t i = 0; i < n; ++i) u[k][i] = (static_cast<double>(i / stride % cells[k]) + 0.5) / static_cast<double>(cells[k]);
+    for (std::size_t i = 0; i < n; ++i)
+      u[k][i] = (static_cast<double>(i / stride % cells[k]) + 0.5) / static_cast<double>(cells[k]);
   }
 }
 
 }  // namespace
 
-std::vector<std::vector<double>> unit_points(Design design, std::size_t count, int dimensions, std::uint64_t seed, std::uint64_t stream,
-                                             std::uint64_t first) {
+std::vector<std::vector<double>> unit_points(Design design, std::size_t count, int dimensions,
+                                             std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   assert(dimensions <= kSobolDimensions);
   Coordinates u(dimensions, std::vector<double>(count));
   const Random random(seed, stream);
   switch (design) {
-    case Design::uniform: fill_uniform(u, random); break;
-    case Design::latin_hypercube: fill_latin(u, random); break;
-    case Design::sobol: fill_sobol_shifted(u, random); break;
-    case Design::sobol_plain: fill_sobol_plain(u, first); break;
-    case Design::grid: fill_grid(u, count); break;
+    case Design::uniform:
+      fill_uniform(u, random);
+      break;
+    case Design::latin_hypercube:
+      fill_latin(u, random);
+      break;
+    case Design::sobol:
+      fill_sobol_shifted(u, random);
+      break;
+    case Design::sobol_plain:
+      fill_sobol_plain(u, first);
+      break;
+    case Design::grid:
+      fill_grid(u, count);
+      break;
   }
   return u;
 }
 
-Points points_in(std::span<const Interval> box, const Piece& piece, Design design, std::size_t count, std::uint64_t seed,
-                 std::uint64_t stream, std::uint64_t first) {
+Points points_in(std::span<const Interval> box, const Piece& piece, Design design, std::size_t count,
+                 std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   const auto is_free = [&](std::size_t k) { return piece.empty() || std::isnan(piece[k]); };
   int free = 0;
   for (std::size_t k = 0; k < box.size(); ++k) free += is_free(k);
@@ -123,14 +138,17 @@ void append(Points& points, const Points& more) {
   points.coordinates.resize(more.coordinates.size());
   points.columns.resize(more.columns.size());
   for (std::size_t k = 0; k < more.coordinates.size(); ++k)
-    points.coordinates[k].insert(points.coordinates[k].end(), more.coordinates[k].begin(), more.coordinates[k].end());
+    points.coordinates[k].insert(points.coordinates[k].end(), more.coordinates[k].begin(),
+                                 more.coordinates[k].end());
   for (std::size_t k = 0; k < more.columns.size(); ++k)
     points.columns[k].insert(points.columns[k].end(), more.columns[k].begin(), more.columns[k].end());
 }
 
-std::vector<std::size_t> adaptive_choice(std::span<const double> residuals, double k, double c, std::size_t count, const Random& random) {
+std::vector<std::size_t> adaptive_choice(std::span<const double> residuals, double k, double c,
+                                         std::size_t count, const Random& random) {
   std::vector<double> p(residuals.size());
-  for (std::size_t i = 0; i < p.size(); ++i) p[i] = std::isfinite(residuals[i]) ? std::pow(std::abs(residuals[i]), k) : 0;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    p[i] = std::isfinite(residuals[i]) ? std::pow(std::abs(residuals[i]), k) : 0;
   const double mean = std::accumulate(p.begin(), p.end(), 0.0) / static_cast<double>(p.size());
   const bool usable = mean > 0 && std::isfinite(mean);
   double sum = 0;

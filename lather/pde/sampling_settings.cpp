@@ -47,18 +47,21 @@ std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem)
     counts.push_back(count);
   }
   const Json points = recipe.value("points", Json::object());
-  if (!points.is_object()) throw Error("points: expected a table such as {interior = 4096}, got " + points.dump());
+  if (!points.is_object())
+    throw Error("points: expected a table such as {interior = 4096}, got " + points.dump());
   for (const auto& [name, value] : points.items()) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) throw Error("points: " + unknown_name_message("point set", name, names));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error("points: " + unknown_name_message("point set", name, names));
     if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
       throw Error(fmt::format("points.{}: expected a positive whole number, got {}", name, value.dump()));
     for (std::size_t s = 0; s < counts.size(); ++s)
-      if (problem.point_sets[s].name == name && problem.point_sets[s].kind != PointSet::Kind::data) counts[s] = value.get<std::size_t>();
+      if (problem.point_sets[s].name == name && problem.point_sets[s].kind != PointSet::Kind::data)
+        counts[s] = value.get<std::size_t>();
   }
   for (std::size_t s = 0; s < counts.size(); ++s)
     if (counts[s] < problem.point_sets[s].pieces.size())
-      throw Error(fmt::format("points.{}: {} points are too few for {} pieces", problem.point_sets[s].name, counts[s],
-                              problem.point_sets[s].pieces.size()));
+      throw Error(fmt::format("points.{}: {} points are too few for {} pieces", problem.point_sets[s].name,
+                              counts[s], problem.point_sets[s].pieces.size()));
   return counts;
 }
 
@@ -66,22 +69,27 @@ Interval read_interval(const Json& value, const std::string& name, const Interva
   if (!value.is_array() || value.size() != 2 || !value[0].is_number() || !value[1].is_number())
     throw Error(fmt::format("focus: {} must be two numbers such as [0, 1], not {}", name, value.dump()));
   const Interval box{value[0].get<double>(), value[1].get<double>()};
-  if (!(box.low < box.high)) throw Error(fmt::format("focus: the interval of {} is empty: {}", name, value.dump()));
+  if (!(box.low < box.high))
+    throw Error(fmt::format("focus: the interval of {} is empty: {}", name, value.dump()));
   // A recipe that shrinks the domain may leave its regions as they are: they are cut.
   const Interval cut{std::max(box.low, domain.low), std::min(box.high, domain.high)};
-  if (!(cut.low < cut.high)) throw Error(fmt::format("focus: {} = {} lies outside the domain [{}, {}]", name, value.dump(), domain.low, domain.high));
+  if (!(cut.low < cut.high))
+    throw Error(fmt::format("focus: {} = {} lies outside the domain [{}, {}]", name, value.dump(), domain.low,
+                            domain.high));
   return cut;
 }
 
 std::vector<Focus> read_focus(const Json& list, const Problem& problem) {
-  if (!list.is_array()) throw Error("focus: expected a list of tables such as [{share = 0.5, x = [0, 1]}], got " + list.dump());
+  if (!list.is_array())
+    throw Error("focus: expected a list of tables such as [{share = 0.5, x = [0, 1]}], got " + list.dump());
   const auto& coordinates = problem.symbols->coordinate_names();
   std::vector<std::string> known{"share", "method"};
   known.insert(known.end(), coordinates.begin(), coordinates.end());
   std::vector<Focus> focus;
   double total = 0;
   for (const Json& entry : list) {
-    if (!entry.is_object()) throw Error("focus: expected a table such as {share = 0.5, x = [0, 1]}, got " + entry.dump());
+    if (!entry.is_object())
+      throw Error("focus: expected a table such as {share = 0.5, x = [0, 1]}, got " + entry.dump());
     if (!entry.contains("share")) throw Error("focus: share is missing in " + entry.dump());
     FocusOptions options;
     Focus f{0, problem.domain, {}};
@@ -112,11 +120,13 @@ void SamplingOptions::fields(FieldVisitor& v) {
   v.integer("every", every, "steps between draws; 0: drawn once", non_negative());
   v.boolean("shift", shift, "sobol: move the sequence by a random digital shift");
   v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point", non_negative());
-  v.real("exponent", exponent, "adaptive: probability is |residual|^exponent over its mean, plus floor", non_negative());
+  v.real("exponent", exponent, "adaptive: probability is |residual|^exponent over its mean, plus floor",
+         non_negative());
   v.real("floor", floor, "adaptive: see exponent", non_negative());
   v.integer("data_batch", data_batch, "rows of data used at a time; 0: all", non_negative());
   v.integer("data_every", data_every, "steps between batches of data", at_least(1));
-  v.integer("validation", validation, "held-out points per set; 0: as many as are trained on", non_negative());
+  v.integer("validation", validation, "held-out points per set; 0: as many as are trained on",
+            non_negative());
 }
 
 std::vector<std::string> sampling_keys() { return {"points", "sampling", "focus", "resample_every"}; }
@@ -128,7 +138,8 @@ SamplingSettings sampling_settings(const Json& recipe, const Problem& problem) {
   if (sampling.is_string()) sampling = {{"method", sampling}};
   if (!sampling.is_object()) throw Error("sampling: expected a method or a table, got " + sampling.dump());
   if (recipe.contains("resample_every")) {
-    if (sampling.contains("every")) throw Error("sampling.every and resample_every say the same thing; give one of them");
+    if (sampling.contains("every"))
+      throw Error("sampling.every and resample_every say the same thing; give one of them");
     sampling["every"] = recipe["resample_every"];
   }
   options::set_all(settings.options, "sampling", sampling);

@@ -28,11 +28,11 @@ int highest(const std::vector<Slot>& slots, What what) {
 template <class T>
 SetWorker<T>::SetWorker(const CompiledSet& set, const net::Tape& tape, std::size_t tile_points)
     : set_(&set),
-      blocks_(tape.parameters().blocks().size()),
       executor_(tape, set.tape, tile_points),
       input_(set.input),
       value_machine_(set.values, {positions(set.values_inputs, What::unknown), {}}),
-      adjoint_machine_(set.adjoint, {positions(set.adjoint_inputs, What::unknown), positions(set.adjoint_outputs, What::unknown_bar)}) {
+      adjoint_machine_(set.adjoint, {positions(set.adjoint_inputs, What::unknown), positions(set.adjoint_outputs, What::unknown_bar)}),
+      pointwise_adjoint_machine_(set.adjoint, {positions(set.adjoint_inputs, What::unknown), {}}) {
   const std::size_t outputs = tape.output().width;
   coordinates_.resize(set.jets.dimensions());
   columns_.resize(highest(set.values_inputs, What::column) + 1);
@@ -45,8 +45,10 @@ SetWorker<T>::SetWorker(const CompiledSet& set, const net::Tape& tape, std::size
     if (slot.what == What::output) output_index_[slot.index][slot.component] = arrays++;
   output_arrays_.resize(arrays);
   output_bar_arrays_.resize(arrays);
+  const int unknowns = std::max(highest(set.values_inputs, What::unknown), highest(set.adjoint_outputs, What::unknown_bar)) + 1;
+  unknown_bar_arrays_.resize(unknowns);
 
-  std::vector<std::vector<T*>*> groups{&coordinates_, &columns_, &input_arrays_, &values_, &bars_, &output_arrays_, &output_bar_arrays_};
+  std::vector<std::vector<T*>*> groups{&coordinates_, &columns_, &input_arrays_, &values_, &bars_, &output_arrays_, &output_bar_arrays_, &unknown_bar_arrays_};
   std::size_t total = 0;
   for (const auto* group : groups) total += group->size();
   const std::size_t length = linalg::padded_columns<T>(tile_points);
@@ -54,7 +56,7 @@ SetWorker<T>::SetWorker(const CompiledSet& set, const net::Tape& tape, std::size
   T* next = scratch_.data();
   for (auto* group : groups)
     for (T*& array : *group) array = std::exchange(next, next + length);
-  unknowns_.resize(std::max(highest(set.values_inputs, What::unknown), highest(set.adjoint_outputs, What::unknown_bar)) + 1);
+  unknowns_.resize(unknowns);
   in_.resize(std::max({set.values_inputs.size(), set.adjoint_inputs.size(), set.input_coordinates.size()}));
   out_.resize(std::max({set.values.outputs, set.adjoint.outputs, set.input.outputs}));
 }
@@ -110,41 +112,19 @@ void SetWorker<T>::evaluate(const Points& points, std::size_t begin, std::size_t
   value_machine_.run(count, std::span<const T* const>(in_.data(), set_->values_inputs.size()), std::span<T* const>(values_));
 }
 
+// Bars of the expressions to bars of the network's outputs; those of the unknowns are summed into unknown_bars, or, where
+// that is empty, kept per point.
 template <class T>
-void SetWorker<T>::backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>* gradients, std::span<T> unknown_bars,
-                            const typename net::TileExecutor<T>::Visitor* visitor) {
+void SetWorker<T>::run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars) {
   const std::size_t count = executor_.points();
   for (std::size_t i = 0; i < set_->adjoint_inputs.size(); ++i) in_[i] = source(set_->adjoint_inputs[i]);
   for (std::size_t j = 0; j < set_->adjoint_outputs.size(); ++j) {
     const Slot& slot = set_->adjoint_outputs[j];
-    out_[j] = slot.what == What::unknown_bar ? &unknown_bars[slot.index] : output_bar_arrays_[output_index_[slot.index][slot.component]];
+    if (slot.what == What::output_bar) out_[j] = output_bar_arrays_[output_index_[slot.index][slot.component]];
+    else out_[j] = unknown_bars.empty() ? unknown_bar_arrays_[slot.index] : &unknown_bars[slot.index];
   }
-  adjoint_machine_.run(count, std::span<const T* const>(in_.data(), set_->adjoint_inputs.size()),
-                       std::span<T* const>(out_.data(), set_->adjoint_outputs.size()));
-  load_output_bars();
-  executor_.backward(weights, gradients, visitor);
-}
-
-template <class T>
-void SetWorker<T>::backward_scalars(const net::LayerWeights<T>& weights, const net::PointScalars<T>& scalars) {
-  for (std::size_t p = 0; p < executor_.points(); ++p) {
-    for (std::size_t i = 0; i < set_->adjoint_inputs.size(); ++i)
-      in_[i] = source(set_->adjoint_inputs[i]) + (set_->adjoint_inputs[i].what == What::unknown ? 0 : p);
-    for (std::size_t j = 0; j < set_->adjoint_outputs.size(); ++j) {
-      const Slot& slot = set_->adjoint_outputs[j];
-      out_[j] = p + (slot.what == What::unknown_bar ? scalars.data + (blocks_ + slot.index) * scalars.stride
-                                                    : output_bar_arrays_[output_index_[slot.index][slot.component]]);
-    }
-    adjoint_machine_.run(1, std::span<const T* const>(in_.data(), set_->adjoint_inputs.size()),
-                         std::span<T* const>(out_.data(), set_->adjoint_outputs.size()));
-  }
-  load_output_bars();
-  executor_.backward(weights, nullptr, nullptr, &scalars);
-}
-
-template <class T>
-void SetWorker<T>::load_output_bars() {
-  const std::size_t count = executor_.points();
+  machine.run(count, std::span<const T* const>(in_.data(), set_->adjoint_inputs.size()),
+              std::span<T* const>(out_.data(), set_->adjoint_outputs.size()));
   const auto rows = executor_.output_bar();
   for (std::size_t k = 0; k < output_index_.size(); ++k)
     for (std::size_t c = 0; c < output_index_[k].size(); ++c) {
@@ -152,6 +132,18 @@ void SetWorker<T>::load_output_bars() {
       const int array = output_index_[k][c];
       for (std::size_t p = 0; p < count; ++p) target[p * rows.stride] = array < 0 ? T(0) : output_bar_arrays_[array][p];
     }
+}
+
+template <class T>
+void SetWorker<T>::backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients, std::span<T> unknown_bars) {
+  run_adjoint(adjoint_machine_, unknown_bars);
+  executor_.backward(weights, gradients);
+}
+
+template <class T>
+void SetWorker<T>::visit_backward(const net::LayerWeights<T>& weights, const typename net::TileExecutor<T>::Visitor& visitor) {
+  run_adjoint(pointwise_adjoint_machine_, {});
+  executor_.visit_backward(weights, visitor);
 }
 
 template class SetWorker<double>;

@@ -22,23 +22,24 @@ class SetWorker {
 
   // Set bars(e) for every expression, then call backward: gradients are added to.
   T* bars(int expression) { return bars_[expression]; }
-  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>* gradients, std::span<T> unknown_bars,
-                const typename net::TileExecutor<T>::Visitor* visitor = nullptr);
-  // The same without sums over points: derivatives by the network's scalars and (after all its blocks) the unknowns are added.
-  void backward_scalars(const net::LayerWeights<T>& weights, const net::PointScalars<T>& scalars);
+  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients, std::span<T> unknown_bars);
+  // The same point by point: layer signals and derivatives by network scalars through `visitor`, by unknowns through
+  // unknown_bars(u).
+  void visit_backward(const net::LayerWeights<T>& weights, const typename net::TileExecutor<T>::Visitor& visitor);
+  std::span<const T> unknown_bars(int unknown) const { return {unknown_bar_arrays_[unknown], executor_.points()}; }
 
  private:
-  void load_output_bars();
   void load_inputs(const Points& points, std::size_t begin, std::size_t count);
   const T* source(const Slot& slot);
+  void run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars);
 
   const CompiledSet* set_;
-  std::size_t blocks_;  // of the network's parameters
   net::TileExecutor<T> executor_;
-  symbolic::Machine<T> input_, value_machine_, adjoint_machine_;
+  symbolic::Machine<T> input_, value_machine_;
+  symbolic::Machine<T> adjoint_machine_, pointwise_adjoint_machine_;  // unknowns summed over points, and point by point
   Buffer<T> scratch_;
   // Arrays of one tile, in scratch_.
-  std::vector<T*> coordinates_, columns_, input_arrays_, output_arrays_, output_bar_arrays_, values_, bars_;
+  std::vector<T*> coordinates_, columns_, input_arrays_, output_arrays_, output_bar_arrays_, unknown_bar_arrays_, values_, bars_;
   std::vector<T> unknowns_;
   std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 where not read
   std::vector<const T*> in_;

@@ -57,7 +57,8 @@ constexpr Directions kDirections = make_directions();
 std::uint32_t sobol_bits(std::uint32_t index, int dimension) {
   assert(dimension >= 0 && dimension < kSobolDimensions);
   std::uint32_t bits = 0;
-  for (std::uint32_t gray = index ^ (index >> 1); gray != 0; gray &= gray - 1) bits ^= kDirections[dimension][std::countr_zero(gray)];
+  for (std::uint32_t gray = index ^ (index >> 1); gray != 0; gray &= gray - 1)
+    bits ^= kDirections[dimension][std::countr_zero(gray)];
   return bits;
 }
 

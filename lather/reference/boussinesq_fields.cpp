@@ -13,15 +13,19 @@ constexpr int kOrders = BoussinesqFields::kHighestOrder + 1;
 
 std::size_t slot(int a, int b) { return static_cast<std::size_t>(a) * kOrders + b; }
 
-// A prefactor of the compact form as a sum of A e^{r xi}: e^{-alpha xi}, cosh xi e^{-2 alpha xi}, cosh² xi e^{-alpha xi}.
+// A prefactor of the compact form as a sum of A e^{r xi}: e^{-alpha xi}, cosh xi e^{-2 alpha xi}, cosh² xi
+// e^{-alpha xi}.
 struct Exponential {
   double A, r;
 };
 std::array<Exponential, 3> prefactor(BoussinesqFields::Compact field, double alpha) {
   switch (field) {
-    case BoussinesqFields::w: return {{{1, -alpha}, {0, 0}, {0, 0}}};
-    case BoussinesqFields::h: return {{{0.5, 1 - 2 * alpha}, {0.5, -1 - 2 * alpha}, {0, 0}}};
-    default: return {{{0.25, 2 - alpha}, {0.5, -alpha}, {0.25, -2 - alpha}}};
+    case BoussinesqFields::w:
+      return {{{1, -alpha}, {0, 0}, {0, 0}}};
+    case BoussinesqFields::h:
+      return {{{0.5, 1 - 2 * alpha}, {0.5, -1 - 2 * alpha}, {0, 0}}};
+    default:
+      return {{{0.25, 2 - alpha}, {0.5, -alpha}, {0.25, -2 - alpha}}};
   }
 }
 
@@ -64,13 +68,15 @@ double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, 
   return sum;
 }
 
-// With zeta = asinh(z), z = y1 + i y2, and Wirtinger derivatives the chain rule is that of one complex variable:
+// With zeta = asinh(z), z = y1 + i y2, and Wirtinger derivatives the chain rule is that of one complex
+// variable:
 //   F_z = F_ζ ζ',  F_zz = F_ζζ ζ'² + F_ζ ζ'',  F_zz̄ = F_ζζ̄ |ζ'|²,
 //   F_zzz = F_ζζζ ζ'³ + 3 F_ζζ ζ'ζ'' + F_ζ ζ''',  F_zzz̄ = (F_ζζζ̄ ζ'² + F_ζζ̄ ζ'') conj(ζ').
 double BoussinesqFields::plane(Compact field, int a, int b, double y1, double y2) const {
   const int order = a + b;
   const C z(y1, y2), zeta = std::asinh(z);
-  const double xi = std::abs(zeta.real()), eta = std::clamp(zeta.imag(), 0.0, eta_.back()), q = std::exp(-alpha_ * xi);
+  const double xi = std::abs(zeta.real()), eta = std::clamp(zeta.imag(), 0.0, eta_.back()),
+               q = std::exp(-alpha_ * xi);
 
   std::vector<double> wq(q_.size()), we(eta_.size());
   interpolation_weights<double>(q_, q, wq);
@@ -115,18 +121,20 @@ double BoussinesqFields::plane(Compact field, int a, int b, double y1, double y2
   for (int m = 0; m < 4; ++m)
     for (int n = m + 1; n < 4; ++n) d[m][n] = std::conj(d[n][m]);
 
-  C expansion[4] = {1.0};  // ∂_1 = ∂_z + ∂_z̄, ∂_2 = i(∂_z - ∂_z̄), multiplied out: expansion[m] of ∂_z^m ∂_z̄^{order-m}
+  C expansion[4] = {
+      1.0};  // ∂_1 = ∂_z + ∂_z̄, ∂_2 = i(∂_z - ∂_z̄), multiplied out: expansion[m] of ∂_z^m ∂_z̄^{order-m}
   for (int step = 0; step < order; ++step) {
     const C with_z = step < a ? C(1) : i, with_conjugate = step < a ? C(1) : -i;
-    for (int m = step + 1; m >= 0; --m) expansion[m] = (m > 0 ? expansion[m - 1] * with_z : C(0)) + expansion[m] * with_conjugate;
+    for (int m = step + 1; m >= 0; --m)
+      expansion[m] = (m > 0 ? expansion[m - 1] * with_z : C(0)) + expansion[m] * with_conjugate;
   }
   C sum = 0;
   for (int m = 0; m <= order; ++m) sum += expansion[m] * d[m][order - m];
   return sum.real();
 }
 
-// At the focus y = (0,1) of the coordinates ζ' is infinite although the fields are smooth: there they are interpolated along y2
-// from Chebyshev points of [0.6, 1.4], none of which is nearer to the focus than 0.039.
+// At the focus y = (0,1) of the coordinates ζ' is infinite although the fields are smooth: there they are
+// interpolated along y2 from Chebyshev points of [0.6, 1.4], none of which is nearer to the focus than 0.039.
 double BoussinesqFields::beside_focus(Compact field, int a, int b, double y1, double y2) const {
   constexpr int kPoints = 16;
   double top = 0, bottom = 0;
@@ -143,18 +151,30 @@ double BoussinesqFields::physical(Physical field, int a, int b, double y1, doubl
   Compact source = w;
   double sign = 1;
   switch (field) {
-    case Omega: break;
-    case U1: source = c, ++b, sign = -1; break;  // -∂_2 psi
-    case U2: source = c, ++a; break;             // ∂_1 psi
-    case Phi: source = h, ++a; break;
-    case Psi: source = h, ++b; break;
-    case Theta: source = h; break;
+    case Omega:
+      break;
+    case U1:
+      source = c, ++b, sign = -1;
+      break;  // -∂_2 psi
+    case U2:
+      source = c, ++a;
+      break;  // ∂_1 psi
+    case Phi:
+      source = h, ++a;
+      break;
+    case Psi:
+      source = h, ++b;
+      break;
+    case Theta:
+      source = h;
+      break;
   }
   const bool odd = source != h;  // Omega and psi are odd in y1, Theta is even
   if (y1 < 0 && odd != (a % 2 == 1)) sign = -sign;
   y1 = std::abs(y1);
   constexpr double kNearFocus = 0.03;
-  return sign * (std::hypot(y1, y2 - 1) < kNearFocus ? beside_focus(source, a, b, y1, y2) : plane(source, a, b, y1, y2));
+  return sign * (std::hypot(y1, y2 - 1) < kNearFocus ? beside_focus(source, a, b, y1, y2)
+                                                     : plane(source, a, b, y1, y2));
 }
 
 }  // namespace lather::reference

@@ -1,5 +1,6 @@
 #pragma once
-// Values and derivatives of a Boussinesq profile, in the compact coordinates (q, eta) and in the physical half plane (y1, y2).
+// Values and derivatives of a Boussinesq profile, in the compact coordinates (q, eta) and in the physical
+// half plane (y1, y2).
 
 #include <array>
 #include <span>
@@ -22,7 +23,8 @@ class BoussinesqFields {
   double physical(Physical field, int a, int b, double y1, double y2) const;
 
  private:
-  double plane(Compact field, int a, int b, double y1, double y2) const;  // ∂_1^a ∂_2^b of Omega, Theta or psi, y1 >= 0
+  double plane(Compact field, int a, int b, double y1,
+               double y2) const;  // ∂_1^a ∂_2^b of Omega, Theta or psi, y1 >= 0
   double beside_focus(Compact field, int a, int b, double y1, double y2) const;
 
   double lambda_, alpha_;

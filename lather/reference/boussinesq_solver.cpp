@@ -9,8 +9,9 @@ namespace {
 
 using Real = long double;
 
-// Unknowns: w, h, c at all nodes, then lambda. Equations: R1, R2, R3, or the value where the field vanishes (w and h on the axis,
-// c on axis and wall), then d1 Omega(0,0) = -1, which reads w_q = 1 + lambda at the origin.
+// Unknowns: w, h, c at all nodes, then lambda. Equations: R1, R2, R3, or the value where the field vanishes
+// (w and h on the axis, c on axis and wall), then d1 Omega(0,0) = -1, which reads w_q = 1 + lambda at the
+// origin.
 class Collocation {
  public:
   Collocation(int q_points, int eta_points)
@@ -43,7 +44,8 @@ class Collocation {
       for (std::size_t j = 0; j < ne_; ++j) {
         const std::size_t at = i * ne_ + j;
         const auto f = jet(p, at);
-        const auto R = boussinesq_residual(boussinesq_coefficients(q_.nodes[i], eta_.nodes[j], lambda), q_.nodes[i], f);
+        const auto R =
+            boussinesq_residual(boussinesq_coefficients(q_.nodes[i], eta_.nodes[j], lambda), q_.nodes[i], f);
         r[at] = on_axis(i, j) ? f.w : R.R1;
         r[n_ + at] = on_axis(i, j) ? f.h : R.R2;
         r[2 * n_ + at] = on_axis(i, j) || j == 0 ? f.c : R.R3;
@@ -60,7 +62,8 @@ class Collocation {
     residual(shifted, up);
     shifted[3 * n_] = lambda_ - step;
     residual(shifted, down);
-    for (std::size_t i = 0; i < unknowns(); ++i) by_lambda_[i] = static_cast<double>((up[i] - down[i]) / (2 * step));
+    for (std::size_t i = 0; i < unknowns(); ++i)
+      by_lambda_[i] = static_cast<double>((up[i] - down[i]) / (2 * step));
   }
 
   void jacobian_row(std::size_t row, std::span<double> entries) const {
@@ -123,7 +126,7 @@ class Collocation {
     return p;
   }
   static BoussinesqJet<Real> jet(const Parts& p, std::size_t i) {
-    return {p.w.data[i],   p.w_q.data[i], p.w_eta.data[i], p.h.data[i],        p.h_q.data[i], p.h_eta.data[i],
+    return {p.w.data[i], p.w_q.data[i], p.w_eta.data[i], p.h.data[i],        p.h_q.data[i], p.h_eta.data[i],
             p.c.data[i], p.c_q.data[i], p.c_eta.data[i], p.c_etaeta.data[i], p.c_qq.data[i]};
   }
 
@@ -146,9 +149,10 @@ BoussinesqProfile refine(const BoussinesqProfile& start, int q_points, int eta_p
     x.insert(x.end(), moved.data.begin(), moved.data.end());
   }
   x.push_back(start.lambda);
-  NewtonProblem problem{"boussinesq", [&](std::span<const Real> v, std::span<Real> r) { equations.residual(v, r); },
-                        [&](std::span<const Real> v) { equations.linearize(v); },
-                        [&](std::size_t row, std::span<double> entries) { equations.jacobian_row(row, entries); }};
+  NewtonProblem problem{
+      "boussinesq", [&](std::span<const Real> v, std::span<Real> r) { equations.residual(v, r); },
+      [&](std::span<const Real> v) { equations.linearize(v); },
+      [&](std::size_t row, std::span<double> entries) { equations.jacobian_row(row, entries); }};
   solve_newton(problem, {.tolerance = tolerance}, x);
   BoussinesqProfile profile{q_points, eta_points, x.back(), {}, {}, {}};
   const std::size_t n = (x.size() - 1) / 3;

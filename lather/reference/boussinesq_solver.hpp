@@ -1,6 +1,6 @@
 #pragma once
-// The self-similar Boussinesq profile in the compact coordinates of docs/boussinesq.md (formulation F3), by Chebyshev collocation
-// in (q, eta) on [0,1] x [0,π/2] and Newton's method.
+// The self-similar Boussinesq profile in the compact coordinates of docs/boussinesq.md (formulation F3), by
+// Chebyshev collocation in (q, eta) on [0,1] x [0,π/2] and Newton's method.
 //
 //   y1 + i y2 = sinh(xi + i eta),  q = e^{-alpha xi},  alpha = 1/(1+lambda)
 //   Omega = q w,  psi = cosh²(xi) q c,  Theta = cosh(xi) q² h
@@ -69,14 +69,16 @@ struct BoussinesqResidual {
 };
 
 template <class Real>
-BoussinesqResidual<Real> boussinesq_residual(const BoussinesqCoefficients<Real>& r, Real q, const BoussinesqJet<Real>& f) {
-  const Real W = -r.alpha * q * f.c_q + (2 * r.S - r.alpha) * f.c, H = -r.alpha * q * f.h_q + (r.S - 2 * r.alpha) * f.h;
+BoussinesqResidual<Real> boussinesq_residual(const BoussinesqCoefficients<Real>& r, Real q,
+                                             const BoussinesqJet<Real>& f) {
+  const Real W = -r.alpha * q * f.c_q + (2 * r.S - r.alpha) * f.c,
+             H = -r.alpha * q * f.h_q + (r.S - 2 * r.alpha) * f.h;
   const Real drift = 2 * r.S - r.alpha;
-  return {r.k0 * f.w - r.S * f.w_q + r.alpha * f.c_eta * (f.w + q * f.w_q) + (r.k1 + W) * f.w_eta - r.cosine * H +
-              r.S * r.sine * f.h_eta,
+  return {r.k0 * f.w - r.S * f.w_q + r.alpha * f.c_eta * (f.w + q * f.w_q) + (r.k1 + W) * f.w_eta -
+              r.cosine * H + r.S * r.sine * f.h_eta,
           r.m0 * f.h - r.S * f.h_q - f.c_eta * H + (r.k1 + W) * f.h_eta,
-          r.alpha * r.alpha * f.c_q_q_q - 2 * drift * r.alpha * q * f.c_q + (drift * drift + 2 * r.k) * f.c + f.c_etaeta -
-              (1 - r.k * r.sine * r.sine) * f.w};
+          r.alpha * r.alpha * f.c_q_q_q - 2 * drift * r.alpha * q * f.c_q + (drift * drift + 2 * r.k) * f.c +
+              f.c_etaeta - (1 - r.k * r.sine * r.sine) * f.w};
 }
 
 // A rough profile by relaxation of the time-dependent problem in rescaled variables, on a coarse grid.

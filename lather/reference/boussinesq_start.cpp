@@ -1,8 +1,9 @@
 // Starting guess for Newton's method: the rescaled flow relaxes to its self-similar profile.
 //
-// Seek omega = C_w(t) Omega(y,t), with scaling rates c_l (length) and c_w (vorticity) chosen at every step so that
-// d1 Omega(0) and d1 Phi(0) stay where they are put; the profile is the steady state, and lambda = -c_l/c_w - 1. Time is advanced by
-// backward Euler with the transport frozen: first Theta, then Omega, then the stream function.
+// Seek omega = C_w(t) Omega(y,t), with scaling rates c_l (length) and c_w (vorticity) chosen at every step so
+// that d1 Omega(0) and d1 Phi(0) stay where they are put; the profile is the steady state, and lambda =
+// -c_l/c_w - 1. Time is advanced by backward Euler with the transport frozen: first Theta, then Omega, then
+// the stream function.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC bug 105593, as in dense_newton.cpp
 #include <Eigen/LU>
 
@@ -15,9 +16,9 @@ namespace {
 using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
-constexpr double kLambda = 1.92;     // known to three digits; only the coordinates of the guess depend on it
-constexpr double kLength = 1.62;     // of the first guess
-constexpr double kTheta = 0.73;      // -(1+lambda)/4
+constexpr double kLambda = 1.92;  // known to three digits; only the coordinates of the guess depend on it
+constexpr double kLength = 1.62;  // of the first guess
+constexpr double kTheta = 0.73;   // -(1+lambda)/4
 constexpr double kStep = 0.01, kFeedback = 3;
 constexpr int kSteps = 400;
 
@@ -52,7 +53,8 @@ BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
     S[i] = r.S, k[i] = r.k, k0[i] = r.k0, k1[i] = r.k1, m0[i] = r.m0, sine[i] = r.sine, cosine[i] = r.cosine;
     axis[i] = iq == nq - 1 || ie == ne - 1;  // y1 = 0
     wall[i] = ie == 0;                       // y2 = 0
-    // Omega = -y1 (1 + (r/l)²)^{-(1+alpha)/2}, Theta = -0.73 y1² (1 + (r/l)²)^{-(1+2 alpha)/2}, over their powers of cosh xi.
+    // Omega = -y1 (1 + (r/l)²)^{-(1+alpha)/2}, Theta = -0.73 y1² (1 + (r/l)²)^{-(1+2 alpha)/2}, over their
+    // powers of cosh xi.
     const double X = r.S * r.cosine, rho = r.k + (r.S * r.S + r.k * r.sine * r.sine) / (kLength * kLength);
     const double E = (1 - r.S) / (1 + r.S), cosh_power = std::pow((1 + E) / 2, -alpha);  // cosh^{-alpha} / q
     w[i] = -X * std::pow(rho, -(1 + alpha) / 2) * cosh_power;
@@ -84,12 +86,14 @@ BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
   const Eigen::RowVectorXd at_q = Dq.row(corner), at_qq = Dq.row(corner) * Dq, at_q_eta = De.row(corner) * Dq;
   Matrix buoyancy = cosine.asDiagonal() * Dxi - (S.cwiseProduct(sine)).asDiagonal() * De;
   buoyancy.diagonal().array() += cosine.array() * (S.array() - 2 * alpha);
-  const Vector mass = (stretch.array() + 1e-3) / kStep;  // the small part keeps the focus (stretch = 0) bounded
+  const Vector mass =
+      (stretch.array() + 1e-3) / kStep;  // the small part keeps the focus (stretch = 0) bounded
   Vector c;
   double c_w = -1;
   for (int step = 0; step < kSteps; ++step) {
     c = stream(w);
-    const double a = alpha * at_q_eta.dot(c), w1 = -alpha * at_q.dot(w), f1 = alpha * alpha * (at_qq.dot(h) + at_q.dot(h));
+    const double a = alpha * at_q_eta.dot(c), w1 = -alpha * at_q.dot(w),
+                 f1 = alpha * alpha * (at_qq.dot(h) + at_q.dot(h));
     const double toward_f = 2 * a - kFeedback * std::log(std::abs(f1) * 2 / (1 + kLambda));
     const double toward_w = a - f1 / w1 - kFeedback * std::log(std::abs(w1));
     c_w = toward_f - toward_w;
@@ -98,7 +102,8 @@ BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
     const Matrix transport = across.asDiagonal() * De - (kappa * S).asDiagonal() * Dq;
 
     Matrix M = transport - c_eta.asDiagonal() * Dxi;
-    M.diagonal() += kappa * m0 - 2 * defect * stretch - c_eta.cwiseProduct((S.array() - 2 * alpha).matrix()) + mass;
+    M.diagonal() +=
+        kappa * m0 - 2 * defect * stretch - c_eta.cwiseProduct((S.array() - 2 * alpha).matrix()) + mass;
     Vector rhs = mass.cwiseProduct(h);
     impose_zero(M, rhs, false);
     h = M.partialPivLu().solve(rhs);
@@ -108,11 +113,16 @@ BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
     rhs = mass.cwiseProduct(w) + buoyancy * h;
     impose_zero(M, rhs, false);
     w = M.partialPivLu().solve(rhs);
-    if (!w.allFinite() || !h.allFinite()) throw Error("reference boussinesq: the relaxation towards a starting guess diverged");
+    if (!w.allFinite() || !h.allFinite())
+      throw Error("reference boussinesq: the relaxation towards a starting guess diverged");
   }
   c = stream(w);
   const double amplitude = -1 / c_w;
-  BoussinesqProfile profile{q_points, eta_points, kLambda, Table<long double>(nq, ne), Table<long double>(nq, ne),
+  BoussinesqProfile profile{q_points,
+                            eta_points,
+                            kLambda,
+                            Table<long double>(nq, ne),
+                            Table<long double>(nq, ne),
                             Table<long double>(nq, ne)};
   for (Eigen::Index i = 0; i < n; ++i) {
     profile.w.data[i] = w[i] * amplitude;

@@ -3,7 +3,8 @@
 //   u = -2 nu L_x,  L = log phi,  phi(x,t) = ∫ exp(g(x-s)) exp(-s²/(4 nu t)) ds,  g(y) = -cos(πy)/(2π nu).
 //
 // The integral is a trapezoidal sum, which converges faster than any power for such an integrand.
-// L_x, L_xx, … follow from the moments of the derivatives of exp(g); time derivatives from the equation itself.
+// L_x, L_xx, … follow from the moments of the derivatives of exp(g); time derivatives from the equation
+// itself.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -21,7 +22,8 @@ struct BurgersOptions {
   double density = 2.5;
   void fields(FieldVisitor& v) {
     v.real("nu", nu, "viscosity", between(5e-4, 10));
-    v.real("density", density, "quadrature points per standard deviation of the narrowest possible integrand", positive());
+    v.real("density", density, "quadrature points per standard deviation of the narrowest possible integrand",
+           positive());
   }
 };
 
@@ -42,7 +44,9 @@ class Burgers final : public ReferenceSolution {
   std::vector<std::string> coordinates() const override { return {"x", "t"}; }
   std::vector<Interval> domain() const override { return {{-1, 1}, {0, 1}}; }
   int highest_order() const override { return kHighestOrder; }
-  std::string accuracy() const override { return "Cole–Hopf integral: 1e-13 in u, relative 1e-11 in its first and second derivatives"; }
+  std::string accuracy() const override {
+    return "Cole–Hopf integral: 1e-13 in u, relative 1e-11 in its first and second derivatives";
+  }
   nlohmann::json settings() const override { return options::to_json(options_); }
 
  protected:
@@ -63,17 +67,20 @@ class Burgers final : public ReferenceSolution {
       for (int j = 0; j <= highest - 2 * (m + 1); ++j) {
         d[m + 1][j] = options_.nu * d[m][j + 2];
         for (int l = 0; l <= m; ++l)
-          for (int i = 0; i <= j; ++i) d[m + 1][j] -= kBinomial[m][l] * kBinomial[j][i] * d[l][i] * d[m - l][j - i + 1];
+          for (int i = 0; i <= j; ++i)
+            d[m + 1][j] -= kBinomial[m][l] * kBinomial[j][i] * d[l][i] * d[m - l][j - i + 1];
       }
     return d[b][a];
   }
 
-  // L_x, L_xx, … up to order n. Derivatives are taken of e^{-cx} phi with c = L_x: that changes L_x by c and nothing else, and
-  // spares the differences of large powers that the derivatives of phi itself would need.
+  // L_x, L_xx, … up to order n. Derivatives are taken of e^{-cx} phi with c = L_x: that changes L_x by c and
+  // nothing else, and spares the differences of large powers that the derivatives of phi itself would need.
   std::array<double, kDerivatives> log_derivatives(double x, double t, int n) const {
     const double pi = std::numbers::pi, A = 1 / (2 * pi * options_.nu), four_nu_t = 4 * options_.nu * t;
-    const double sigma = 1 / std::sqrt(2 / four_nu_t + A * pi * pi);  // width of the narrowest Gaussian under the integral
-    const double reach = std::sqrt(four_nu_t * (2 * A + 45));         // beyond it the integrand is below e^-45 of its peak
+    const double sigma =
+        1 / std::sqrt(2 / four_nu_t + A * pi * pi);  // width of the narrowest Gaussian under the integral
+    const double reach =
+        std::sqrt(four_nu_t * (2 * A + 45));  // beyond it the integrand is below e^-45 of its peak
     const int half = t > 0 ? static_cast<int>(std::ceil(reach / (sigma / options_.density))) : 0;
     const double h = half > 0 ? reach / half : 0;
 
@@ -93,10 +100,13 @@ class Burgers final : public ReferenceSolution {
 
     std::array<double, kDerivatives> phi{}, L{};
     for (int i = -half; i <= half; ++i) {
-      const double w = std::exp(exponent(i) - peak) / mass, s = std::sin(pi * (x - i * h)), k = std::cos(pi * (x - i * h));
-      std::array<double, kDerivatives> g{}, p{};  // g[j]: j-th derivative of g(y) - c y; p[j]: of exp(that), over itself
+      const double w = std::exp(exponent(i) - peak) / mass, s = std::sin(pi * (x - i * h)),
+                   k = std::cos(pi * (x - i * h));
+      std::array<double, kDerivatives> g{},
+          p{};  // g[j]: j-th derivative of g(y) - c y; p[j]: of exp(that), over itself
       double factor = A * pi;
-      for (int j = 1; j <= n; ++j, factor *= pi) g[j] = factor * (j % 4 == 1 ? s : j % 4 == 2 ? k : j % 4 == 3 ? -s : -k);
+      for (int j = 1; j <= n; ++j, factor *= pi)
+        g[j] = factor * (j % 4 == 1 ? s : j % 4 == 2 ? k : j % 4 == 3 ? -s : -k);
       g[1] -= c;
       p[0] = 1;
       for (int m = 0; m < n; ++m)
@@ -117,7 +127,8 @@ class Burgers final : public ReferenceSolution {
 }  // namespace
 
 Maker burgers_maker() {
-  return {"burgers", options::describe(BurgersOptions{}), [](const nlohmann::json& settings, const std::filesystem::path&) {
+  return {"burgers", options::describe(BurgersOptions{}),
+          [](const nlohmann::json& settings, const std::filesystem::path&) {
             return std::unique_ptr<ReferenceSolution>(
                 std::make_unique<Burgers>(options_from<BurgersOptions>("burgers", settings)));
           }};

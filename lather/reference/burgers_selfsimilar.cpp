@@ -1,9 +1,10 @@
-// Self-similar inviscid Burgers: -lambda U + ((1+lambda) y + U) U_y = 0, U odd, U'(0) = -1. The profile is implicit,
+// Self-similar inviscid Burgers: -lambda U + ((1+lambda) y + U) U_y = 0, U odd, U'(0) = -1. The profile is
+// implicit,
 //
 //   y = -U - C sgn(U) |U|^m,  m = 1 + 1/lambda,
 //
-// one for every C > 0 (the scaling symmetry). In y = sinh z and for lambda = 1/2, U = -z + (C - 1/6) z³ + …: the constraint
-// U = -z + z³ + z⁴ U_1 means C = 7/6.
+// one for every C > 0 (the scaling symmetry). In y = sinh z and for lambda = 1/2, U = -z + (C - 1/6) z³ + …:
+// the constraint U = -z + z³ + z⁴ U_1 means C = 7/6.
 #include <cmath>
 #include <limits>
 
@@ -19,9 +20,11 @@ struct ProfileOptions {
   double lambda = 0.5, C = 7.0 / 6;
   Coordinate coordinate = Coordinate::z;
   void fields(FieldVisitor& v) {
-    v.real("lambda", lambda, "exponent; smooth profiles have 1/(2k)", Range{.low = 0, .high = 1, .low_open = true});
+    v.real("lambda", lambda, "exponent; smooth profiles have 1/(2k)",
+           Range{.low = 0, .high = 1, .low_open = true});
     v.real("C", C, "scale of the profile; c3 = C - 1/6 may be given instead", positive());
-    v.choice("coordinate", coordinate, "z with y = sinh z, or y itself", {{"z", Coordinate::z}, {"y", Coordinate::y}});
+    v.choice("coordinate", coordinate, "z with y = sinh z, or y itself",
+             {{"z", Coordinate::z}, {"y", Coordinate::y}});
   }
 };
 
@@ -53,12 +56,18 @@ class Profile final : public ReferenceSolution {
       const double z = points[i], y = in_z() ? std::sinh(z) : z;
       const double y_z = in_z() ? std::cosh(z) : 1, y_zz = in_z() ? y : 0;
       const double v = magnitude(std::abs(y)), m = 1 + 1 / options_.lambda, C = options_.C;
-      const double F1 = 1 + C * m * std::pow(v, m - 1), F2 = C * m * (m - 1) * std::pow(v, m - 2);  // of F(v) = v + C v^m = |y|
+      const double F1 = 1 + C * m * std::pow(v, m - 1),
+                   F2 = C * m * (m - 1) * std::pow(v, m - 2);  // of F(v) = v + C v^m = |y|
       const double sign = y < 0 ? -1 : 1, U_y = -1 / F1;
       switch (orders[0]) {
-        case 0: out[i] = -sign * v; break;
-        case 1: out[i] = U_y * y_z; break;
-        default: out[i] = sign * (F2 / F1) * (y_z / F1) * (y_z / F1) + U_y * y_zz;
+        case 0:
+          out[i] = -sign * v;
+          break;
+        case 1:
+          out[i] = U_y * y_z;
+          break;
+        default:
+          out[i] = sign * (F2 / F1) * (y_z / F1) * (y_z / F1) + U_y * y_zz;
       }
     }
   }
@@ -89,7 +98,8 @@ Maker burgers_selfsimilar_maker() {
           [](const nlohmann::json& given, const std::filesystem::path&) {
             nlohmann::json settings = given;
             if (settings.contains("c3")) {
-              if (settings.contains("C")) throw Error("reference burgers-selfsimilar: give C or c3 = C - 1/6, not both");
+              if (settings.contains("C"))
+                throw Error("reference burgers-selfsimilar: give C or c3 = C - 1/6, not both");
               CubicTerm term;
               options::set(term, "reference burgers-selfsimilar", "c3", settings["c3"]);
               settings.erase("c3");

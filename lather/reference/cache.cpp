@@ -19,7 +19,8 @@ namespace {
 constexpr char kMagic[8] = {'L', 'A', 'T', 'H', 'R', 'E', 'F', '1'};
 constexpr std::size_t kPreamble = 32;
 
-// FNV-1a over 8-byte words (the tail padded with zeros), mixed with the length. Guards against damage, not against malice.
+// FNV-1a over 8-byte words (the tail padded with zeros), mixed with the length. Guards against damage, not
+// against malice.
 std::uint64_t checksum(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325ULL) {
   constexpr std::uint64_t kPrime = 0x100000001b3ULL;
   for (std::size_t i = 0; i < bytes.size(); i += 8) {
@@ -31,7 +32,9 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484
 }
 
 std::string header_text(const CacheKey& key) {
-  return nlohmann::json{{"name", key.name}, {"version", key.version}, {"settings", nlohmann::json::parse(key.settings)}}.dump();
+  return nlohmann::json{
+      {"name", key.name}, {"version", key.version}, {"settings", nlohmann::json::parse(key.settings)}}
+      .dump();
 }
 
 class Descriptor {
@@ -63,7 +66,8 @@ std::filesystem::path cache_file(const std::filesystem::path& directory, const C
   return directory / fmt::format("{}-{:016x}.reference", key.name, checksum(header_text(key)));
 }
 
-std::optional<std::string> read_cache(const std::filesystem::path& file, const CacheKey& key, std::string& why) {
+std::optional<std::string> read_cache(const std::filesystem::path& file, const CacheKey& key,
+                                      std::string& why) {
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   if (!in) {
     why = "no file";
@@ -101,20 +105,24 @@ std::optional<std::string> read_cache(const std::filesystem::path& file, const C
 void write_cache(const std::filesystem::path& file, const CacheKey& key, const std::string& payload) {
   std::error_code failure;
   std::filesystem::create_directories(file.parent_path(), failure);
-  if (failure) throw Error(fmt::format("cannot create {}: {}", file.parent_path().string(), failure.message()));
+  if (failure)
+    throw Error(fmt::format("cannot create {}: {}", file.parent_path().string(), failure.message()));
   const std::string header = header_text(key);
   std::string preamble(kMagic, 8);
-  for (const std::uint64_t word : {std::uint64_t{header.size()}, std::uint64_t{payload.size()}, checksum(payload, checksum(header))})
+  for (const std::uint64_t word :
+       {std::uint64_t{header.size()}, std::uint64_t{payload.size()}, checksum(payload, checksum(header))})
     preamble.append(reinterpret_cast<const char*>(&word), 8);
 
   const std::filesystem::path temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
   try {
     const Descriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (out.get() < 0) throw Error(fmt::format("cannot create {}: {}", temporary.string(), std::strerror(errno)));
+    if (out.get() < 0)
+      throw Error(fmt::format("cannot create {}: {}", temporary.string(), std::strerror(errno)));
     write_all(out.get(), preamble, temporary);
     write_all(out.get(), header, temporary);
     write_all(out.get(), payload, temporary);
-    if (::fsync(out.get()) != 0) throw Error(fmt::format("cannot flush {}: {}", temporary.string(), std::strerror(errno)));
+    if (::fsync(out.get()) != 0)
+      throw Error(fmt::format("cannot flush {}: {}", temporary.string(), std::strerror(errno)));
     std::filesystem::rename(temporary, file);
   } catch (const std::filesystem::filesystem_error& e) {
     std::filesystem::remove(temporary, failure);
@@ -128,7 +136,8 @@ void write_cache(const std::filesystem::path& file, const CacheKey& key, const s
 }
 
 std::string load_or_compute(const std::filesystem::path& directory, const CacheKey& key,
-                            const std::function<void(StateVisitor&)>& visit, const std::function<void()>& compute) {
+                            const std::function<void(StateVisitor&)>& visit,
+                            const std::function<void()>& compute) {
   const auto file = directory.empty() ? std::filesystem::path() : cache_file(directory, key);
   std::string why = "no cache folder";
   if (!file.empty()) {

@@ -1,7 +1,8 @@
 #pragma once
-// Computed references on disk. A file is: 8 bytes magic, 8 bytes length of the header, 8 bytes length of the payload, 8 bytes
-// checksum of header and payload, the header (JSON: name, version of the solver, settings), the payload (see core/state.hpp).
-// It is written beside its final name, flushed to the disk and renamed, so a reader never sees half a file.
+// Computed references on disk. A file is: 8 bytes magic, 8 bytes length of the header, 8 bytes length of the
+// payload, 8 bytes checksum of header and payload, the header (JSON: name, version of the solver, settings),
+// the payload (see core/state.hpp). It is written beside its final name, flushed to the disk and renamed, so
+// a reader never sees half a file.
 
 #include <filesystem>
 #include <functional>
@@ -22,14 +23,16 @@ struct CacheKey {
 std::filesystem::path cache_file(const std::filesystem::path& directory, const CacheKey& key);
 
 // The payload, or nothing, with the reason in `why`: no such file, damaged, or made for something else.
-std::optional<std::string> read_cache(const std::filesystem::path& file, const CacheKey& key, std::string& why);
+std::optional<std::string> read_cache(const std::filesystem::path& file, const CacheKey& key,
+                                      std::string& why);
 
 // Throws Error if the file cannot be written.
 void write_cache(const std::filesystem::path& file, const CacheKey& key, const std::string& payload);
 
-// Reads the state from the cache, or computes it and saves it there; returns the provenance in words. `visit` names the state,
-// `compute` makes it. A folder that cannot be written is no error: the provenance says so.
+// Reads the state from the cache, or computes it and saves it there; returns the provenance in words. `visit`
+// names the state, `compute` makes it. A folder that cannot be written is no error: the provenance says so.
 std::string load_or_compute(const std::filesystem::path& directory, const CacheKey& key,
-                            const std::function<void(StateVisitor&)>& visit, const std::function<void()>& compute);
+                            const std::function<void(StateVisitor&)>& visit,
+                            const std::function<void()>& compute);
 
 }  // namespace lather::reference

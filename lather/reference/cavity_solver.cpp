@@ -16,13 +16,22 @@ namespace {
 
 using Real = long double;
 
-// Unknowns: psi at the interior nodes (i, j), 1 <= i, j <= N-1. Equations: the vorticity equation there, except in the layer
-// next to the walls, where the condition on the normal derivative at the wall stands instead.
+// Unknowns: psi at the interior nodes (i, j), 1 <= i, j <= N-1. Equations: the vorticity equation there,
+// except in the layer next to the walls, where the condition on the normal derivative at the wall stands
+// instead.
 class Collocation {
  public:
   Collocation(int N, double reynolds, Lid lid)
-      : N_(N), Re_(reynolds), line_(chebyshev_line<Real>(N, 0, 1)), D1_(line_.D), D2_(product(D1_, D1_)), D3_(product(D2_, D1_)),
-        D4_(product(D2_, D2_)), d1_(converted<double>(D1_)), d2_(converted<double>(D2_)), d3_(converted<double>(D3_)),
+      : N_(N),
+        Re_(reynolds),
+        line_(chebyshev_line<Real>(N, 0, 1)),
+        D1_(line_.D),
+        D2_(product(D1_, D1_)),
+        D3_(product(D2_, D1_)),
+        D4_(product(D2_, D2_)),
+        d1_(converted<double>(D1_)),
+        d2_(converted<double>(D2_)),
+        d3_(converted<double>(D3_)),
         d4_(converted<double>(D4_)) {
     for (const Real x : line_.nodes) lid_.push_back(lid_speed(lid, x));
   }
@@ -45,12 +54,17 @@ class Collocation {
     for (int i = 1; i < N_; ++i)
       for (int j = 1; j < N_; ++j) {
         Real& out = r[index(i, j)];
-        if (j == N_ - 1) out = p.psi_y(i, N_) - lid_[i];
-        else if (j == 1) out = p.psi_y(i, 0);
-        else if (i == 1) out = p.psi_x(0, j);
-        else if (i == N_ - 1) out = p.psi_x(N_, j);
+        if (j == N_ - 1)
+          out = p.psi_y(i, N_) - lid_[i];
+        else if (j == 1)
+          out = p.psi_y(i, 0);
+        else if (i == 1)
+          out = p.psi_x(0, j);
+        else if (i == N_ - 1)
+          out = p.psi_x(N_, j);
         else
-          out = (xxxx(i, j) + 2 * mixed(i, j) + yyyy(i, j)) / Re_ - (p.psi_y(i, j) * p.lap_x(i, j) - p.psi_x(i, j) * p.lap_y(i, j));
+          out = (xxxx(i, j) + 2 * mixed(i, j) + yyyy(i, j)) / Re_ -
+                (p.psi_y(i, j) * p.lap_x(i, j) - p.psi_x(i, j) * p.lap_y(i, j));
       }
   }
 
@@ -121,10 +135,10 @@ Level solve_level(int points, double reynolds, Lid lid, const Level& start, doub
     for (int i = 1; i < points; ++i)
       for (int j = 1; j < points; ++j) x[equations.index(i, j)] = psi(i, j);
   }
-  NewtonProblem problem{"lid-driven-cavity",
-                        [&](std::span<const Real> v, std::span<Real> r) { equations.residual(v, r); },
-                        [&](std::span<const Real> v) { equations.linearize(v); },
-                        [&](std::size_t row, std::span<double> entries) { equations.jacobian_row(row, entries); }};
+  NewtonProblem problem{
+      "lid-driven-cavity", [&](std::span<const Real> v, std::span<Real> r) { equations.residual(v, r); },
+      [&](std::span<const Real> v) { equations.linearize(v); },
+      [&](std::size_t row, std::span<double> entries) { equations.jacobian_row(row, entries); }};
   solve_newton(problem, {.tolerance = tolerance}, x);
   return {points, equations.field(x)};
 }

@@ -24,14 +24,15 @@ Table<Real> product_transposed(const Table<Real>& a, const Table<Real>& b) {
   return c;
 }
 
-// Differences of nodes come from sin((a+b)/2) sin((a-b)/2) and the diagonal from the row sum: both keep D accurate to rounding
-// where the plain formula loses digits (Baltensperger & Trummer 2003).
+// Differences of nodes come from sin((a+b)/2) sin((a-b)/2) and the diagonal from the row sum: both keep D
+// accurate to rounding where the plain formula loses digits (Baltensperger & Trummer 2003).
 template <class Real>
 ChebyshevLine<Real> chebyshev_line(int N, Real low, Real high) {
   const Real pi = std::numbers::pi_v<Real>;
   const auto n = static_cast<std::size_t>(N) + 1;
   ChebyshevLine<Real> line{low, high, std::vector<Real>(n), Table<Real>(n, n)};
-  for (int k = 0; k <= N; ++k) line.nodes[k] = (low + high) / 2 + (high - low) / 2 * std::sin(pi * (2 * k - N) / (2 * N));
+  for (int k = 0; k <= N; ++k)
+    line.nodes[k] = (low + high) / 2 + (high - low) / 2 * std::sin(pi * (2 * k - N) / (2 * N));
   line.nodes.front() = low;
   line.nodes.back() = high;
   const auto end_factor = [N](int k) { return k == 0 || k == N ? Real(2) : Real(1); };
@@ -39,7 +40,8 @@ ChebyshevLine<Real> chebyshev_line(int N, Real low, Real high) {
     Real sum = 0;
     for (int j = 0; j <= N; ++j) {
       if (i == j) continue;
-      const Real difference = 2 * std::sin(pi * (i + j) / (2 * N)) * std::sin(pi * (i - j) / (2 * N));  // x_i - x_j on [-1,1]
+      const Real difference =
+          2 * std::sin(pi * (i + j) / (2 * N)) * std::sin(pi * (i - j) / (2 * N));  // x_i - x_j on [-1,1]
       const Real sign = (i + j) % 2 == 0 ? Real(1) : Real(-1);
       const Real entry = sign * end_factor(i) / end_factor(j) / difference * 2 / (high - low);
       line.D(i, j) = entry;
@@ -81,7 +83,9 @@ Table<Real> chebyshev_coefficient_matrix(int N) {
   for (int k = 0; k <= N; ++k)
     for (int j = 0; j <= N; ++j) {
       const Real ends = (k == 0 || k == N ? 0.5 : 1.0) * (j == 0 || j == N ? 0.5 : 1.0);
-      C(k, j) = 2 * ends / N * std::cos(std::numbers::pi_v<Real> * (k * (N - j) % (2 * N)) / N);  // node j has the angle π(N - j)/N
+      C(k, j) = 2 * ends / N *
+                std::cos(std::numbers::pi_v<Real> * (k * (N - j) % (2 * N)) /
+                         N);  // node j has the angle π(N - j)/N
     }
   return C;
 }
@@ -108,7 +112,8 @@ void chebyshev_polynomials(double s, int m, std::span<double> values) {
     std::vector<double> current(values.size(), 0.0);
     if (!current.empty()) current[0] = order == 0 ? 1 : 0;
     if (current.size() > 1) current[1] = order == 0 ? s : (order == 1 ? 1 : 0);
-    for (std::size_t k = 1; k + 1 < current.size(); ++k)  // differentiate T_{k+1} = 2 s T_k - T_{k-1} `order` times
+    for (std::size_t k = 1; k + 1 < current.size();
+         ++k)  // differentiate T_{k+1} = 2 s T_k - T_{k-1} `order` times
       current[k + 1] = 2 * s * current[k] + 2 * order * lower[k] - current[k - 1];
     lower = current;
   }
@@ -124,7 +129,8 @@ template ChebyshevLine<long double> chebyshev_line(int, long double, long double
 template void interpolation_weights(std::span<const double>, double, std::span<double>);
 template void interpolation_weights(std::span<const long double>, long double, std::span<long double>);
 template Table<double> interpolation_matrix(const ChebyshevLine<double>&, std::span<const double>);
-template Table<long double> interpolation_matrix(const ChebyshevLine<long double>&, std::span<const long double>);
+template Table<long double> interpolation_matrix(const ChebyshevLine<long double>&,
+                                                 std::span<const long double>);
 
 template Table<double> chebyshev_coefficient_matrix(int);
 template Table<long double> chebyshev_coefficient_matrix(int);

@@ -1,6 +1,7 @@
 #pragma once
 // Chebyshev–Lobatto points on an interval, in ascending order: differentiation, interpolation, coefficients.
-// In double and in long double (residuals whose differentiation matrices amplify rounding by N^2 per derivative).
+// In double and in long double (residuals whose differentiation matrices amplify rounding by N^2 per
+// derivative).
 
 #include <cstddef>
 #include <span>

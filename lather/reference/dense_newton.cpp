@@ -14,8 +14,8 @@
 namespace lather::reference {
 namespace {
 
-// LU of the Jacobian, each row divided by its largest entry. The transpose is what is stored and factored: rows of the Jacobian
-// are then contiguous.
+// LU of the Jacobian, each row divided by its largest entry. The transpose is what is stored and factored:
+// rows of the Jacobian are then contiguous.
 class Factor {
  public:
   Factor(std::size_t n, const NewtonProblem& problem) : transpose_(n, n), scale_(n) {
@@ -29,7 +29,9 @@ class Factor {
     }
     lu_ = std::make_unique<Eigen::PartialPivLU<Eigen::Ref<Eigen::MatrixXd>>>(transpose_);
   }
-  Eigen::VectorXd solve(const Eigen::VectorXd& rhs) const { return lu_->transpose().solve(rhs.cwiseProduct(scale_)); }
+  Eigen::VectorXd solve(const Eigen::VectorXd& rhs) const {
+    return lu_->transpose().solve(rhs.cwiseProduct(scale_));
+  }
 
  private:
   Eigen::MatrixXd transpose_;
@@ -60,12 +62,14 @@ void solve_newton(const NewtonProblem& problem, const NewtonOptions& options, st
     for (std::size_t i = 0; i < n; ++i) x[i] += step[static_cast<Eigen::Index>(i)];
     const bool shrinks = size < options.slow * before;
     if (size < options.tolerance || (!shrinks && size < options.rounding)) return;
-    // The first step with a Jacobian says nothing about its convergence; keep the Jacobian if that step was small already.
+    // The first step with a Jacobian says nothing about its convergence; keep the Jacobian if that step was
+    // small already.
     const bool first = std::isinf(before);
     if (first ? size > options.keep : !shrinks) factor.reset();
     before = size;
   }
-  throw Error(fmt::format("reference {}: Newton's method did not converge (last step {:.2e})", problem.name, before));
+  throw Error(
+      fmt::format("reference {}: Newton's method did not converge (last step {:.2e})", problem.name, before));
 }
 
 std::vector<double> split_pairs(std::span<const long double> values) {

@@ -1,7 +1,8 @@
 #pragma once
-// Newton's method for a few thousand unknowns with a dense Jacobian. The Jacobian is factored in double precision, the residual
-// is evaluated in long double: the steps then act as iterative refinement, and the solution is accurate beyond what the
-// condition number of a spectral collocation matrix (up to N^8) would leave in double.
+// Newton's method for a few thousand unknowns with a dense Jacobian. The Jacobian is factored in double
+// precision, the residual is evaluated in long double: the steps then act as iterative refinement, and the
+// solution is accurate beyond what the condition number of a spectral collocation matrix (up to N^8) would
+// leave in double.
 
 #include <cstddef>
 #include <functional>
@@ -20,11 +21,11 @@ struct NewtonProblem {
 };
 
 struct NewtonOptions {
-  double tolerance = 1e-13;   // on the largest entry of the step
-  double rounding = 1e-10;    // a step below this that no longer shrinks is rounding: done
-  int factorizations = 12;    // Jacobians factored before giving up
-  double slow = 0.3;          // a step that is larger than this times the one before asks for a new Jacobian
-  double keep = 1e-2;         // a first step below this keeps its Jacobian for the next
+  double tolerance = 1e-13;  // on the largest entry of the step
+  double rounding = 1e-10;   // a step below this that no longer shrinks is rounding: done
+  int factorizations = 12;   // Jacobians factored before giving up
+  double slow = 0.3;         // a step that is larger than this times the one before asks for a new Jacobian
+  double keep = 1e-2;        // a first step below this keeps its Jacobian for the next
 };
 
 // Improves x in place; throws Error where it does not converge.

@@ -10,7 +10,8 @@ Etdrk4::Etdrk4(std::span<const Complex> L, Nonlinear nonlinear, ThreadTeam& team
     : N_(std::move(nonlinear)), team_(team) {
   std::map<std::pair<double, double>, std::uint32_t> seen;
   for (const Complex l : L) {
-    const auto [place, added] = seen.try_emplace({l.real(), l.imag()}, static_cast<std::uint32_t>(distinct_.size()));
+    const auto [place, added] =
+        seen.try_emplace({l.real(), l.imag()}, static_cast<std::uint32_t>(distinct_.size()));
     if (added) distinct_.push_back(l);
     which_.push_back(place->second);
   }
@@ -64,7 +65,8 @@ void Etdrk4::step(double h, std::span<Complex> v) {
   N_(a_, Na_);
   for_each_mode([&](std::size_t i, const Weights& w) { b_[i] = w.E2 * v[i] + w.Q * Na_[i]; });
   N_(b_, Nb_);
-  for_each_mode([&](std::size_t i, const Weights& w) { c_[i] = w.E2 * a_[i] + w.Q * (2.0 * Nb_[i] - Nv_[i]); });
+  for_each_mode(
+      [&](std::size_t i, const Weights& w) { c_[i] = w.E2 * a_[i] + w.Q * (2.0 * Nb_[i] - Nv_[i]); });
   N_(c_, Nc_);
   for_each_mode([&](std::size_t i, const Weights& w) {
     v[i] = w.E * v[i] + Nv_[i] * w.f1 + 2.0 * (Na_[i] + Nb_[i]) * w.f2 + Nc_[i] * w.f3;

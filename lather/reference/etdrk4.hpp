@@ -1,8 +1,10 @@
 #pragma once
-// Exponential time differencing, fourth-order Runge–Kutta (Cox & Matthews 2002), for v' = L v + N(v) with diagonal L; the
-// coefficients as means over a circle (Kassam & Trefethen 2005), which avoids the cancellation of their closed forms.
+// Exponential time differencing, fourth-order Runge–Kutta (Cox & Matthews 2002), for v' = L v + N(v) with
+// diagonal L; the coefficients as means over a circle (Kassam & Trefethen 2005), which avoids the
+// cancellation of their closed forms.
 //
-//   letters: h step; E = e^{hL}; E2 = e^{hL/2}; Q, f1, f2, f3 the weights of N (Kassam & Trefethen, eqs. 2.5 and the listing)
+//   letters: h step; E = e^{hL}; E2 = e^{hL/2}; Q, f1, f2, f3 the weights of N (Kassam & Trefethen, eqs. 2.5
+//   and the listing)
 
 #include <functional>
 #include <map>
@@ -27,8 +29,8 @@ class Etdrk4 {
  private:
   const std::vector<Weights>& weights_for(double h);
 
-  std::vector<Complex> distinct_;        // values of L, each once
-  std::vector<std::uint32_t> which_;     // mode -> index into distinct_
+  std::vector<Complex> distinct_;     // values of L, each once
+  std::vector<std::uint32_t> which_;  // mode -> index into distinct_
   Nonlinear N_;
   ThreadTeam& team_;
   std::map<double, std::vector<Weights>> by_step_;

@@ -29,7 +29,8 @@ RealTransform::RealTransform(int dimensions, int N, ThreadTeam& team)
       half_(dimensions == 1 ? N / 2 + 1 : static_cast<std::size_t>(N / 2 + 1) * N),
       points_(dimensions == 1 ? N : static_cast<std::size_t>(N) * N),
       team_(team),
-      lines_(std::make_unique<Lines>(Lines{{static_cast<std::size_t>(N), false}, {static_cast<std::size_t>(N), true}})),
+      lines_(std::make_unique<Lines>(
+          Lines{{static_cast<std::size_t>(N), false}, {static_cast<std::size_t>(N), true}})),
       spectrum_(points_),
       work_(points_) {}
 
@@ -46,10 +47,13 @@ std::size_t RealTransform::half_index(WaveNumber k) const {
   return static_cast<std::size_t>(k.y) * N_ + (k.x >= 0 ? k.x : k.x + N_);
 }
 
-void RealTransform::to_samples(std::span<const Complex> u, std::span<const Complex> v, std::span<Complex> samples) {
+void RealTransform::to_samples(std::span<const Complex> u, std::span<const Complex> v,
+                               std::span<Complex> samples) {
   const auto n = static_cast<std::size_t>(N_);
   const auto both = [&](std::size_t i) { return v.empty() ? u[i] : u[i] + kI * v[i]; };
-  const auto mirrored = [&](std::size_t i) { return v.empty() ? std::conj(u[i]) : std::conj(u[i]) + kI * std::conj(v[i]); };
+  const auto mirrored = [&](std::size_t i) {
+    return v.empty() ? std::conj(u[i]) : std::conj(u[i]) + kI * std::conj(v[i]);
+  };
   if (d_ == 1) {
     for (std::size_t k = 0; k <= n / 2; ++k) spectrum_[k] = both(k);
     for (std::size_t k = 1; k < n / 2; ++k) spectrum_[n - k] = mirrored(k);
@@ -115,7 +119,8 @@ double direct_sum(const RealTransform& shape, std::span<const Complex> half, std
   if (shape.dimensions() == 1) {
     double sum = orders[0] == 0 ? half[0].real() : 0;
     for (int k = 1; k < K; ++k)
-      sum += 2 * (half[k] * differentiation_factor(k, orders[0]) * std::polar(1.0, kPi * k * point[0])).real();
+      sum +=
+          2 * (half[k] * differentiation_factor(k, orders[0]) * std::polar(1.0, kPi * k * point[0])).real();
     return sum;
   }
   std::vector<Complex> phase(shape.modes());  // of x, in FFT order
@@ -126,8 +131,10 @@ double direct_sum(const RealTransform& shape, std::span<const Complex> half, std
   double sum = 0;
   for (int b = 0; b < K; ++b) {
     Complex row = 0;
-    for (int a = 0; a < shape.modes(); ++a) row += half[static_cast<std::size_t>(b) * shape.modes() + a] * phase[a];
-    sum += (b == 0 ? 1 : 2) * (row * differentiation_factor(b, orders[1]) * std::polar(1.0, kPi * b * point[1])).real();
+    for (int a = 0; a < shape.modes(); ++a)
+      row += half[static_cast<std::size_t>(b) * shape.modes() + a] * phase[a];
+    sum += (b == 0 ? 1 : 2) *
+           (row * differentiation_factor(b, orders[1]) * std::polar(1.0, kPi * b * point[1])).real();
   }
   return sum;
 }
@@ -152,13 +159,15 @@ GriddedSum::GriddedSum(const RealTransform& shape, std::vector<int> orders, Thre
     double transform = 0;
     for (int i = 0; i < kQuadrature; ++i) {
       const double theta = kPi * ((i + 0.5) / kQuadrature - 0.5), s = std::sin(theta);
-      transform += kernel(s) * std::cos(theta) * std::cos(kPi * static_cast<double>(k) * kWidth / fine_.modes() * s);
+      transform +=
+          kernel(s) * std::cos(theta) * std::cos(kPi * static_cast<double>(k) * kWidth / fine_.modes() * s);
     }
     correction_[k] = 1 / (transform * kPi / kQuadrature * kWidth / 2);
   }
 }
 
-void GriddedSum::prepare(std::span<const Complex> first, std::span<const Complex> second, std::span<Complex> grid) {
+void GriddedSum::prepare(std::span<const Complex> first, std::span<const Complex> second,
+                         std::span<Complex> grid) {
   const bool two_dimensional = shape_.dimensions() == 2;
   const auto pad = [&](std::span<const Complex> half, std::vector<Complex>& padded) {
     for (std::size_t i = 0; i < half.size(); ++i) {
@@ -189,13 +198,15 @@ Complex GriddedSum::sum(std::span<const Complex> grid, const Stencil& stencil) c
   const int n = fine_.modes();
   Complex total = 0;
   if (shape_.dimensions() == 1) {
-    for (int l = 0, j = stencil.start[0]; l < kWidth; ++l, j = j + 1 == n ? 0 : j + 1) total += stencil.weight[0][l] * grid[j];
+    for (int l = 0, j = stencil.start[0]; l < kWidth; ++l, j = j + 1 == n ? 0 : j + 1)
+      total += stencil.weight[0][l] * grid[j];
     return total;
   }
   for (int m = 0, i = stencil.start[0]; m < kWidth; ++m, i = i + 1 == n ? 0 : i + 1) {
     const Complex* row = &grid[static_cast<std::size_t>(i) * n];
     Complex line = 0;
-    for (int l = 0, j = stencil.start[1]; l < kWidth; ++l, j = j + 1 == n ? 0 : j + 1) line += stencil.weight[1][l] * row[j];
+    for (int l = 0, j = stencil.start[1]; l < kWidth; ++l, j = j + 1 == n ? 0 : j + 1)
+      line += stencil.weight[1][l] * row[j];
     total += stencil.weight[0][m] * line;
   }
   return total;

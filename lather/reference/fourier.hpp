@@ -1,7 +1,8 @@
 #pragma once
-// Real fields on the periodic square [-1,1)^d, d = 1 or 2, as half spectra: coefficients c_k of e^{iπ k·x} with the last wave
-// number >= 0, so that u(x) = sum over all k with c_{-k} = conj(c_k). Layout: [k] for d = 1, [ky][kx] with kx in FFT order for
-// d = 2. Nyquist modes are left out (zero), so derivatives of any order are those of the trigonometric polynomial.
+// Real fields on the periodic square [-1,1)^d, d = 1 or 2, as half spectra: coefficients c_k of e^{iπ k·x}
+// with the last wave number >= 0, so that u(x) = sum over all k with c_{-k} = conj(c_k). Layout: [k] for d =
+// 1, [ky][kx] with kx in FFT order for d = 2. Nyquist modes are left out (zero), so derivatives of any order
+// are those of the trigonometric polynomial.
 
 #include <complex>
 #include <cstddef>
@@ -30,8 +31,8 @@ class RealTransform {
   WaveNumber wave_number(std::size_t half_index) const;
   std::size_t half_index(WaveNumber k) const;
 
-  // Two fields at once, u as the real part and v as the imaginary part of the samples: one complex transform serves both.
-  // v may be empty. Sample (a, b) lies at x = 2a/N, y = 2b/N.
+  // Two fields at once, u as the real part and v as the imaginary part of the samples: one complex transform
+  // serves both. v may be empty. Sample (a, b) lies at x = 2a/N, y = 2b/N.
   void to_samples(std::span<const Complex> u, std::span<const Complex> v, std::span<Complex> samples);
   void to_spectra(std::span<const Complex> samples, std::span<Complex> u, std::span<Complex> v);
 
@@ -48,9 +49,9 @@ class RealTransform {
 double direct_sum(const RealTransform& shape, std::span<const Complex> half, std::span<const int> orders,
                   std::span<const double> point);
 
-// The same for many points: sums on a fine grid by FFT, then a short kernel sum per point (type-2 non-uniform FFT with the
-// "exponential of semicircle" kernel of Barnett, Magland & af Klinteberg 2019). Agrees with the plain sum to 1e-12 of the
-// largest coefficient sum.
+// The same for many points: sums on a fine grid by FFT, then a short kernel sum per point (type-2 non-uniform
+// FFT with the "exponential of semicircle" kernel of Barnett, Magland & af Klinteberg 2019). Agrees with the
+// plain sum to 1e-12 of the largest coefficient sum.
 class GriddedSum {
  public:
   GriddedSum(const RealTransform& shape, std::vector<int> orders, ThreadTeam& team);

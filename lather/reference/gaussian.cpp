@@ -5,9 +5,11 @@
 
 namespace lather::reference {
 
-// Composite Gauss–Legendre, four points per panel, panels a quarter of the shortest wave: error below rounding.
+// Composite Gauss–Legendre, four points per panel, panels a quarter of the shortest wave: error below
+// rounding.
 std::vector<Complex> gaussian_coefficients(double rate, double centre, int power, int K) {
-  constexpr double node[2] = {0.33998104358485626, 0.86113631159405258}, weight[2] = {0.65214515486254614, 0.34785484513745386};
+  constexpr double node[2] = {0.33998104358485626, 0.86113631159405258},
+                   weight[2] = {0.65214515486254614, 0.34785484513745386};
   const int panels = 40 * (K + 10);
   const double half_width = 1.0 / panels;
   std::vector<Complex> c(2 * K + 1);
@@ -16,7 +18,8 @@ std::vector<Complex> gaussian_coefficients(double rate, double centre, int power
       const int i = side / 2;
       const double x = -1 + half_width * (2 * p + 1 + (side % 2 == 0 ? node[i] : -node[i])), y = x - centre;
       const Complex turn = std::polar(1.0, -std::numbers::pi * x);
-      Complex wave = std::polar(0.5 * half_width * weight[i] * std::pow(y, power) * std::exp(-rate * y * y), std::numbers::pi * K * x);
+      Complex wave = std::polar(0.5 * half_width * weight[i] * std::pow(y, power) * std::exp(-rate * y * y),
+                                std::numbers::pi * K * x);
       for (int k = -K; k <= K; ++k, wave *= turn) c[k + K] += wave;
     }
   return c;

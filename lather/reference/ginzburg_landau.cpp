@@ -12,14 +12,15 @@ namespace {
 
 struct GinzburgLandauOptions : SpectralOptions {
   double end_time = 1;
-  GinzburgLandauOptions() { modes = 192, steps = 320, tolerance = 1e-11; }
+  GinzburgLandauOptions() { modes = 256, steps = 320, tolerance = 1e-11; }
   void fields(FieldVisitor& v) {
     SpectralOptions::fields(v);
     v.real("end_time", end_time, "last time", Range{.low = 0, .high = 1, .low_open = true});
   }
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings, const std::filesystem::path& cache_directory) {
+std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+                                        const std::filesystem::path& cache_directory) {
   const auto options = options_from<GinzburgLandauOptions>("ginzburg-landau", settings);
   PeriodicProblem problem{.name = "ginzburg-landau",
                           .fields = {"u", "v"},
@@ -30,8 +31,8 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings, const st
     return Complex(10 - 0.004 * std::numbers::pi * std::numbers::pi * (kx * kx + ky * ky));
   };
   const int K = static_cast<int>(options.modes) / 2;
-  problem.initial = [K, even = gaussian_coefficients(25, 0, 0, K),
-                     odd = gaussian_coefficients(25, 0, 1, K)](int kx, int ky, int field) {
+  problem.initial = [K, even = gaussian_coefficients(25, 0, 0, K), odd = gaussian_coefficients(25, 0, 1, K)](
+                        int kx, int ky, int field) {
     return 10.0 * (field == 0 ? even[kx + K] * odd[ky + K] : odd[kx + K] * even[ky + K]);
   };
   problem.pointwise = [](std::span<Complex> samples) {
@@ -42,6 +43,8 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings, const st
 
 }  // namespace
 
-Maker ginzburg_landau_maker() { return {"ginzburg-landau", options::describe(GinzburgLandauOptions{}), make}; }
+Maker ginzburg_landau_maker() {
+  return {"ginzburg-landau", options::describe(GinzburgLandauOptions{}), make};
+}
 
 }  // namespace lather::reference

@@ -17,7 +17,8 @@ struct KdvOptions : SpectralOptions {
   }
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings, const std::filesystem::path& cache_directory) {
+std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+                                        const std::filesystem::path& cache_directory) {
   const auto options = options_from<KdvOptions>("kdv", settings);
   PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-11"};
   problem.linear = [options](int k, int, int) {

@@ -10,7 +10,8 @@ namespace lather::reference {
 struct Maker {
   std::string name;
   std::vector<FieldDescription> options;
-  std::unique_ptr<ReferenceSolution> (*make)(const nlohmann::json& settings, const std::filesystem::path& cache_directory);
+  std::unique_ptr<ReferenceSolution> (*make)(const nlohmann::json& settings,
+                                             const std::filesystem::path& cache_directory);
 };
 
 Maker wave_maker();

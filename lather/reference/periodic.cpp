@@ -13,7 +13,8 @@ namespace lather::reference {
 namespace {
 
 constexpr int kSolverVersion = 1;
-// Measured: below about this many points in a segment the plain sum is cheaper than transforming all its snapshots.
+// Measured: below about this many points in a segment the plain sum is cheaper than transforming all its
+// snapshots.
 constexpr std::size_t kDirectBelow = 128;
 
 class PeriodicSolution final : public ReferenceSolution {
@@ -43,8 +44,8 @@ class PeriodicSolution final : public ReferenceSolution {
   void visit(StateVisitor& v) {
     v.array("breaks", history_.breaks);
     v.array("snapshots", history_.snapshots);
-    if (v.reading() && history_.snapshots.size() !=
-                           ((history_.breaks.size() - 1) * degree_ + 1) * problem_.fields.size() * shape_.half_size() * 2)
+    if (v.reading() && history_.snapshots.size() != ((history_.breaks.size() - 1) * degree_ + 1) *
+                                                        problem_.fields.size() * shape_.half_size() * 2)
       throw Error("snapshots do not fit the settings");
   }
   void set_history(TimeHistory history) { history_ = std::move(history); }
@@ -58,14 +59,16 @@ class PeriodicSolution final : public ReferenceSolution {
       const Batch batch{s, by_segment[s], points, field, orders};
       if (batch.members.empty()) continue;
       const bool few = batch.members.size() < kDirectBelow;
-      if (summation == Summation::direct || (summation == Summation::automatic && few)) sum_directly(batch, out);
-      else sum_on_grid(batch, out);
+      if (summation == Summation::direct || (summation == Summation::automatic && few))
+        sum_directly(batch, out);
+      else
+        sum_on_grid(batch, out);
     }
   }
 
  protected:
-  void evaluate_checked(std::span<const double> points, std::size_t count, int field, std::span<const int> orders,
-                        std::span<double> out) const override {
+  void evaluate_checked(std::span<const double> points, std::size_t count, int field,
+                        std::span<const int> orders, std::span<double> out) const override {
     evaluate_by(Summation::automatic, points, count, field, orders, out);
   }
 
@@ -154,13 +157,15 @@ class PeriodicSolution final : public ReferenceSolution {
 
 }  // namespace
 
-std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem, const SpectralOptions& options,
-                                                 nlohmann::json all_settings, const std::filesystem::path& cache_directory) {
+std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem,
+                                                 const SpectralOptions& options, nlohmann::json all_settings,
+                                                 const std::filesystem::path& cache_directory) {
   auto rest = options.modes;
   for (const int prime : {2, 3, 5})
     while (rest % prime == 0) rest /= prime;
   if (options.modes % 2 != 0 || rest != 1)
-    throw Error(fmt::format("reference {}: modes = {} must be even with no prime factor above 5", problem.name, options.modes));
+    throw Error(fmt::format("reference {}: modes = {} must be even with no prime factor above 5",
+                            problem.name, options.modes));
   const CacheKey key{problem.name, kSolverVersion, all_settings.dump()};
   auto solution = std::make_unique<PeriodicSolution>(problem, options, std::move(all_settings));
   solution->provenance = load_or_compute(
@@ -169,8 +174,8 @@ std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem,
   return solution;
 }
 
-void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points, std::size_t count,
-                       int field, std::span<const int> orders, std::span<double> out) {
+void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points,
+                       std::size_t count, int field, std::span<const int> orders, std::span<double> out) {
   dynamic_cast<const PeriodicSolution&>(periodic).evaluate_by(summation, points, count, field, orders, out);
 }
 

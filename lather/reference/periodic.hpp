@@ -1,7 +1,7 @@
 #pragma once
-// Time-dependent problems on the periodic square [-1,1]^d: integrated once by ETDRK4 on half spectra, kept as Chebyshev
-// polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall below a tolerance. Any
-// derivative at any point then follows from the two expansions, without the equation.
+// Time-dependent problems on the periodic square [-1,1]^d: integrated once by ETDRK4 on half spectra, kept as
+// Chebyshev polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall
+// below a tolerance. Any derivative at any point then follows from the two expansions, without the equation.
 
 #include <filesystem>
 #include <functional>
@@ -33,13 +33,14 @@ struct PeriodicProblem {
 
   // v' = L v + factor · transform of pointwise(samples): given per wave number (kx, ky) and field.
   std::function<Complex(int kx, int ky, int field)> linear = {}, initial = {};
-  std::function<double(int kx, int ky)> mask = {};          // 0 removes a mode of the nonlinear term (aliasing); may be empty
-  std::function<Complex(int kx, int ky)> factor = {};       // may be empty: 1
+  std::function<double(int kx, int ky)> mask =
+      {};  // 0 removes a mode of the nonlinear term (aliasing); may be empty
+  std::function<Complex(int kx, int ky)> factor = {};              // may be empty: 1
   std::function<void(std::span<Complex> samples)> pointwise = {};  // u + iv -> N_u + i N_v, in place
 };
 
-// Node j of segment s is snapshot s·degree + j; neighbours share their ends. Every snapshot holds the half spectra of all
-// fields, one after another, as (real, imaginary) pairs.
+// Node j of segment s is snapshot s·degree + j; neighbours share their ends. Every snapshot holds the half
+// spectra of all fields, one after another, as (real, imaginary) pairs.
 struct TimeHistory {
   std::vector<double> breaks;
   std::vector<double> snapshots;
@@ -47,12 +48,14 @@ struct TimeHistory {
 
 TimeHistory integrate(const PeriodicProblem& problem, const SpectralOptions& options);
 
-std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem, const SpectralOptions& options,
-                                                 nlohmann::json all_settings, const std::filesystem::path& cache_directory);
+std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem,
+                                                 const SpectralOptions& options, nlohmann::json all_settings,
+                                                 const std::filesystem::path& cache_directory);
 
-// How evaluation sums a batch; for tests. `automatic` takes the gridded way where a segment holds many points.
+// How evaluation sums a batch; for tests. `automatic` takes the gridded way where a segment holds many
+// points.
 enum class Summation { automatic, direct, gridded };
-void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points, std::size_t count,
-                       int field, std::span<const int> orders, std::span<double> out);
+void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points,
+                       std::size_t count, int field, std::span<const int> orders, std::span<double> out);
 
 }  // namespace lather::reference

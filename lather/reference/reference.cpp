@@ -26,39 +26,46 @@ Maker find_maker(const std::string& name) {
 
 }  // namespace
 
-void ReferenceSolution::evaluate(std::span<const double> points, std::size_t count, int field, std::span<const int> orders,
-                                 std::span<double> out) const {
+void ReferenceSolution::evaluate(std::span<const double> points, std::size_t count, int field,
+                                 std::span<const int> orders, std::span<double> out) const {
   const auto names = coordinates();
   const auto limits = domain();
   const std::size_t d = names.size();
   if (field < 0 || field >= static_cast<int>(fields().size()))
-    throw Error(fmt::format("reference: field {} of {} (known: {})", field, fields().size(), fmt::join(fields(), ", ")));
+    throw Error(fmt::format("reference: field {} of {} (known: {})", field, fields().size(),
+                            fmt::join(fields(), ", ")));
   if (orders.size() != d)
-    throw Error(fmt::format("reference: {} derivative orders for {} coordinates ({})", orders.size(), d, fmt::join(names, ", ")));
+    throw Error(fmt::format("reference: {} derivative orders for {} coordinates ({})", orders.size(), d,
+                            fmt::join(names, ", ")));
   for (const int order : orders)
     if (order < 0) throw Error("reference: a derivative order is negative");
   const int total = std::accumulate(orders.begin(), orders.end(), 0);
   if (total > highest_order())
-    throw Error(fmt::format("reference: derivative of order {}, at most {} is available", total, highest_order()));
+    throw Error(
+        fmt::format("reference: derivative of order {}, at most {} is available", total, highest_order()));
   if (points.size() != count * d || out.size() != count)
-    throw Error(fmt::format("reference: {} points of {} coordinates need {} numbers and {} results, got {} and {}", count, d,
-                            count * d, count, points.size(), out.size()));
+    throw Error(
+        fmt::format("reference: {} points of {} coordinates need {} numbers and {} results, got {} and {}",
+                    count, d, count * d, count, points.size(), out.size()));
   constexpr double kSlack = 1e-12;  // a point computed as low + n·h may miss the end by rounding
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < d; ++k) {
       const double x = points[i * d + k], slack = kSlack * (1 + std::abs(x));
       if (!(x >= limits[k].low - slack && x <= limits[k].high + slack))
-        throw Error(fmt::format("reference: {} = {} lies outside [{}, {}]", names[k], x, limits[k].low, limits[k].high));
+        throw Error(fmt::format("reference: {} = {} lies outside [{}, {}]", names[k], x, limits[k].low,
+                                limits[k].high));
     }
   evaluate_checked(points, count, field, orders, out);
 }
 
-double ReferenceSolution::derivative(int field, std::span<const int> orders, std::span<const double> point) const {
+double ReferenceSolution::derivative(int field, std::span<const int> orders,
+                                     std::span<const double> point) const {
   double result = 0;
   evaluate(point, 1, field, orders, {&result, 1});
   return result;
 }
-double ReferenceSolution::derivative(int field, std::initializer_list<int> orders, std::initializer_list<double> point) const {
+double ReferenceSolution::derivative(int field, std::initializer_list<int> orders,
+                                     std::initializer_list<double> point) const {
   return derivative(field, std::span(orders.begin(), orders.size()), std::span(point.begin(), point.size()));
 }
 double ReferenceSolution::value(int field, std::span<const double> point) const {
@@ -88,7 +95,8 @@ std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const
                                                   const std::filesystem::path& cache_directory) {
   const Maker maker = find_maker(name);
   if (!settings.is_null() && !settings.is_object())
-    throw Error("reference " + name + ": settings must be a table of names and values, got " + settings.dump());
+    throw Error("reference " + name + ": settings must be a table of names and values, got " +
+                settings.dump());
   return maker.make(settings.is_null() ? nlohmann::json::object() : settings, cache_directory);
 }
 

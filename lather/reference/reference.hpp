@@ -1,6 +1,6 @@
 #pragma once
-// Reference solutions: what a trained network is compared with. Values and derivatives at any point of the domain, from a
-// closed form or from a spectral solution that is computed once and kept in a cache folder.
+// Reference solutions: what a trained network is compared with. Values and derivatives at any point of the
+// domain, from a closed form or from a spectral solution that is computed once and kept in a cache folder.
 //
 //   auto burgers = reference::make_reference("burgers", {}, reference::default_cache_directory());
 //   burgers->value(0, point);                    // u(x, t)
@@ -30,14 +30,15 @@ class ReferenceSolution {
 
   virtual std::vector<std::string> fields() const = 0;
   virtual std::vector<std::string> coordinates() const = 0;  // in the problem's order: (x, t), (x, y, t), …
-  virtual std::vector<Interval> domain() const = 0;          // one interval per coordinate, infinite where unbounded
-  virtual int highest_order() const = 0;                     // the largest total order of a derivative it can give
+  virtual std::vector<Interval> domain() const = 0;  // one interval per coordinate, infinite where unbounded
+  virtual int highest_order() const = 0;             // the largest total order of a derivative it can give
   virtual std::map<std::string, double> unknowns() const { return {}; }  // scalars solved for, such as lambda
-  virtual std::string accuracy() const = 0;                  // in words: how far the values can be trusted, and where
-  virtual nlohmann::json settings() const = 0;               // everything the values depend on
+  virtual std::string accuracy() const = 0;     // in words: how far the values can be trusted, and where
+  virtual nlohmann::json settings() const = 0;  // everything the values depend on
 
-  // One derivative of one field at many points: points[i*d + k] is coordinate k of point i, orders[k] how often to
-  // differentiate along coordinate k. Throws Error for a bad field, order or a point outside the domain.
+  // One derivative of one field at many points: points[i*d + k] is coordinate k of point i, orders[k] how
+  // often to differentiate along coordinate k. Throws Error for a bad field, order or a point outside the
+  // domain.
   void evaluate(std::span<const double> points, std::size_t count, int field, std::span<const int> orders,
                 std::span<double> out) const;
   double derivative(int field, std::span<const int> orders, std::span<const double> point) const;
@@ -52,8 +53,8 @@ class ReferenceSolution {
 
  protected:
   // Called with arguments that were checked.
-  virtual void evaluate_checked(std::span<const double> points, std::size_t count, int field, std::span<const int> orders,
-                                std::span<double> out) const = 0;
+  virtual void evaluate_checked(std::span<const double> points, std::size_t count, int field,
+                                std::span<const int> orders, std::span<double> out) const = 0;
 };
 
 std::vector<std::string> reference_names();
@@ -61,8 +62,8 @@ std::vector<std::string> reference_names();
 // What can be set for one reference, with defaults.
 std::vector<FieldDescription> reference_options(const std::string& name);
 
-// `settings` is a JSON object of options of that reference; unknown keys and bad values are errors. An empty `cache_directory`
-// means: compute, keep nothing on disk.
+// `settings` is a JSON object of options of that reference; unknown keys and bad values are errors. An empty
+// `cache_directory` means: compute, keep nothing on disk.
 std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const nlohmann::json& settings,
                                                   const std::filesystem::path& cache_directory);
 

@@ -29,7 +29,9 @@ class Integrator {
     for (std::size_t i = 0; i < half_; ++i) {
       const auto k = transform_.wave_number(i);
       const bool nyquist = std::abs(k.x) == K || k.y == K;
-      factor_[i] = nyquist ? 0 : (problem.factor ? problem.factor(k.x, k.y) : 1) * (problem.mask ? problem.mask(k.x, k.y) : 1);
+      factor_[i] = nyquist ? 0
+                           : (problem.factor ? problem.factor(k.x, k.y) : 1) *
+                                 (problem.mask ? problem.mask(k.x, k.y) : 1);
       for (std::size_t f = 0; f < problem.fields.size(); ++f) {
         L[f * half_ + i] = problem.linear(k.x, k.y, static_cast<int>(f));
         state_[f * half_ + i] = nyquist ? 0 : problem.initial(k.x, k.y, static_cast<int>(f));
@@ -52,8 +54,9 @@ class Integrator {
       if (!std::isfinite(error) || error > options_.tolerance) {
         length = (end - t) / (error < 1e3 * options_.tolerance ? std::numbers::sqrt2 : 2);
         if (length < 1e-10 * T)
-          throw Error(fmt::format("reference {}: the solution cannot be followed beyond t = {} to a tolerance of {} (error {})",
-                                  problem_.name, t, options_.tolerance, error));
+          throw Error(fmt::format(
+              "reference {}: the solution cannot be followed beyond t = {} to a tolerance of {} (error {})",
+              problem_.name, t, options_.tolerance, error));
         continue;
       }
       history.breaks.push_back(end);
@@ -61,9 +64,12 @@ class Integrator {
       state_ = nodes_.back();
       t = end;
       // The last coefficient falls like length^degree.
-      const double room = std::pow(options_.tolerance / std::max(error, 1e-300), 1.0 / static_cast<double>(options_.degree));
-      if (room > 2.5) length *= 2;
-      else if (room > 1.7) length *= std::numbers::sqrt2;
+      const double room =
+          std::pow(options_.tolerance / std::max(error, 1e-300), 1.0 / static_cast<double>(options_.degree));
+      if (room > 2.5)
+        length *= 2;
+      else if (room > 1.7)
+        length *= std::numbers::sqrt2;
     }
     return history;
   }
@@ -81,14 +87,16 @@ class Integrator {
       for (std::size_t i = 0; i < half_; ++i) out[f * half_ + i] *= factor_[i];
   }
 
-  // Fills nodes_ with the states at nodes 1 … degree of [begin, end]; returns the size of the last two coefficients in time.
+  // Fills nodes_ with the states at nodes 1 … degree of [begin, end]; returns the size of the last two
+  // coefficients in time.
   double segment(double begin, double end) {
     const auto degree = static_cast<int>(options_.degree);
     const double length = end - begin;
     auto v = state_;
     nodes_.clear();
     for (int j = 1; j <= degree; ++j) {
-      const double gap = length * std::sin(std::numbers::pi * (2 * j - 1) / (2 * degree)) * std::sin(std::numbers::pi / (2 * degree));
+      const double gap = length * std::sin(std::numbers::pi * (2 * j - 1) / (2 * degree)) *
+                         std::sin(std::numbers::pi / (2 * degree));
       const auto steps = static_cast<int>(std::ceil(gap / length * static_cast<double>(options_.steps)));
       for (int i = 0; i < steps; ++i) stepper_->step(rounded(gap / steps), v);
       nodes_.push_back(v);

@@ -18,10 +18,14 @@ struct WaveOptions {
 // The n-th derivative of sin at theta, and of cos.
 double sine(double theta, int n) {
   switch (n % 4) {
-    case 0: return std::sin(theta);
-    case 1: return std::cos(theta);
-    case 2: return -std::sin(theta);
-    default: return -std::cos(theta);
+    case 0:
+      return std::sin(theta);
+    case 1:
+      return std::cos(theta);
+    case 2:
+      return -std::sin(theta);
+    default:
+      return -std::cos(theta);
   }
 }
 double cosine(double theta, int n) { return sine(theta, n + 1); }
@@ -42,7 +46,8 @@ class Wave final : public ReferenceSolution {
     const double pi = std::numbers::pi;
     const auto mode = [&](double k, double x, double t) {
       const double w = options_.speed * k;
-      return std::pow(k, orders[0]) * sine(k * x, orders[0]) * std::pow(w, orders[1]) * cosine(w * t, orders[1]);
+      return std::pow(k, orders[0]) * sine(k * x, orders[0]) * std::pow(w, orders[1]) *
+             cosine(w * t, orders[1]);
     };
     for (std::size_t i = 0; i < count; ++i) {
       const double x = points[2 * i], t = points[2 * i + 1];
@@ -57,8 +62,10 @@ class Wave final : public ReferenceSolution {
 }  // namespace
 
 Maker wave_maker() {
-  return {"wave", options::describe(WaveOptions{}), [](const nlohmann::json& settings, const std::filesystem::path&) {
-            return std::unique_ptr<ReferenceSolution>(std::make_unique<Wave>(options_from<WaveOptions>("wave", settings)));
+  return {"wave", options::describe(WaveOptions{}),
+          [](const nlohmann::json& settings, const std::filesystem::path&) {
+            return std::unique_ptr<ReferenceSolution>(
+                std::make_unique<Wave>(options_from<WaveOptions>("wave", settings)));
           }};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Continuation in a parameter: the problem is solved for one value after another (Reynolds numbers 100, 400, …), each time
-// starting from the weights of the last.
+// Continuation in a parameter: the problem is solved for one value after another (Reynolds numbers 100, 400,
+// …), each time starting from the weights of the last.
 //
 //   continuation = {parameter = "Re", values = [100, 400, 1000], steps = [10000, 20000, 50000]}
 
@@ -24,7 +24,8 @@ struct ContinuationOptions {
   }
 };
 
-// From a recipe; empty if it has no key `continuation`. Throws Error for lists that are empty or of different lengths.
+// From a recipe; empty if it has no key `continuation`. Throws Error for lists that are empty or of different
+// lengths.
 std::optional<ContinuationOptions> continuation_options(const nlohmann::json& recipe);
 
 class Continuation {
@@ -33,7 +34,8 @@ class Continuation {
   using Build = std::function<pde::Problem(double value)>;
   Continuation(const ContinuationOptions& options, Build build);
   // From a problem file and what else is changed in it.
-  Continuation(const ContinuationOptions& options, const std::filesystem::path& file, std::vector<pde::Override> overrides = {});
+  Continuation(const ContinuationOptions& options, const std::filesystem::path& file,
+               std::vector<pde::Override> overrides = {});
 
   int count() const { return static_cast<int>(options_.values.size()); }
   double value(int stage) const { return options_.values[stage]; }

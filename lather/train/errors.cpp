@@ -17,7 +17,9 @@ std::vector<int> unit(std::size_t dimensions, std::size_t k) {
   return orders;
 }
 
-double mean(const std::vector<double>& v) { return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size()); }
+double mean(const std::vector<double>& v) {
+  return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
+}
 
 }  // namespace
 
@@ -48,7 +50,8 @@ FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, co
   std::vector<symbolic::Expr> expressions;
   for (const auto& field : problem.fields) {
     expressions.push_back(field.value);
-    for (std::size_t k = 0; k < d; ++k) expressions.push_back(problem.symbols->total_derivative(field.value, static_cast<int>(k)));
+    for (std::size_t k = 0; k < d; ++k)
+      expressions.push_back(problem.symbols->total_derivative(field.value, static_cast<int>(k)));
   }
   auto values = objective.evaluate(x, expressions, points);
   FieldValues result(problem.fields.size());
@@ -58,16 +61,21 @@ FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, co
 
 ErrorMeter::ErrorMeter(const pde::Problem& problem, const TrueSolution& truth, const ErrorOptions& options)
     : fields_(truth.fields()),
-      grid_(uniform_grid(problem.domain, static_cast<std::size_t>(options.grid > 1 ? options.grid : default_grid(problem.dimensions())))) {
+      grid_(uniform_grid(
+          problem.domain,
+          static_cast<std::size_t>(options.grid > 1 ? options.grid : default_grid(problem.dimensions())))) {
   std::vector<std::string> all;
   for (const auto& field : problem.fields) all.push_back(field.name);
   for (const auto& name : options.up_to_constant)
-    if (std::find(all.begin(), all.end(), name) == all.end()) throw Error("up to a constant: " + unknown_name_message("field", name, all));
+    if (std::find(all.begin(), all.end(), name) == all.end())
+      throw Error("up to a constant: " + unknown_name_message("field", name, all));
   for (const int f : fields_) {
     names_.push_back(all[f]);
-    up_to_constant_.push_back(std::find(options.up_to_constant.begin(), options.up_to_constant.end(), all[f]) != options.up_to_constant.end());
+    up_to_constant_.push_back(std::find(options.up_to_constant.begin(), options.up_to_constant.end(),
+                                        all[f]) != options.up_to_constant.end());
     auto& values = truth_.emplace_back();
-    for (std::size_t k = 0; k <= problem.domain.size(); ++k) values.push_back(truth.evaluate(f, unit(problem.domain.size(), k), grid_));
+    for (std::size_t k = 0; k <= problem.domain.size(); ++k)
+      values.push_back(truth.evaluate(f, unit(problem.domain.size(), k), grid_));
   }
 }
 
@@ -93,8 +101,11 @@ std::vector<FieldError> ErrorMeter::measure(const Predict& predict) const {
         slope_difference += e * e;
         slope_norm += v[k][i] * v[k][i];
       }
-    const auto relative = [&](double above, double below) { return std::sqrt(above / (below > 0 ? below : n)); };
-    errors.push_back({names_[f], relative(difference, norm), relative(difference + slope_difference, norm + slope_norm), largest});
+    const auto relative = [&](double above, double below) {
+      return std::sqrt(above / (below > 0 ? below : n));
+    };
+    errors.push_back({names_[f], relative(difference, norm),
+                      relative(difference + slope_difference, norm + slope_norm), largest});
   }
   return errors;
 }
@@ -103,7 +114,8 @@ std::vector<FieldError> ErrorMeter::measure(pde::PinnObjective& objective, std::
   return measure([&](const pde::Points& points) { return predict(objective, x, points); });
 }
 
-std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x, const pde::PointSource& source) {
+std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
+                                               const pde::PointSource& source) {
   const auto& problem = objective.problem();
   std::vector<TermResidual> residuals(problem.terms.size());
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
@@ -113,7 +125,9 @@ std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, st
     if (terms.empty()) continue;
     std::vector<std::vector<double>> values;
     if (problem.point_sets[s].kind == pde::PointSet::Kind::data) {
-      for (const std::size_t k : terms) objective.term_residuals(x, static_cast<int>(k), values.emplace_back(objective.points(static_cast<int>(s)).count()));
+      for (const std::size_t k : terms)
+        objective.term_residuals(x, static_cast<int>(k),
+                                 values.emplace_back(objective.points(static_cast<int>(s)).count()));
     } else {
       std::vector<symbolic::Expr> expressions;
       for (const std::size_t k : terms) expressions.push_back(problem.terms[k].residual);
@@ -137,7 +151,8 @@ std::vector<UnknownError> unknown_errors(const pde::Problem& problem, std::span<
   for (std::size_t i = 0; i < problem.unknowns.size(); ++i) {
     const auto& unknown = problem.unknowns[i];
     const double value = x[first + i];
-    errors.push_back({unknown.name, value, unknown.known_value ? std::optional(value - *unknown.known_value) : std::nullopt});
+    errors.push_back({unknown.name, value,
+                      unknown.known_value ? std::optional(value - *unknown.known_value) : std::nullopt});
   }
   return errors;
 }

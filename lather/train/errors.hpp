@@ -1,12 +1,14 @@
 #pragma once
 // What a trained network is judged by. One definition each, for all problems:
 //
-// Errors, per field, on a uniform grid over the whole domain, ends included (u computed, u* true, sums over the grid):
+// Errors, per field, on a uniform grid over the whole domain, ends included (u computed, u* true, sums over
+// the grid):
 //   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
-//   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all coordinates, time too
-//   maximum        max |u - u*|
-// Where the true field vanishes on the whole grid, the denominator is the number of points: a root mean square error.
-// A field known up to a constant (pressure) has its mean over the grid taken out of u and of u* first.
+//   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
+//   coordinates, time too maximum        max |u - u*|
+// Where the true field vanishes on the whole grid, the denominator is the number of points: a root mean
+// square error. A field known up to a constant (pressure) has its mean over the grid taken out of u and of u*
+// first.
 //
 // Residuals, per term, at held-out points (data: the rows in use), without weights:
 //   mean square    mean r^2
@@ -32,15 +34,19 @@ class TrueSolution {
   virtual ~TrueSolution() = default;
   virtual const std::vector<int>& fields() const = 0;  // which fields of the problem are known
   // One derivative of a known field (an entry of fields()): orders[k] times along coordinate k.
-  virtual std::vector<double> evaluate(int field, std::span<const int> orders, const pde::Points& points) const = 0;
+  virtual std::vector<double> evaluate(int field, std::span<const int> orders,
+                                       const pde::Points& points) const = 0;
   virtual std::string provenance() const = 0;
 };
 
-// By the problem's [reference]: closed forms, or a reference solver whose result is kept in `cache_directory`. nullptr if the
-// problem has neither. Throws Error if the reference has other coordinates or a smaller domain than the problem.
-std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem, const std::filesystem::path& cache_directory);
+// By the problem's [reference]: closed forms, or a reference solver whose result is kept in
+// `cache_directory`. nullptr if the problem has neither. Throws Error if the reference has other coordinates
+// or a smaller domain than the problem.
+std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
+                                            const std::filesystem::path& cache_directory);
 std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem);
-std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference);
+std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
+                                             std::shared_ptr<const reference::ReferenceSolution> reference);
 
 struct ErrorOptions {
   std::int64_t grid = 0;
@@ -54,7 +60,8 @@ struct FieldError {
   double relative_l2 = 0, relative_h1 = 0, maximum = 0;
 };
 
-// Values and first derivatives of all fields at points: [field][0] the values, [field][1 + k] those along coordinate k.
+// Values and first derivatives of all fields at points: [field][0] the values, [field][1 + k] those along
+// coordinate k.
 using FieldValues = std::vector<std::vector<std::vector<double>>>;
 using Predict = std::function<FieldValues(const pde::Points&)>;
 FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, const pde::Points& points);
@@ -81,7 +88,8 @@ struct TermResidual {
   double mean_square = 0, maximum = 0;
 };
 // At the held-out points of `source`; data terms at the rows in use.
-std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x, const pde::PointSource& source);
+std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
+                                               const pde::PointSource& source);
 
 struct UnknownError {
   std::string name;

@@ -30,13 +30,16 @@ std::vector<double> causal_weights(std::span<const double> chunk_losses, double 
 }
 
 CausalWeighting::CausalWeighting(const CausalOptions& options, const pde::Problem& problem)
-    : options_(options), eps_(options.tolerances.empty() ? std::vector{options.tolerance} : options.tolerances) {
+    : options_(options),
+      eps_(options.tolerances.empty() ? std::vector{options.tolerance} : options.tolerances) {
   const auto& names = problem.symbols->coordinate_names();
   const auto at = std::find(names.begin(), names.end(), options.coordinate);
-  if (at == names.end()) throw Error("causal: " + unknown_name_message("coordinate for the time", options.coordinate, names));
+  if (at == names.end())
+    throw Error("causal: " + unknown_name_message("coordinate for the time", options.coordinate, names));
   time_ = static_cast<int>(at - names.begin());
   for (std::size_t i = 0; i < eps_.size(); ++i)
-    if (!(eps_[i] >= 0) || (i > 0 && !(eps_[i] > eps_[i - 1]))) throw Error("causal.tolerances: expected growing numbers that are not negative");
+    if (!(eps_[i] >= 0) || (i > 0 && !(eps_[i] > eps_[i - 1])))
+      throw Error("causal.tolerances: expected growing numbers that are not negative");
   for (const auto& term : problem.terms) term_weights_.push_back(term.weight);
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
     if (problem.point_sets[s].kind != pde::PointSet::Kind::interior) continue;
@@ -50,7 +53,9 @@ CausalWeighting::CausalWeighting(const CausalOptions& options, const pde::Proble
 bool CausalWeighting::update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) {
   bool changed = false;
   const bool due = step % options_.every == 0 && updated_ != step;
-  if (due && updated_ >= 0 && smallest_ > options_.threshold && stage_ + 1 < static_cast<std::int64_t>(eps_.size())) ++stage_;
+  if (due && updated_ >= 0 && smallest_ > options_.threshold &&
+      stage_ + 1 < static_cast<std::int64_t>(eps_.size()))
+    ++stage_;
   double smallest = 1;
   for (auto& set : sets_) {
     const bool missing = objective.point_weights(set.terms[0]).empty();
@@ -106,10 +111,12 @@ void CausalWeighting::state(StateVisitor& visitor) {
 }
 
 std::string CausalWeighting::describe() const {
-  return fmt::format("causal: eps {:g}, {} chunks, smallest weight {:.3g}", tolerance(), options_.chunks, smallest_);
+  return fmt::format("causal: eps {:g}, {} chunks, smallest weight {:.3g}", tolerance(), options_.chunks,
+                     smallest_);
 }
 
-SelfAdaptiveWeighting::SelfAdaptiveWeighting(const SelfAdaptiveOptions& options, const pde::Problem& problem) : options_(options) {
+SelfAdaptiveWeighting::SelfAdaptiveWeighting(const SelfAdaptiveOptions& options, const pde::Problem& problem)
+    : options_(options) {
   for (const auto& term : problem.terms) terms_.push_back({term.point_set, {}, {}, {}});
 }
 
@@ -119,7 +126,8 @@ void SelfAdaptiveWeighting::install(int k, pde::PinnObjective& objective) const 
   objective.set_point_weights(k, std::move(weights));
 }
 
-bool SelfAdaptiveWeighting::update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) {
+bool SelfAdaptiveWeighting::update(std::int64_t step, pde::PinnObjective& objective,
+                                   std::span<const double> x) {
   const bool due = step % options_.every == 0 && updated_ != step;
   bool changed = false;
   std::vector<double> r;
@@ -130,7 +138,12 @@ bool SelfAdaptiveWeighting::update(std::int64_t step, pde::PinnObjective& object
     if (objective.point_weights(static_cast<int>(k)).empty()) {
       const auto now = static_cast<std::int64_t>(fingerprint(points));
       if (now != term.points_fingerprint) {
-        term = {term.point_set, std::vector<double>(n, options_.initial), std::vector<double>(n), std::vector<double>(n), 0, now};
+        term = {term.point_set,
+                std::vector<double>(n, options_.initial),
+                std::vector<double>(n),
+                std::vector<double>(n),
+                0,
+                now};
         changed = true;
       }
       install(static_cast<int>(k), objective);
@@ -140,12 +153,14 @@ bool SelfAdaptiveWeighting::update(std::int64_t step, pde::PinnObjective& object
     objective.term_residuals(x, static_cast<int>(k), r);
     constexpr double beta1 = 0.9, beta2 = 0.999, tiny = 1e-8;
     ++term.steps;
-    const double correction1 = 1 - std::pow(beta1, static_cast<double>(term.steps)), correction2 = 1 - std::pow(beta2, static_cast<double>(term.steps));
+    const double correction1 = 1 - std::pow(beta1, static_cast<double>(term.steps)),
+                 correction2 = 1 - std::pow(beta2, static_cast<double>(term.steps));
     for (std::size_t i = 0; i < n; ++i) {
       const double slope = 2 * term.l[i] * r[i] * r[i];
       term.m[i] = beta1 * term.m[i] + (1 - beta1) * slope;
       term.v[i] = beta2 * term.v[i] + (1 - beta2) * slope * slope;
-      term.l[i] += options_.learning_rate * (term.m[i] / correction1) / (std::sqrt(term.v[i] / correction2) + tiny);
+      term.l[i] +=
+          options_.learning_rate * (term.m[i] / correction1) / (std::sqrt(term.v[i] / correction2) + tiny);
     }
     install(static_cast<int>(k), objective);
     changed = true;

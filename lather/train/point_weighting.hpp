@@ -1,8 +1,9 @@
 #pragma once
 // Weights of single points: causal weights in time, and self-adaptive ones.
 //
-// Weights belong to points. When the points change, causal weights are computed anew and self-adaptive ones start again. To
-// tell a change of points from a resumed run, the state holds a fingerprint of the points the weights were made for.
+// Weights belong to points. When the points change, causal weights are computed anew and self-adaptive ones
+// start again. To tell a change of points from a resumed run, the state holds a fingerprint of the points the
+// weights were made for.
 
 #include "lather/train/weighting.hpp"
 
@@ -10,14 +11,15 @@ namespace lather::train {
 
 std::uint64_t fingerprint(const pde::Points& points);
 
-// Letters of Wang, Sankaran & Perdikaris (2024; arXiv 2203.07404), eq. 16 and alg. 1: eps, M, delta, w_i, L_j.
+// Letters of Wang, Sankaran & Perdikaris (2024; arXiv 2203.07404), eq. 16 and alg. 1: eps, M, delta, w_i,
+// L_j.
 //
 //   w_i = exp(-eps sum_{j<i} L_j)       over M chunks of points in the order of their time
 //
-// L_j: mean square residual of chunk j, times the problem's own weight of the term. Chunks hold equal numbers of points.
-// With several equations every chunk takes the smallest of their weights (as the authors' code does). Only terms on the
-// interior are weighed.
-// Not in the paper: weights are recomputed every n steps; n = 1 is the paper. A computation costs one forward pass.
+// L_j: mean square residual of chunk j, times the problem's own weight of the term. Chunks hold equal numbers
+// of points. With several equations every chunk takes the smallest of their weights (as the authors' code
+// does). Only terms on the interior are weighed. Not in the paper: weights are recomputed every n steps; n =
+// 1 is the paper. A computation costs one forward pass.
 struct CausalOptions {
   double tolerance = 1;
   std::vector<double> tolerances;
@@ -26,7 +28,8 @@ struct CausalOptions {
   std::string coordinate = "t";
   void fields(FieldVisitor& v) {
     v.real("tolerance", tolerance, "eps: how strictly earlier times come first", non_negative());
-    v.reals("tolerances", tolerances, "a growing list of eps, instead of one: the next is taken when all weights exceed the threshold");
+    v.reals("tolerances", tolerances,
+            "a growing list of eps, instead of one: the next is taken when all weights exceed the threshold");
     v.real("threshold", threshold, "delta: see tolerances", between(0, 1));
     v.integer("chunks", chunks, "M: parts of the time interval", at_least(1));
     v.integer("every", every, "steps between updates", at_least(1));
@@ -47,7 +50,7 @@ class CausalWeighting final : public Weighting {
   struct Set {
     int point_set;
     std::vector<int> terms;
-    std::vector<double> weights;       // of its points
+    std::vector<double> weights;  // of its points
     std::int64_t points_fingerprint = 0;
   };
   void compute(Set& set, pde::PinnObjective& objective, std::span<const double> x);
@@ -64,10 +67,11 @@ class CausalWeighting final : public Weighting {
 // w_i for the losses L_0 … L_{M-1} of chunks in time.
 std::vector<double> causal_weights(std::span<const double> chunk_losses, double eps);
 
-// McClenny & Braga-Neto (2023; arXiv 2009.04544): every point of every term has a weight m(l_i) = l_i^2 with l_i trained by
-// ascent on the loss while the network descends, here by Adam as in the authors' code.
+// McClenny & Braga-Neto (2023; arXiv 2009.04544): every point of every term has a weight m(l_i) = l_i^2 with
+// l_i trained by ascent on the loss while the network descends, here by Adam as in the authors' code.
 //
-//   d L / d l_i = m'(l_i) r_i^2      Departs from the paper: without lambda_k / N, which Adam's division takes out anyway
+//   d L / d l_i = m'(l_i) r_i^2      Departs from the paper: without lambda_k / N, which Adam's division
+//   takes out anyway
 struct SelfAdaptiveOptions {
   double learning_rate = 5e-3, initial = 1;
   std::int64_t every = 1;

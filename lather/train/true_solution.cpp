@@ -31,7 +31,8 @@ class ClosedForm final : public TrueSolution {
   const std::vector<int>& fields() const override { return fields_; }
   std::string provenance() const override { return "closed form"; }
 
-  std::vector<double> evaluate(int field, std::span<const int> orders, const pde::Points& points) const override {
+  std::vector<double> evaluate(int field, std::span<const int> orders,
+                               const pde::Points& points) const override {
     std::vector<Expr> inputs;
     Expr e = values_.at(field);
     for (std::size_t k = 0; k < orders.size(); ++k) {
@@ -56,27 +57,33 @@ class ClosedForm final : public TrueSolution {
 
 class FromReference final : public TrueSolution {
  public:
-  FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference) : reference_(std::move(reference)) {
+  FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference)
+      : reference_(std::move(reference)) {
     const auto& names = problem.symbols->coordinate_names();
     if (reference_->coordinates() != names)
-      throw Error(fmt::format("the reference has the coordinates {}, the problem {}", fmt::join(reference_->coordinates(), ", "), fmt::join(names, ", ")));
+      throw Error(fmt::format("the reference has the coordinates {}, the problem {}",
+                              fmt::join(reference_->coordinates(), ", "), fmt::join(names, ", ")));
     const auto domain = reference_->domain();
     for (std::size_t k = 0; k < names.size(); ++k)
       if (problem.domain[k].low < domain[k].low || problem.domain[k].high > domain[k].high)
-        throw Error(fmt::format("the reference knows {} in [{}, {}], the problem has [{}, {}]", names[k], domain[k].low, domain[k].high,
-                                problem.domain[k].low, problem.domain[k].high));
+        throw Error(fmt::format("the reference knows {} in [{}, {}], the problem has [{}, {}]", names[k],
+                                domain[k].low, domain[k].high, problem.domain[k].low,
+                                problem.domain[k].high));
     const auto known = reference_->fields();
     for (std::size_t f = 0; f < problem.fields.size(); ++f) {
       const auto at = std::find(known.begin(), known.end(), problem.fields[f].name);
       place_.push_back(at == known.end() ? -1 : static_cast<int>(at - known.begin()));
       if (place_.back() >= 0) fields_.push_back(static_cast<int>(f));
     }
-    if (fields_.empty()) throw Error(fmt::format("the reference knows the fields {}, none of which the problem has", fmt::join(known, ", ")));
+    if (fields_.empty())
+      throw Error(fmt::format("the reference knows the fields {}, none of which the problem has",
+                              fmt::join(known, ", ")));
   }
   const std::vector<int>& fields() const override { return fields_; }
   std::string provenance() const override { return reference_->provenance; }
 
-  std::vector<double> evaluate(int field, std::span<const int> orders, const pde::Points& points) const override {
+  std::vector<double> evaluate(int field, std::span<const int> orders,
+                               const pde::Points& points) const override {
     const std::size_t d = points.coordinates.size();
     std::vector<double> rows(points.count() * d), values(points.count());
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -92,18 +99,23 @@ class FromReference final : public TrueSolution {
 
 }  // namespace
 
-std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem) { return std::make_unique<ClosedForm>(problem); }
+std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem) {
+  return std::make_unique<ClosedForm>(problem);
+}
 
-std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference) {
+std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
+                                             std::shared_ptr<const reference::ReferenceSolution> reference) {
   return std::make_unique<FromReference>(problem, std::move(reference));
 }
 
-std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem, const std::filesystem::path& cache_directory) {
+std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
+                                            const std::filesystem::path& cache_directory) {
   if (!problem.exact.empty()) return closed_form(problem);
   if (!problem.reference.contains("solver")) return nullptr;
   nlohmann::json settings = problem.reference;
   settings.erase("solver");
-  return from_reference(problem, reference::make_reference(problem.reference["solver"].get<std::string>(), settings, cache_directory));
+  return from_reference(problem, reference::make_reference(problem.reference["solver"].get<std::string>(),
+                                                           settings, cache_directory));
 }
 
 }  // namespace lather::train

@@ -26,7 +26,8 @@ class FixedWeighting final : public Weighting {
 // Weights of points first: norms of gradients depend on them.
 class CausalAndTerms final : public Weighting {
  public:
-  CausalAndTerms(std::unique_ptr<Weighting> causal, std::unique_ptr<Weighting> terms) : causal_(std::move(causal)), terms_(std::move(terms)) {}
+  CausalAndTerms(std::unique_ptr<Weighting> causal, std::unique_ptr<Weighting> terms)
+      : causal_(std::move(causal)), terms_(std::move(terms)) {}
   bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) override {
     const bool points_changed = causal_->update(step, objective, x);
     return terms_->update(step, objective, x) || points_changed;
@@ -57,8 +58,10 @@ Method method(const std::string& name, const std::string& summary, Options) {
   const auto make = [name](const Json& settings, const pde::Problem& problem) -> std::unique_ptr<Weighting> {
     Options chosen;
     options::set_all(chosen, "weighting " + name, settings);
-    if constexpr (std::is_same_v<Options, NoOptions>) return std::make_unique<W>();
-    else return std::make_unique<W>(chosen, problem);
+    if constexpr (std::is_same_v<Options, NoOptions>)
+      return std::make_unique<W>();
+    else
+      return std::make_unique<W>(chosen, problem);
   };
   return {name, summary, make, options::describe(Options{})};
 }
@@ -66,10 +69,15 @@ Method method(const std::string& name, const std::string& summary, Options) {
 const std::vector<Method>& methods() {
   static const std::vector<Method> list{
       method<FixedWeighting>("fixed", "the problem's own weights", NoOptions{}),
-      method<GradientNormWeighting>("gradient-norm", "terms with small gradients count more", TermWeightingOptions{}),
-      method<NtkWeighting>("ntk", "terms the network learns slowly, by the trace of their tangent kernel, count more", TermWeightingOptions{}),
-      method<SelfAdaptiveWeighting>("self-adaptive", "every point has a weight that grows with its residual", SelfAdaptiveOptions{}),
-      method<CausalWeighting>("causal", "later times wait for earlier ones; a table or key of its own", CausalOptions{})};
+      method<GradientNormWeighting>("gradient-norm", "terms with small gradients count more",
+                                    TermWeightingOptions{}),
+      method<NtkWeighting>(
+          "ntk", "terms the network learns slowly, by the trace of their tangent kernel, count more",
+          TermWeightingOptions{}),
+      method<SelfAdaptiveWeighting>("self-adaptive", "every point has a weight that grows with its residual",
+                                    SelfAdaptiveOptions{}),
+      method<CausalWeighting>("causal", "later times wait for earlier ones; a table or key of its own",
+                              CausalOptions{})};
   return list;
 }
 
@@ -86,7 +94,8 @@ const Method& find_method(const std::string& name) {
 Json causal_settings(const Json& recipe) {
   Json causal = recipe.value("causal", Json());
   if (causal.is_number()) causal = {{"tolerance", causal}};
-  if (!causal.is_null() && !causal.is_object()) throw Error("causal: expected a tolerance or a table, got " + causal.dump());
+  if (!causal.is_null() && !causal.is_object())
+    throw Error("causal: expected a tolerance or a table, got " + causal.dump());
   if (recipe.contains("causal_tolerance")) {
     if (causal.is_object() && causal.contains("tolerance"))
       throw Error("causal.tolerance and causal_tolerance say the same thing; give one of them");
@@ -118,7 +127,9 @@ std::unique_ptr<Weighting> make_weighting(const Json& recipe, const pde::Problem
   const Json causal = causal_settings(recipe);
   if (causal.is_null()) return weighting;
   if (chosen.name == "causal") throw Error("weighting: causal weights are asked for twice");
-  if (chosen.name == "self-adaptive") throw Error("weighting: self-adaptive and causal weights are both weights of the same points; choose one");
+  if (chosen.name == "self-adaptive")
+    throw Error(
+        "weighting: self-adaptive and causal weights are both weights of the same points; choose one");
   auto in_time = find_method("causal").make(causal, problem);
   if (chosen.name == "fixed") return in_time;
   return std::make_unique<CausalAndTerms>(std::move(in_time), std::move(weighting));

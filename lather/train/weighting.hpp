@@ -1,10 +1,11 @@
 #pragma once
-// How the terms of a loss, and the points within a term, are weighed against each other while training. A recipe says
+// How the terms of a loss, and the points within a term, are weighed against each other while training. A
+// recipe says
 //
-//   weighting = "gradient-norm"                  # fixed, gradient-norm, ntk, self-adaptive; or a table with its options:
-//   weighting = {method = "ntk", every = 1000, average = 0.9}
-//   causal_tolerance = 1.0                       # weights in time, along with any of these but self-adaptive; or with options:
-//   causal = {tolerance = 1.0, chunks = 32}
+//   weighting = "gradient-norm"                  # fixed, gradient-norm, ntk, self-adaptive; or a table with
+//   its options: weighting = {method = "ntk", every = 1000, average = 0.9} causal_tolerance = 1.0 # weights
+//   in time, along with any of these but self-adaptive; or with options: causal = {tolerance = 1.0, chunks =
+//   32}
 
 #include <cstdint>
 #include <memory>
@@ -23,8 +24,8 @@ class Weighting {
  public:
   virtual ~Weighting() = default;
 
-  // To be called before every step, after the points were updated. True if weights changed. After reading a state the saved
-  // weights are installed, which does not count as a change.
+  // To be called before every step, after the points were updated. True if weights changed. After reading a
+  // state the saved weights are installed, which does not count as a change.
   virtual bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) = 0;
   // Will weights change after step 0?
   virtual bool changes() const = 0;
@@ -35,7 +36,8 @@ class Weighting {
 // The keys of a recipe this file reads; others are left to their owners.
 std::vector<std::string> weighting_keys();
 
-// Throws Error for unknown names (with the nearest), bad values, and a causal weight without a coordinate for the time.
+// Throws Error for unknown names (with the nearest), bad values, and a causal weight without a coordinate for
+// the time.
 std::unique_ptr<Weighting> make_weighting(const nlohmann::json& recipe, const pde::Problem& problem);
 
 // For `lather list` and the docs: methods by name, with their options.

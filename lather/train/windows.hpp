@@ -1,19 +1,21 @@
 #pragma once
-// Time windows: a sequence of problems on [t_i, t_{i+1}], each with a network of its own, started from where the last one ended.
+// Time windows: a sequence of problems on [t_i, t_{i+1}], each with a network of its own, started from where
+// the last one ended.
 //
 //   TimeWindows windows(problem, {.count = 5});
 //   for (int i = 0; i < windows.count(); ++i) {
-//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, handover);   // objective, x: of window i - 1
-//     … train …
+//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, handover);   // objective, x:
+//     of window i - 1 … train …
 //   }
 //
-// Hand-over. A condition at the initial time says r[u] = 0, for instance r = u - f(x) or r = u_t. In window i > 0 it says
-// r[u] = r[v], v the solution of window i - 1, at the time t_i where the windows meet: the values of r[v] at points of that
-// face become data. For conditions linear in the state (all that are usual) this is u = v, u_t = v_t, …, without having to
-// know which quantities make up the state.
+// Hand-over. A condition at the initial time says r[u] = 0, for instance r = u - f(x) or r = u_t. In window i
+// > 0 it says r[u] = r[v], v the solution of window i - 1, at the time t_i where the windows meet: the values
+// of r[v] at points of that face become data. For conditions linear in the state (all that are usual) this is
+// u = v, u_t = v_t, …, without having to know which quantities make up the state.
 //
-// The network's inputs are rewritten so that the time of every window covers the range the whole problem's time had: all
-// windows see the same inputs, and weights may be carried over as a start. Conditions and data at other times go to the windows that contain them.
+// The network's inputs are rewritten so that the time of every window covers the range the whole problem's
+// time had: all windows see the same inputs, and weights may be carried over as a start. Conditions and data
+// at other times go to the windows that contain them.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -31,31 +33,36 @@ struct WindowOptions {
   void fields(FieldVisitor& v) {
     v.integer("count", count, "number of windows", at_least(1));
     v.text("coordinate", coordinate, "the coordinate that is the time");
-    v.boolean("warm_start", warm_start, "begin a window with the weights of the last one instead of new ones");
-    v.integer("points", points, "points at which a condition is handed over; 0: as many as the recipe gives it", non_negative());
+    v.boolean("warm_start", warm_start,
+              "begin a window with the weights of the last one instead of new ones");
+    v.integer("points", points,
+              "points at which a condition is handed over; 0: as many as the recipe gives it",
+              non_negative());
   }
 };
 
-// From a recipe: time_windows = 5, or time_windows = {count = 5, warm_start = false}. No such key: one window.
+// From a recipe: time_windows = 5, or time_windows = {count = 5, warm_start = false}. No such key: one
+// window.
 WindowOptions window_options(const nlohmann::json& recipe);
 
 class TimeWindows {
  public:
-  // Throws Error if there is no such coordinate, or (for more than one window) no condition at the initial time, or one that
-  // also holds elsewhere.
+  // Throws Error if there is no such coordinate, or (for more than one window) no condition at the initial
+  // time, or one that also holds elsewhere.
   TimeWindows(const pde::Problem& problem, const WindowOptions& options);
 
   int count() const { return static_cast<int>(options_.count); }
   const WindowOptions& options() const { return options_; }
-  int coordinate() const { return time_; }  // -1 for a single window
+  int coordinate() const { return time_; }   // -1 for a single window
   pde::Interval interval(int window) const;  // of more than one
 
   pde::Problem first() const { return part(0); }
-  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points[s]` (sets of the whole problem)
-  // says at how many points an initial condition is handed over; `seed` places them.
-  pde::Problem next(int window, pde::PinnObjective& previous, std::span<const double> x, std::span<const std::size_t> points,
-                    std::uint64_t seed) const;
-  // For a problem that is read again (resume): the same with the data as they were handed over, one list of rows per initial set.
+  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points[s]` (sets
+  // of the whole problem) says at how many points an initial condition is handed over; `seed` places them.
+  pde::Problem next(int window, pde::PinnObjective& previous, std::span<const double> x,
+                    std::span<const std::size_t> points, std::uint64_t seed) const;
+  // For a problem that is read again (resume): the same with the data as they were handed over, one list of
+  // rows per initial set.
   pde::Problem restored(int window, const std::vector<std::vector<std::vector<double>>>& rows) const;
   // The rows of a window's handed-over sets, to be saved.
   std::vector<std::vector<std::vector<double>>> handed_over(const pde::Problem& window) const;

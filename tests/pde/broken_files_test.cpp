@@ -98,6 +98,7 @@ const Broken kBroken[] = {
     {"residual-without-field", "9:12", "contains no field"},
     {"syntax-bare-word", "1:8", "not valid TOML"},
     {"syntax-duplicate-key", "7:5", "cannot redefine"},
+    {"syntax-header-without-key", "10:2", "expected bare key"},
     {"syntax-missing-bracket", "3:1", "expected comma or closing ']'"},
     {"syntax-missing-quote", "9:23", "not valid TOML"},
     {"top-key-below-a-section", "7:1", "belongs at the top of the file"},

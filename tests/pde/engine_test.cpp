@@ -4,97 +4,28 @@
 #include <cmath>
 
 #include "../net/plain_network.hpp"
-#include "lather/core/rng.hpp"
 #include "lather/pde/compiled_set.hpp"
 #include "lather/pde/objective.hpp"
 #include "quad.hpp"
+#include "sample_problems.hpp"
 
 namespace lather::pde {
 namespace {
 
-using net::ActivationName;
-using net::NetworkOptions;
-using net::NetworkType;
-using symbolic::Expr;
-using symbolic::MultiIndex;
-using test::Quad;
-
-struct DerivativeSet {
-  const char* name;
-  int dimensions;
-  std::vector<std::array<int, 3>> orders;
-  bool laplacian = false;  // use the sum of the (two) second derivatives only
-};
-
-std::vector<DerivativeSet> derivative_sets() {
-  return {{"value", 2, {}},
-          {"first", 2, {{1, 0, 0}, {0, 1, 0}}},
-          {"second_pure", 2, {{2, 0, 0}, {0, 1, 0}}},
-          {"mixed", 2, {{1, 1, 0}, {0, 2, 0}}},
-          {"laplacian", 2, {{2, 0, 0}, {0, 2, 0}}, true},
-          {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
-          {"fourth", 2, {{4, 0, 0}, {2, 2, 0}, {0, 1, 0}}},
-          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
-}
-
-MultiIndex index_of(const std::array<int, 3>& orders) {
-  MultiIndex index;
-  for (int i = 0; i < 3; ++i) index.order[i] = static_cast<std::uint8_t>(orders[i]);
-  return index;
-}
-
-// Two outputs; one residual that is nonlinear in the values and contains every derivative of the set, one that is linear.
-Problem make_problem(const DerivativeSet& set, const NetworkOptions& network) {
-  Problem p;
-  const std::vector<std::string> names{"x", "y", "t"};
-  p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions), std::vector<std::string>{"N1", "N2"});
-  for (int i = 0; i < set.dimensions; ++i) {
-    p.domain.push_back({-1, 1});
-    p.network_inputs.push_back(p.symbols->coordinate(i));
-  }
-  p.network = network;
-  p.unknowns.push_back({"mu", 0.7, {}});
-  const Expr mu = p.graph->symbol("mu");
-  const Expr a = p.symbols->output(0), b = p.symbols->output(1), x = p.symbols->coordinate(0);
-  Expr first = a * b - mu * a + sin(x), second = b - pow(x, 2);
-  if (set.laplacian) {
-    for (const auto& orders : set.orders) {
-      first = first + a * p.symbols->output(0, index_of(orders));
-      second = second + mu * p.symbols->output(1, index_of(orders));
-    }
-  } else {
-    double factor = 0.5;
-    for (const auto& orders : set.orders) {
-      first = first + factor * p.symbols->output(0, index_of(orders)) * (1.0 + b);
-      second = second - factor * mu * p.symbols->output(1, index_of(orders));
-      factor += 0.3;
-    }
-  }
-  p.point_sets.push_back({"interior", PointSet::Kind::interior, {}, {}, {}});
-  p.terms.push_back({"first", 0, first, 1.5});
-  p.terms.push_back({"second", 0, second, 0.5});
-  return p;
-}
-
-Points random_points(int dimensions, std::size_t count, std::uint64_t seed) {
-  Points points;
-  for (int i = 0; i < dimensions; ++i) {
-    const Random random(seed, i);
-    auto& c = points.coordinates.emplace_back(count);
-    for (std::size_t k = 0; k < count; ++k) c[k] = random.uniform(k, -1, 1);
-  }
-  return points;
-}
+using namespace test;
+using lather::test::PlainNetwork;
+using lather::test::Quad;
+using lather::test::Taylor;
 
 // The same loss by Taylor polynomials in quad precision.
 Quad plain_loss(const Problem& p, const DerivativeSet& set, const net::Tape& tape, const std::vector<Quad>& x,
                 const std::vector<double>& frozen, const Points& points) {
-  const test::PlainNetwork<Quad> network(p.network, tape, x, frozen);
+  const PlainNetwork<Quad> network(p.network, tape, x, frozen);
   const Quad mu = x.back();
   Quad loss = 0;
   for (std::size_t k = 0; k < points.count(); ++k) {
-    test::PlainNetwork<Quad>::Vector in;
-    for (int i = 0; i < p.dimensions(); ++i) in.push_back(test::Taylor<Quad>::variable(i, points.coordinates[i][k]));
+    PlainNetwork<Quad>::Vector in;
+    for (int i = 0; i < p.dimensions(); ++i) in.push_back(Taylor<Quad>::variable(i, points.coordinates[i][k]));
     const auto out = network(in);
     const Quad a = out[0].value(), b = out[1].value(), x0 = points.coordinates[0][k];
     Quad first = a * b - mu * a + sin(x0), second = b - x0 * x0;
@@ -114,34 +45,13 @@ Quad plain_loss(const Problem& p, const DerivativeSet& set, const net::Tape& tap
   return loss / Quad(static_cast<int>(points.count()));
 }
 
-struct Case {
-  std::string name;
-  NetworkOptions network;
-};
-
-std::vector<Case> networks() {
-  std::vector<Case> list;
-  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh}, {"sin", ActivationName::sin}, {"swish", ActivationName::swish},
-                                  {"gelu", ActivationName::gelu}, {"softplus", ActivationName::softplus}})
-    list.push_back({std::string("mlp_") + name, {.width = 5, .depth = 2, .activation = activation}});
-  list.push_back({"mlp_fourier_frozen", {.width = 4, .depth = 1, .fourier_features = 6}});
-  list.push_back({"mlp_fourier_trainable", {.width = 4, .depth = 1, .fourier_features = 6, .fourier_trainable = true}});
-  list.push_back({"mlp_factorized", {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
-  list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2}});
-  list.push_back({"modified_mlp_swish", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .activation = ActivationName::swish}});
-  list.push_back({"piratenet", {.type = NetworkType::piratenet, .width = 4, .depth = 2, .fourier_features = 6}});
-  list.push_back({"piratenet_trainable", {.type = NetworkType::piratenet, .width = 3, .depth = 1, .activation = ActivationName::sin,
-                                          .fourier_features = 4, .fourier_trainable = true, .weight_factorization = true}});
-  return list;
-}
-
 class EveryNetwork : public testing::TestWithParam<std::tuple<Case, DerivativeSet>> {};
 
 TEST_P(EveryNetwork, HasTheLossAndGradientOfThePlainEvaluation) {
   const auto& [network, set] = GetParam();
-  test::Taylor<Quad>::order = 0;
-  for (const auto& o : set.orders) test::Taylor<Quad>::order = std::max(test::Taylor<Quad>::order, o[0] + o[1] + o[2]);
-  test::Taylor<Quad>::order = std::max(test::Taylor<Quad>::order, 1);
+  Taylor<Quad>::order = 0;
+  for (const auto& o : set.orders) Taylor<Quad>::order = std::max(Taylor<Quad>::order, o[0] + o[1] + o[2]);
+  Taylor<Quad>::order = std::max(Taylor<Quad>::order, 1);
   const Problem p = make_problem(set, network.network);
   PinnObjective objective(p, {.threads = 2});
   auto x = objective.initialize(11);
@@ -249,31 +159,6 @@ TEST(Engine, TermGradientsAddUpToTheGradientAndResidualsToTheLoss) {
   for (double v : r) sum += v * v;
   EXPECT_NEAR(sum, loss, 1e-13 * loss);
   EXPECT_NEAR(objective.value(x), loss, 1e-13 * loss);
-}
-
-TEST(Engine, SignalsOfTheLayersGiveTheGradient) {
-  Bench b;
-  PinnObjective objective(b.problem, {.threads = 1});
-  const auto x = objective.initialize(1);
-  objective.set_points(0, b.points);
-  std::vector<double> g(x.size(), 0.0), losses(2);
-  std::vector<std::vector<double>> terms;
-  objective.term_gradients(x, losses, terms);
-  std::vector<double> r(1000);
-  objective.term_residuals(x, 0, r);
-  objective.visit_signals(x, 0, [&](const PinnObjective::Signals& s) {
-    const auto& block = objective.layout().blocks()[s.block];
-    for (int c = 0; c < s.components; ++c)
-      for (std::size_t p = 0; p < s.points; ++p)
-        for (std::size_t i = 0; i < block.rows; ++i)
-          for (std::size_t j = 0; j < block.cols; ++j)
-            g[block.offset + i * block.cols + j] += 2 * 1.5 / 1000 * r[s.first_point + p] * s.in[(c * s.points + p) * s.in_stride + i] *
-                                                    s.out_bar[(c * s.points + p) * s.out_stride + j];
-  });
-  for (const auto& block : objective.layout().blocks()) {
-    if (!block.matrix) continue;
-    for (std::size_t i = 0; i < block.size(); ++i) EXPECT_NEAR(g[block.offset + i], terms[0][block.offset + i], 1e-12) << block.name;
-  }
 }
 
 TEST(Engine, InSinglePrecisionAgreesWithDouble) {

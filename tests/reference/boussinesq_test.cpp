@@ -24,9 +24,11 @@ TEST(Boussinesq, FindsLambdaToItsAccuracyOnACoarseGrid) {
 }
 
 TEST(Boussinesq, ChartsAgreeWithEachOther) {
-  const auto compact = solved("boussinesq", coarse("compact"), shared_cache()), physical = solved("boussinesq", coarse("physical"), shared_cache()),
+  const auto compact = solved("boussinesq", coarse("compact"), shared_cache()),
+             physical = solved("boussinesq", coarse("physical"), shared_cache()),
              in_z = solved("boussinesq", coarse("sinh"), shared_cache());
-  const double alpha = 1 / (1 + compact->unknowns().at("lambda")), xi = 0.9, eta = 0.7, q = std::exp(-alpha * xi);
+  const double alpha = 1 / (1 + compact->unknowns().at("lambda")), xi = 0.9, eta = 0.7,
+               q = std::exp(-alpha * xi);
   const double y1 = std::sinh(xi) * std::cos(eta), y2 = std::cosh(xi) * std::sin(eta);
   EXPECT_NEAR(physical->value(0, {y1, y2}), q * compact->value(0, {q, eta}), 1e-13);
   EXPECT_NEAR(physical->value(5, {y1, y2}), std::cosh(xi) * q * q * compact->value(1, {q, eta}), 1e-13);
@@ -40,19 +42,25 @@ TEST(Boussinesq, ChartsAgreeWithEachOther) {
 TEST(Boussinesq, IsSmoothAcrossTheFocusOfItsCoordinates) {
   const auto profile = solved("boussinesq", coarse("physical"), shared_cache());
   EXPECT_NEAR(profile->value(0, {0, 1}), 0, 1e-9);
-  const double inside = profile->derivative(1, {1, 0}, {0.0, 1.0}), beside = profile->derivative(1, {1, 0}, {0.0, 1.031});
+  const double inside = profile->derivative(1, {1, 0}, {0.0, 1.0}),
+               beside = profile->derivative(1, {1, 0}, {0.0, 1.031});
   EXPECT_NEAR(inside, beside, 0.1);
   // On the two sides of the switch between the two ways of evaluation.
   for (int field = 0; field < 6; ++field)
-    EXPECT_NEAR(profile->derivative(field, {0, 1}, {0.02999, 1}), profile->derivative(field, {0, 1}, {0.03001, 1}), 2e-4) << field;
+    EXPECT_NEAR(profile->derivative(field, {0, 1}, {0.02999, 1}),
+                profile->derivative(field, {0, 1}, {0.03001, 1}), 2e-4)
+        << field;
 }
 
-// R3 = J (Δpsi - Omega)/(cosh² q) for any smooth psi, not only the profile: compares the compact form with a polynomial.
+// R3 = J (Δpsi - Omega)/(cosh² q) for any smooth psi, not only the profile: compares the compact form with a
+// polynomial.
 TEST(Boussinesq, CompactStreamEquationIsTheLaplacian) {
-  const double lambda = 1.7, alpha = 1 / (1 + lambda), xi = 0.8, eta = 0.6, q = std::exp(-alpha * xi), h = 1e-3;
+  const double lambda = 1.7, alpha = 1 / (1 + lambda), xi = 0.8, eta = 0.6, q = std::exp(-alpha * xi),
+               h = 1e-3;
   const auto psi = [](double y1, double y2) { return y1 * y1 * y1 * y2 + y2 * y2; };  // Δ = 6 y1 y2 + 2
   const auto c = [&](double x, double e) {
-    return psi(std::sinh(x) * std::cos(e), std::cosh(x) * std::sin(e)) / (std::cosh(x) * std::cosh(x) * std::exp(-alpha * x));
+    return psi(std::sinh(x) * std::cos(e), std::cosh(x) * std::sin(e)) /
+           (std::cosh(x) * std::cosh(x) * std::exp(-alpha * x));
   };
   BoussinesqJet<double> f{};
   const double c_xi = (c(xi + h, eta) - c(xi - h, eta)) / (2 * h);

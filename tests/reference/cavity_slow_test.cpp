@@ -7,10 +7,12 @@ namespace {
 
 TEST(CavityDefault, HasTheTabulatedCentrelinesOfTheSmoothedLid) {
   const auto flow = solved("lid-driven-cavity", {}, shared_cache());
-  const double y[] = {.0547, .0625, .0703, .1016, .1719, .2813, .4531, .5, .6172, .7344, .8516, .9531, .9609, .9688, .9766};
+  const double y[] = {.0547, .0625, .0703, .1016, .1719, .2813, .4531, .5,
+                      .6172, .7344, .8516, .9531, .9609, .9688, .9766};
   const double u[] = {-.410952, -.431199, -.441053, -.413470, -.335104, -.233906, -.075422, -.031768,
                       .080486,  .202578,  .344771,  .472680,  .471934,  .472019,  .490169};
-  const double x[] = {.0625, .0703, .0781, .0938, .1563, .2266, .2344, .5, .8047, .8594, .9063, .9453, .9531, .9609, .9688};
+  const double x[] = {.0625, .0703, .0781, .0938, .1563, .2266, .2344, .5,
+                      .8047, .8594, .9063, .9453, .9531, .9609, .9688};
   const double v[] = {.428568,  .438208,  .442135,  .436253,  .361816,  .286651,  .278482, .011792,
                       -.307428, -.372911, -.426116, -.536907, -.564927, -.564613, -.512652};
   for (int i = 0; i < 15; ++i) {
@@ -32,13 +34,16 @@ TEST(CavityDefault, MeetsItsEquationsInside) {
 }
 
 TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
-  expect_ghia(*solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2, 1.2e-2);
+  expect_ghia(
+      *solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2,
+      1.2e-2);
   expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 1.5e-2);
 }
 
 // Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000.
 TEST(CavityUnitLid, AgreesWithTheBenchmarkExtremaAtReynolds1000) {
-  const auto flow = solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache());
+  const auto flow =
+      solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache());
   EXPECT_NEAR(flow->value(0, {0.5, 0.1717}), -0.3885698, 1e-3);
   EXPECT_NEAR(flow->value(1, {0.1578, 0.5}), 0.3769447, 1e-3);
   EXPECT_NEAR(flow->value(1, {0.9092, 0.5}), -0.5270771, 1e-3);

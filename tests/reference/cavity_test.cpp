@@ -24,8 +24,10 @@ TEST(Cavity, MeetsItsEquationsAndWalls) {
     const auto D = [&](int field, int a, int b) { return flow->derivative(field, {a, b}, {x, y}); };
     const double u = D(0, 0, 0), v = D(1, 0, 0);
     EXPECT_NEAR(D(0, 1, 0) + D(1, 0, 1), 0, 1e-12);
-    worst = std::max(worst, std::abs(u * D(0, 1, 0) + v * D(0, 0, 1) + D(2, 1, 0) - (D(0, 2, 0) + D(0, 0, 2)) / 100));
-    worst = std::max(worst, std::abs(u * D(1, 1, 0) + v * D(1, 0, 1) + D(2, 0, 1) - (D(1, 2, 0) + D(1, 0, 2)) / 100));
+    worst = std::max(
+        worst, std::abs(u * D(0, 1, 0) + v * D(0, 0, 1) + D(2, 1, 0) - (D(0, 2, 0) + D(0, 0, 2)) / 100));
+    worst = std::max(
+        worst, std::abs(u * D(1, 1, 0) + v * D(1, 0, 1) + D(2, 0, 1) - (D(1, 2, 0) + D(1, 0, 2)) / 100));
   }
   EXPECT_LT(worst, 2e-2);  // the jump of psi_xy in the upper corners at N = 40; the slow test has N = 96
   for (double s = 0; s <= 1; s += 0.125) {

@@ -14,12 +14,14 @@
 
 namespace lather::reference {
 
-inline std::unique_ptr<ReferenceSolution> solved(const std::string& name, const nlohmann::json& settings = nlohmann::json::object(),
+inline std::unique_ptr<ReferenceSolution> solved(const std::string& name,
+                                                 const nlohmann::json& settings = nlohmann::json::object(),
                                                  const std::filesystem::path& cache = {}) {
   return make_reference(name, settings, cache);
 }
 
-// Tests run one by one in processes of their own; they share what they solved, in a folder that belongs to this very build.
+// Tests run one by one in processes of their own; they share what they solved, in a folder that belongs to
+// this very build.
 inline std::filesystem::path shared_cache() {
   const auto built = std::filesystem::last_write_time("/proc/self/exe").time_since_epoch().count();
   return std::filesystem::temp_directory_path() / ("lather-reference-tests-" + std::to_string(built));
@@ -34,14 +36,16 @@ inline std::string message_of(const std::function<void()>& f) {
   return "";
 }
 
-// Every first derivative, and every second one as the derivative of a first, against central differences of fourth order with
-// step h. `scale` turns the size of the derivative into the tolerance.
-inline void expect_derivatives_match_differences(const ReferenceSolution& reference, const std::vector<double>& point, double h,
+// Every first derivative, and every second one as the derivative of a first, against central differences of
+// fourth order with step h. `scale` turns the size of the derivative into the tolerance.
+inline void expect_derivatives_match_differences(const ReferenceSolution& reference,
+                                                 const std::vector<double>& point, double h,
                                                  double relative_tolerance) {
   const std::size_t d = point.size();
   for (int field = 0; field < static_cast<int>(reference.fields().size()); ++field)
     for (std::size_t k = 0; k < d; ++k)
-      for (int base = -1; base < static_cast<int>(d); ++base) {  // differentiate the value, or the derivative along `base`
+      for (int base = -1; base < static_cast<int>(d);
+           ++base) {  // differentiate the value, or the derivative along `base`
         std::vector<int> orders(d, 0);
         if (base >= 0) ++orders[base];
         const auto shifted = [&](double shift) {
@@ -49,11 +53,13 @@ inline void expect_derivatives_match_differences(const ReferenceSolution& refere
           p[k] += shift;
           return reference.derivative(field, orders, p);
         };
-        const double difference = (8 * (shifted(h) - shifted(-h)) - (shifted(2 * h) - shifted(-2 * h))) / (12 * h);
+        const double difference =
+            (8 * (shifted(h) - shifted(-h)) - (shifted(2 * h) - shifted(-2 * h))) / (12 * h);
         ++orders[k];
         const double exact = reference.derivative(field, orders, point);
         EXPECT_NEAR(difference, exact, relative_tolerance * (1 + std::abs(exact)))
-            << "field " << field << " orders " << orders[0] << (d > 1 ? orders[1] : 0) << (d > 2 ? orders[2] : 0);
+            << "field " << field << " orders " << orders[0] << (d > 1 ? orders[1] : 0)
+            << (d > 2 ? orders[2] : 0);
       }
 }
 

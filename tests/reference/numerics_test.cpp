@@ -61,7 +61,9 @@ class RandomSpectrum {
     const int K = shape.modes() / 2;
     for (std::size_t i = 0; i < half.size(); ++i) {
       const auto k = shape.wave_number(i);
-      if (std::abs(k.x) < K && k.y < K) half[i] = Complex(Random(7, 0).normal(i), Random(7, 1).normal(i)) * std::exp(-0.2 * std::hypot(k.x, k.y));
+      if (std::abs(k.x) < K && k.y < K)
+        half[i] =
+            Complex(Random(7, 0).normal(i), Random(7, 1).normal(i)) * std::exp(-0.2 * std::hypot(k.x, k.y));
     }
     half[0] = half[0].real();
     if (shape.dimensions() == 2)  // the row ky = 0 holds both k and -k
@@ -75,7 +77,8 @@ TEST(Fourier, TransformsAreInverseAndSampleTheSum) {
   for (const int d : {1, 2}) {
     RealTransform shape(d, 24, team);
     const RandomSpectrum u(shape);
-    std::vector<Complex> v(u.half.size()), back_u(u.half.size()), back_v(u.half.size()), samples(shape.point_count());
+    std::vector<Complex> v(u.half.size()), back_u(u.half.size()), back_v(u.half.size()),
+        samples(shape.point_count());
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = 2.0 * u.half[i];
     shape.to_samples(u.half, v, samples);
     const std::size_t place = d == 1 ? 5 : 5 * 24 + 17;
@@ -106,7 +109,8 @@ TEST(Fourier, GriddedSumEqualsThePlainSum) {
       for (int i = 0; i < 40; ++i) {
         const double point[2] = {Random(8, 0).uniform(i, -1, 1), Random(8, 1).uniform(i, -1, 1)};
         const double plain = direct_sum(shape, u.half, orders, std::span(point, d));
-        EXPECT_NEAR(fast.sum(grid, fast.stencil(std::span(point, d))).real(), plain, 2e-12 * std::pow(16 * kPi, order));
+        EXPECT_NEAR(fast.sum(grid, fast.stencil(std::span(point, d))).real(), plain,
+                    2e-12 * std::pow(16 * kPi, order));
       }
     }
 }
@@ -132,7 +136,8 @@ TEST(Etdrk4, ConvergesWithFourthOrder) {
   ThreadTeam team(1);
   const auto error = [&](int steps) {
     const Complex L[1] = {-2};
-    Etdrk4 stepper(L, [](std::span<const Complex> v, std::span<Complex> out) { out[0] = v[0] * v[0]; }, team);
+    Etdrk4 stepper(
+        L, [](std::span<const Complex> v, std::span<Complex> out) { out[0] = v[0] * v[0]; }, team);
     Complex v[1] = {1};
     for (int i = 0; i < steps; ++i) stepper.step(1.0 / steps, v);
     return std::abs(v[0].real() - 2 / (1 + std::exp(2.0)));
@@ -158,7 +163,8 @@ class CacheFile : public testing::Test {
   }
   // Through load_or_compute: the value, and how often it had to be computed.
   std::string load(double& value) {
-    return load_or_compute(folder_, key_, [&](StateVisitor& v) { v.real("value", value); }, [&] { value = 42, ++computed_; });
+    return load_or_compute(
+        folder_, key_, [&](StateVisitor& v) { v.real("value", value); }, [&] { value = 42, ++computed_; });
   }
 
   std::filesystem::path folder_;
@@ -195,7 +201,8 @@ TEST_F(CacheFile, IsRebuiltWhenCutShortOrForeign) {
   load(value);
   const auto file = cache_file(folder_, key_);
   const std::string good = bytes(file);
-  for (const std::string& bad : {good.substr(0, good.size() - 1), good.substr(0, 10), std::string("hello"), std::string(), good + "x"}) {
+  for (const std::string& bad : {good.substr(0, good.size() - 1), good.substr(0, 10), std::string("hello"),
+                                 std::string(), good + "x"}) {
     write(file, bad);
     value = 0;
     EXPECT_NE(load(value).find("rejected"), std::string::npos);

@@ -9,8 +9,10 @@ namespace {
 
 const nlohmann::json kCoarseKdv = {{"modes", 512}, {"steps", 300}, {"degree", 16}, {"tolerance", 1e-10}};
 const nlohmann::json kCoarseAllenCahn = {{"modes", 1024}, {"steps", 100}, {"tolerance", 1e-8}};
-const nlohmann::json kCoarseGinzburgLandau = {{"modes", 80}, {"steps", 120}, {"tolerance", 1e-10}, {"end_time", 0.2}};
-const nlohmann::json kCoarseGrayScott = {{"modes", 64}, {"steps", 200}, {"degree", 16}, {"tolerance", 1e-8}, {"end_time", 0.01}};
+const nlohmann::json kCoarseGinzburgLandau = {
+    {"modes", 128}, {"steps", 100}, {"tolerance", 1e-9}, {"end_time", 0.1}};
+const nlohmann::json kCoarseGrayScott = {
+    {"modes", 96}, {"steps", 100}, {"degree", 16}, {"tolerance", 1e-7}, {"end_time", 0.004}};
 
 TEST(Kdv, HasTheTabulatedValuesToItsAccuracy) {
   const auto kdv = solved("kdv", kCoarseKdv, shared_cache());
@@ -27,7 +29,8 @@ TEST(Kdv, SolvesItsEquationAndConservesMassAndEnergy) {
   const auto kdv = solved("kdv", kCoarseKdv, shared_cache());
   for (int i = 0; i < 30; ++i) {
     const double x = Random(4, 0).uniform(i, -1, 1), t = Random(4, 1).uniform(i);
-    const double R = kdv->derivative(0, {0, 1}, {x, t}) + kdv->value(0, {x, t}) * kdv->derivative(0, {1, 0}, {x, t}) +
+    const double R = kdv->derivative(0, {0, 1}, {x, t}) +
+                     kdv->value(0, {x, t}) * kdv->derivative(0, {1, 0}, {x, t}) +
                      0.022 * 0.022 * kdv->derivative(0, {3, 0}, {x, t});
     EXPECT_NEAR(R, 0, 2e-5);  // of terms of size 100
   }
@@ -53,8 +56,11 @@ TEST(AllenCahn, HasTheTabulatedValuesToItsAccuracy) {
 TEST(AllenCahn, SolvesItsEquationAndIsEven) {
   const auto u = solved("allen-cahn", kCoarseAllenCahn, shared_cache());
   for (int i = 0; i < 30; ++i) {
-    const double x = Random(5, 0).uniform(i, -1, 1), t = Random(5, 1).uniform(i, 0.1, 1), v = u->value(0, {x, t});
-    EXPECT_NEAR(u->derivative(0, {0, 1}, {x, t}) - 1e-4 * u->derivative(0, {2, 0}, {x, t}) + 5 * v * v * v - 5 * v, 0, 1e-5);
+    const double x = Random(5, 0).uniform(i, -1, 1), t = Random(5, 1).uniform(i, 0.1, 1),
+                 v = u->value(0, {x, t});
+    EXPECT_NEAR(
+        u->derivative(0, {0, 1}, {x, t}) - 1e-4 * u->derivative(0, {2, 0}, {x, t}) + 5 * v * v * v - 5 * v, 0,
+        1e-5);
     EXPECT_NEAR(u->value(0, {-x, t}), v, 1e-12);
   }
   EXPECT_NEAR(u->value(0, {0.3, 0}), 0.09 * std::cos(0.3 * std::numbers::pi), 1e-6);
@@ -64,7 +70,8 @@ TEST(AllenCahn, SolvesItsEquationAndIsEven) {
 TEST(GinzburgLandau, SolvesItsEquationsAndIsOddUnderReflection) {
   const auto A = solved("ginzburg-landau", kCoarseGinzburgLandau);
   for (int i = 0; i < 20; ++i) {
-    const double x = Random(6, 0).uniform(i, -1, 1), y = Random(6, 1).uniform(i, -1, 1), t = Random(6, 2).uniform(i, 0, 0.2);
+    const double x = Random(6, 0).uniform(i, -1, 1), y = Random(6, 1).uniform(i, -1, 1),
+                 t = Random(6, 2).uniform(i, 0, 0.1);
     const auto D = [&](int field, int a, int b, int c) { return A->derivative(field, {a, b, c}, {x, y, t}); };
     const double u = D(0, 0, 0, 0), v = D(1, 0, 0, 0), m = u * u + v * v;
     EXPECT_NEAR(D(0, 0, 0, 1), 0.004 * (D(0, 2, 0, 0) + D(0, 0, 2, 0)) + 10 * (u - (u - 1.5 * v) * m), 1e-4);
@@ -73,25 +80,30 @@ TEST(GinzburgLandau, SolvesItsEquationsAndIsOddUnderReflection) {
   }
   EXPECT_NEAR(A->value(0, {0.1, 0.2, 0}), 2 * std::exp(-1.25), 1e-9);
   EXPECT_NEAR(A->value(1, {0.1, 0.2, 0}), std::exp(-1.25), 1e-9);
-  expect_derivatives_match_differences(*A, {0.3, -0.2, 0.1}, 1e-3, 1e-4);
+  expect_derivatives_match_differences(*A, {0.3, -0.2, 0.05}, 1e-3, 1e-4);
 }
 
 TEST(GrayScott, SolvesItsEquations) {
   const auto gs = solved("gray-scott", kCoarseGrayScott);
   for (int i = 0; i < 20; ++i) {
-    const double x = Random(9, 0).uniform(i, -1, 1), y = Random(9, 1).uniform(i, -1, 1), t = Random(9, 2).uniform(i, 0.002, 0.01);
-    const auto D = [&](int field, int a, int b, int c) { return gs->derivative(field, {a, b, c}, {x, y, t}); };
+    const double x = Random(9, 0).uniform(i, -1, 1), y = Random(9, 1).uniform(i, -1, 1),
+                 t = Random(9, 2).uniform(i, 0.002, 0.004);
+    const auto D = [&](int field, int a, int b, int c) {
+      return gs->derivative(field, {a, b, c}, {x, y, t});
+    };
     const double u = D(0, 0, 0, 0), v = D(1, 0, 0, 0);
     EXPECT_NEAR(D(0, 0, 0, 1), 0.2 * (D(0, 2, 0, 0) + D(0, 0, 2, 0)) + 40 * (1 - u) - 1000 * u * v * v, 1e-2);
     EXPECT_NEAR(D(1, 0, 0, 1), 0.1 * (D(1, 2, 0, 0) + D(1, 0, 2, 0)) - 100 * v + 1000 * u * v * v, 1e-2);
   }
-  // Away from the edge, where the periodic continuation of the data jumps by 1e-4, the start is what was asked for.
+  // Away from the edge, where the periodic continuation of the data jumps by 1e-4, the start is what was
+  // asked for.
   EXPECT_NEAR(gs->value(0, {0.2, -0.1, 0}), 1 - std::exp(-10 * (0.25 * 0.25 + 0.08 * 0.08)), 1e-5);
   EXPECT_NEAR(gs->value(1, {0.2, -0.1, 0}), std::exp(-10 * (0.15 * 0.15 + 0.12 * 0.12)), 1e-5);
 }
 
 TEST(PeriodicReference, GriddedEvaluationEqualsThePlainOne) {
-  const auto A = solved("ginzburg-landau", {{"modes", 64}, {"steps", 60}, {"tolerance", 1e-6}, {"end_time", 0.1}});
+  const auto A =
+      solved("ginzburg-landau", {{"modes", 64}, {"steps", 60}, {"tolerance", 1e-6}, {"end_time", 0.1}});
   constexpr std::size_t n = 200;
   std::vector<double> points, plain(n), fast(n);
   for (std::size_t i = 0; i < n; ++i) {

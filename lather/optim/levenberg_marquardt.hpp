@@ -1,0 +1,54 @@
+#pragma once
+// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the gain ratio.
+//
+//   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping
+//   D        identity, or diag(J^T J) (scale-invariant)           gain     achieved / predicted decrease
+//
+// Three ways to the same step: primal (Cholesky of J^T J, size = parameters), dual (Cholesky of J J^T, size = residuals,
+// d = -J^T (J J^T + lambda I)^{-1} r), and matrix-free conjugate gradients where neither matrix fits in memory.
+
+#include "lather/core/options.hpp"
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+struct LevenbergMarquardtOptions {
+  enum class Form { automatic, primal, dual, conjugate_gradients };
+  enum class Damping { identity, marquardt };
+  Form form = Form::automatic;
+  Damping damping = Damping::identity;
+  double initial_damping = 1e-3;
+  double smallest_damping = 1e-18;
+  double largest_damping = 1e8;
+  std::int64_t tries = 12;
+  std::int64_t halvings = 3;
+  double max_memory = 4;
+  double cg_tolerance = 1e-8;
+  std::int64_t cg_iterations = 500;
+  std::int64_t spectrum_every = 0;
+  void fields(FieldVisitor& v);
+};
+
+class LevenbergMarquardt final : public Optimizer {
+ public:
+  LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options);
+  StepReport step(Objective& objective, std::span<double> x) override;
+  void set_learning_rate_factor(double) override {}
+  std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
+  void state(StateVisitor& visitor) override;
+
+ private:
+  using Form = LevenbergMarquardtOptions::Form;
+  struct System;  // the linearized problem at one x, solvable for any lambda
+  Form choose_form(std::size_t residuals) const;
+
+  std::size_t size_;
+  LevenbergMarquardtOptions options_;
+  double lambda_ = -1;  // relative to the mean diagonal of J^T J; negative: not yet set
+  double growth_ = 2;   // of lambda after a failure, doubled by each further one
+  std::int64_t steps_ = 0;
+  std::vector<Diagnostic> diagnostics_;
+  std::vector<double> gradient_, direction_, trial_;
+};
+
+}  // namespace lather::optim

@@ -1,0 +1,36 @@
+#pragma once
+// Self-convergence: each reference solved at several resolutions and compared with the finest. Serves `lather
+// reference --check` and, for all of them, the generated page docs/references.md.
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lather/reference/reference.hpp"
+
+namespace lather::reference {
+
+struct Comparison {
+  double value = 0;       // largest difference of any field
+  double derivative = 0;  // largest difference of any first derivative, over the largest such derivative
+};
+
+// At `count` points drawn from `box`, uniformly, or uniformly in log(1 + 10 y) where the domain is unbounded.
+Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const std::vector<Interval>& box,
+                   bool logarithmic, std::size_t count);
+
+struct CheckReport {
+  bool passed = false;
+  std::string text;
+};
+
+// The two finest resolutions of the study against each other; one of them is the default.
+CheckReport check_reference(const std::string& name, const std::filesystem::path& cache_directory);
+
+// Markdown. `progress` hears what is being solved.
+std::string convergence_page(const std::filesystem::path& cache_directory,
+                             const std::function<void(const std::string&)>& progress);
+
+}  // namespace lather::reference

@@ -1,0 +1,143 @@
+// Errors against numbers worked out by hand.
+#include <gtest/gtest.h>
+
+#include <numbers>
+
+#include "lather/core/error.hpp"
+#include "lather/train/errors.hpp"
+#include "small_problems.hpp"
+
+namespace lather::train {
+namespace {
+
+using pde::PinnObjective;
+using pde::Points;
+using pde::Problem;
+
+// On [0, 1] with three grid points: u* = x, that is 0, 1/2, 1, and slope 1.
+Problem line() {
+  pde::ProblemBuilder b("line");
+  b.coordinate("x", 0, 1);
+  b.unknown("mu", 0.5, 0.7);
+  b.unknown("free", 3);
+  b.field("u");
+  b.field("p");
+  b.equation("e", b.parse("u_x - mu + free*p"));
+  b.exact("u", b.parse("x"));
+  b.exact("p", b.parse("0*x"));
+  b.problem().network.width = 4;
+  return b.build();
+}
+
+FieldValues both(std::vector<double> values, std::vector<double> slopes) {
+  return {{values, slopes}, {values, slopes}};
+}
+
+TEST(Errors, AreTheirDefinitions) {
+  const Problem problem = line();
+  const ErrorMeter meter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {}});
+  ASSERT_EQ(meter.grid().coordinates[0], (std::vector<double>{0, 0.5, 1}));
+  const auto errors = meter.measure([](const Points&) { return both({0.3, 0.5, 0.6}, {1, 1, 3}); });
+  EXPECT_EQ(errors[0].field, "u");
+  EXPECT_NEAR(errors[0].relative_l2, std::sqrt((0.09 + 0.16) / 1.25), 1e-15);
+  EXPECT_NEAR(errors[0].relative_h1, std::sqrt((0.25 + 4) / (1.25 + 3)), 1e-15);
+  EXPECT_NEAR(errors[0].maximum, 0.4, 1e-15);
+  // The true p vanishes: root mean square.
+  EXPECT_NEAR(errors[1].relative_l2, std::sqrt((0.09 + 0.25 + 0.36) / 3), 1e-15);
+}
+
+TEST(Errors, CanIgnoreAConstant) {
+  const Problem problem = line();
+  const ErrorMeter meter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {"u"}});
+  const auto errors = meter.measure([](const Points&) { return both({7, 7.5, 8}, {1, 1, 1}); });
+  EXPECT_NEAR(errors[0].relative_l2, 0, 1e-15);
+  EXPECT_NEAR(errors[0].maximum, 0, 1e-15);
+  EXPECT_NEAR(errors[1].maximum, 8, 1e-15);
+  EXPECT_THROW(ErrorMeter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {"q"}}), Error);
+}
+
+TEST(Errors, ShowANaN) {
+  const Problem problem = line();
+  const ErrorMeter meter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {}});
+  const auto errors = meter.measure([](const Points&) { return both({NAN, 0.5, 1}, {1, 1, 1}); });
+  EXPECT_TRUE(std::isnan(errors[0].relative_l2));
+  EXPECT_TRUE(std::isnan(errors[0].maximum));
+}
+
+TEST(Errors, OfANetworkAgreeWithDifferencesOfItsValues) {
+  const Problem problem = test::heat();
+  PinnObjective objective(problem, {.threads = 1});
+  const auto x = objective.initialize(1);
+  const double h = 1e-5;
+  Points p;
+  p.coordinates = {{0.3 - h, 0.3, 0.3 + h}, {0.4, 0.4, 0.4}};
+  const auto values = predict(objective, x, p);
+  EXPECT_NEAR((values[0][0][2] - values[0][0][0]) / (2 * h), values[0][1][1], 1e-8);
+  const auto truth = closed_form(problem);
+  const double pi = std::numbers::pi;
+  EXPECT_NEAR(truth->evaluate(0, std::vector{1, 1}, p)[1],
+              -0.2 * pi * pi * pi * std::exp(-0.2 * pi * pi * 0.4) * std::cos(pi * 0.3), 1e-13);
+}
+
+TEST(Errors, AgainstAReferenceSolutionAreThoseAgainstItsClosedForm) {
+  pde::ProblemBuilder b("wave");
+  b.coordinate("x", 0, 1);
+  b.coordinate("t", 0, 1);
+  b.field("u");
+  b.equation("wave", b.parse("u_tt - 4*u_xx"));
+  b.exact("u", b.parse("sin(pi*x)*cos(2*pi*t) + 0.5*sin(4*pi*x)*cos(8*pi*t)"));
+  b.problem().network.width = 4;
+  Problem problem = b.build();
+  PinnObjective objective(problem, {.threads = 1});
+  const auto x = objective.initialize(1);
+  const auto exact = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
+                         .measure(objective, x);
+  problem.exact.clear();
+  problem.reference = {{"solver", "wave"}};
+  const auto solved = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
+                          .measure(objective, x);
+  EXPECT_NEAR(solved[0].relative_l2 / exact[0].relative_l2, 1, 1e-12);
+  EXPECT_NEAR(solved[0].relative_h1 / exact[0].relative_h1, 1, 1e-12);
+  problem.domain[1].high = 2;
+  EXPECT_THROW(true_solution(problem, {}), Error);
+  problem.reference = nlohmann::json::object();
+  EXPECT_EQ(true_solution(problem, {}), nullptr);
+}
+
+TEST(Residuals, AreThoseOfHeldOutPoints) {
+  const Problem problem = test::heat();
+  PinnObjective objective(problem, {.threads = 1});
+  const auto x = objective.initialize(1);
+  pde::PointSource source(problem, pde::sampling_settings({{"points", {{"interior", 50}}}}, problem), 1);
+  source.update(0, objective, x);
+  const auto residuals = validation_residuals(objective, x, source);
+  ASSERT_EQ(residuals.size(), 3u);
+  EXPECT_EQ(residuals[1].term, "initial");
+  // The same by putting the held-out points into another objective.
+  PinnObjective other(problem, {.threads = 1});
+  other.initialize(1);
+  for (int s = 0; s < 3; ++s) other.set_points(s, source.validation(s));
+  for (int k = 0; k < 3; ++k) {
+    std::vector<double> r(other.points(problem.terms[k].point_set).count());
+    other.term_residuals(x, k, r);
+    double sum = 0, largest = 0;
+    for (const double v : r) {
+      sum += v * v;
+      largest = std::max(largest, std::abs(v));
+    }
+    EXPECT_NEAR(residuals[k].mean_square, sum / static_cast<double>(r.size()), 1e-13 * sum);
+    EXPECT_NEAR(residuals[k].maximum, largest, 1e-13);
+  }
+}
+
+TEST(Unknowns, AreComparedWithTheirKnownValues) {
+  const Problem problem = line();
+  const auto errors = unknown_errors(problem, std::vector<double>{9, 9, 0.75, 4});
+  EXPECT_EQ(errors[0].name, "mu");
+  EXPECT_NEAR(*errors[0].deviation, 0.05, 1e-15);
+  EXPECT_EQ(errors[1].value, 4);
+  EXPECT_FALSE(errors[1].deviation);
+}
+
+}  // namespace
+}  // namespace lather::train

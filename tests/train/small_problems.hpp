@@ -1,0 +1,73 @@
+#pragma once
+// Problems small enough to train in a test, and a plain Adam to do it with.
+
+#include <cmath>
+
+#include "lather/pde/point_source.hpp"
+#include "lather/pde/problem_builder.hpp"
+#include "lather/train/weighting.hpp"
+
+namespace lather::train::test {
+
+// u_t = kappa u_xx, u = exp(-kappa pi^2 t) sin(pi x) on [0, 1] × [0, 1]
+inline pde::Problem heat(double kappa = 0.2, int width = 12) {
+  pde::ProblemBuilder b("heat");
+  b.coordinate("x", 0, 1);
+  b.coordinate("t", 0, 1);
+  b.parameter("kappa", kappa);
+  const auto u = b.field("u");
+  b.equation("heat", b.parse("u_t - kappa*u_xx"));
+  b.condition("initial", {b.face({{"t", 0}})}, b.parse("u - sin(pi*x)"), 10);
+  b.condition("walls", {b.face({{"x", 0}}), b.face({{"x", 1}})}, u, 10);
+  b.exact("u", b.parse("exp(-kappa*pi^2*t)*sin(pi*x)"));
+  b.problem().network.width = width;
+  b.problem().network.depth = 2;
+  return b.build();
+}
+
+inline int set_named(const pde::Problem& p, const std::string& name) {
+  for (std::size_t s = 0; s < p.point_sets.size(); ++s)
+    if (p.point_sets[s].name == name) return static_cast<int>(s);
+  return -1;
+}
+
+class Adam {
+ public:
+  explicit Adam(double rate) : rate_(rate) {}
+  double step(pde::PinnObjective& objective, std::vector<double>& x) {
+    g_.resize(x.size());
+    m_.resize(x.size());
+    v_.resize(x.size());
+    const double loss = objective.value_and_gradient(x, g_);
+    ++t_;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      m_[i] = 0.9 * m_[i] + 0.1 * g_[i];
+      v_[i] = 0.999 * v_[i] + 0.001 * g_[i] * g_[i];
+      x[i] -=
+          rate_ * (m_[i] / (1 - std::pow(0.9, t_))) / (std::sqrt(v_[i] / (1 - std::pow(0.999, t_))) + 1e-8);
+    }
+    return loss;
+  }
+  void set_rate(double rate) { rate_ = rate; }
+
+ private:
+  double rate_;
+  int t_ = 0;
+  std::vector<double> g_, m_, v_;
+};
+
+// Trains with points and weights of a recipe; the rate falls to a hundredth over the steps.
+inline void train(pde::PinnObjective& objective, std::vector<double>& x, const nlohmann::json& recipe,
+                  int steps, double rate = 5e-3) {
+  pde::PointSource source(objective.problem(), pde::sampling_settings(recipe, objective.problem()), 1);
+  const auto weighting = make_weighting(recipe, objective.problem());
+  Adam adam(rate);
+  for (int step = 0; step < steps; ++step) {
+    source.update(step, objective, x);
+    weighting->update(step, objective, x);
+    adam.set_rate(rate * std::pow(0.01, static_cast<double>(step) / steps));
+    adam.step(objective, x);
+  }
+}
+
+}  // namespace lather::train::test

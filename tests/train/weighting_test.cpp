@@ -1,0 +1,337 @@
+// Weights against their formulas, worked out again from gradients and residuals.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "lather/core/error.hpp"
+#include "lather/train/ntk.hpp"
+#include "lather/train/point_weighting.hpp"
+#include "small_problems.hpp"
+
+namespace lather::train {
+namespace {
+
+using Json = nlohmann::json;
+using pde::PinnObjective;
+using pde::Points;
+using pde::Problem;
+
+struct Network {
+  const char* name;
+  net::NetworkOptions options;
+};
+
+// Two equations with an unknown, second derivatives and a mixed one: several jet components meet in every
+// layer.
+Problem two_equations(const net::NetworkOptions& network) {
+  pde::ProblemBuilder b("two");
+  b.coordinate("x", -1, 1);
+  b.coordinate("t", 0, 1);
+  b.unknown("mu", 0.7);
+  b.field("u");
+  b.field("v");
+  b.equation("first", b.parse("u_t + mu*u*u_x - mu^2*v_xx"), 2);
+  b.equation("second", b.parse("v_t - D(u, x, t) + u"), 0.5);
+  b.condition("initial", {b.face({{"t", 0}})}, b.parse("u + sin(pi*x) + 0.1*v"));
+  b.problem().network = network;
+  return b.build();
+}
+
+void place_points(PinnObjective& objective, std::size_t count) {
+  for (std::size_t s = 0; s < objective.problem().point_sets.size(); ++s) {
+    const auto& set = objective.problem().point_sets[s];
+    objective.set_points(
+        static_cast<int>(s),
+        pde::points_in(objective.problem().domain, set.pieces.empty() ? pde::Piece{} : set.pieces[0],
+                       pde::Design::uniform, count, 5, s));
+  }
+}
+
+std::vector<double> shaken(PinnObjective& objective) {
+  auto x = objective.initialize(3);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] += 0.2 * Random(8, 8).normal(i);  // alphas and biases away from 0
+  return x;
+}
+
+class EveryNetwork : public testing::TestWithParam<Network> {};
+
+TEST_P(EveryNetwork, HasTheKernelDiagonalOfGradientsTakenPointByPoint) {
+  const Problem problem = two_equations(GetParam().options);
+  PinnObjective objective(problem, {.threads = 2, .tile_rows = 20}), single(problem, {.threads = 1});
+  const auto x = shaken(objective);
+  single.initialize(3);
+  constexpr std::size_t n = 9;  // more than a tile
+  place_points(objective, n);
+  for (int term = 0; term < 3; ++term) {
+    const auto k = ntk_diagonal(objective, x, term);
+    ASSERT_EQ(k.size(), n);
+    const int set = problem.terms[term].point_set;
+    for (std::size_t i = 0; i < n; ++i) {
+      place_points(single, 1);
+      Points one;
+      for (const auto& c : objective.points(set).coordinates) one.coordinates.push_back({c[i]});
+      single.set_points(set, one);
+      // grad(w r^2) = 2 w r grad r
+      std::vector<double> losses(3), r(1);
+      std::vector<std::vector<double>> gradients;
+      single.term_gradients(x, losses, gradients);
+      single.term_residuals(x, term, r);
+      const auto& g = gradients[term];
+      const double expected = std::inner_product(g.begin(), g.end(), g.begin(), 0.0) /
+                              std::pow(2 * problem.terms[term].weight * r[0], 2);
+      EXPECT_NEAR(k[i] / expected, 1, 1e-10) << "term " << term << " point " << i;
+    }
+    EXPECT_NEAR(ntk_trace(objective, x, term), std::accumulate(k.begin(), k.end(), 0.0), 1e-12 * k[0]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ntk, EveryNetwork,
+    testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
+                    Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
+                    Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
+                    Network{
+                        "piratenet",
+                        {.type = net::NetworkType::piratenet, .width = 8, .depth = 2, .fourier_features = 8}},
+                    Network{"piratenet_trainable",
+                            {.type = net::NetworkType::piratenet,
+                             .width = 5,
+                             .depth = 2,
+                             .fourier_features = 6,
+                             .fourier_trainable = true,
+                             .weight_factorization = true}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Ntk, IsRefusedInSinglePrecision) {
+  const Problem problem = two_equations({.width = 4, .depth = 1});
+  PinnObjective objective(problem, {.threads = 1, .precision = pde::Precision::float32});
+  const auto x = objective.initialize(1);
+  place_points(objective, 3);
+  EXPECT_THROW(ntk_trace(objective, x, 0), Error);
+}
+
+struct Bench {
+  Problem problem = two_equations({.width = 6, .depth = 2});
+  PinnObjective objective{problem, {.threads = 1}};
+  std::vector<double> x = shaken(objective);
+  Bench() { place_points(objective, 40); }
+};
+
+TEST(GradientNorm, MovesWeightsTowardsTheSumOverTheOwnNorm) {
+  Bench b;
+  std::vector<double> losses(3);
+  std::vector<std::vector<double>> gradients;
+  b.objective.term_gradients(b.x, losses, gradients);
+  std::vector<double> s(3);
+  for (int k = 0; k < 3; ++k)
+    s[k] =
+        std::sqrt(std::inner_product(gradients[k].begin(), gradients[k].end(), gradients[k].begin(), 0.0)) /
+        b.problem.terms[k].weight;
+  const double sum = s[0] + s[1] + s[2];
+  const auto weighting = make_weighting(
+      {{"weighting", {{"method", "gradient-norm"}, {"every", 7}, {"average", 0.6}}}}, b.problem);
+  EXPECT_TRUE(weighting->update(0, b.objective, b.x));
+  std::vector<double> lambda(3);
+  for (int k = 0; k < 3; ++k) {
+    lambda[k] = 0.6 * b.problem.terms[k].weight + 0.4 * sum / (s[k] + 1e-5 * sum / 3);
+    EXPECT_NEAR(b.objective.term_weight(k), lambda[k], 1e-12 * lambda[k]);
+  }
+  for (int step = 1; step < 7; ++step) EXPECT_FALSE(weighting->update(step, b.objective, b.x));
+  // The norms of the bare losses do not depend on the weights: the second update moves on to the same target.
+  EXPECT_TRUE(weighting->update(7, b.objective, b.x));
+  for (int k = 0; k < 3; ++k)
+    EXPECT_NEAR(b.objective.term_weight(k), 0.6 * lambda[k] + 0.4 * sum / (s[k] + 1e-5 * sum / 3),
+                1e-11 * lambda[k]);
+}
+
+TEST(NtkWeighting, UsesMeanDiagonals) {
+  Bench b;
+  std::vector<double> s(3);
+  for (int k = 0; k < 3; ++k) s[k] = ntk_trace(b.objective, b.x, k) / 40;
+  const double sum = s[0] + s[1] + s[2];
+  make_weighting({{"weighting", {{"method", "ntk"}, {"average", 0}}}}, b.problem)
+      ->update(0, b.objective, b.x);
+  for (int k = 0; k < 3; ++k)
+    EXPECT_NEAR(b.objective.term_weight(k), sum / (s[k] + 1e-5 * sum / 3), 1e-11 * sum / s[k]);
+}
+
+TEST(Causal, WeightsAreTheFormula) {
+  const std::vector<double> losses{0.5, 0.25, 2};
+  const auto w = causal_weights(losses, 2);
+  EXPECT_EQ(w[0], 1);
+  EXPECT_NEAR(w[1], std::exp(-1.0), 1e-15);
+  EXPECT_NEAR(w[2], std::exp(-1.5), 1e-15);
+}
+
+TEST(Causal, GivesEveryPointTheWeightOfItsChunkAndTheSmallestOfItsEquations) {
+  Bench b;
+  const auto weighting = make_weighting({{"causal", {{"tolerance", 0.3}, {"chunks", 4}}}}, b.problem);
+  EXPECT_TRUE(weighting->update(0, b.objective, b.x));
+  const auto& t = b.objective.points(0).coordinates[1];
+  std::vector<double> sorted = t;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::vector<double>> r(2, std::vector<double>(40));
+  for (int k = 0; k < 2; ++k) b.objective.term_residuals(b.x, k, r[k]);
+  const auto chunk_of = [&](double time) {
+    return static_cast<int>((std::lower_bound(sorted.begin(), sorted.end(), time) - sorted.begin()) / 10);
+  };
+  for (std::size_t i = 0; i < 40; ++i) {
+    double expected = 1;
+    for (int k = 0; k < 2; ++k) {
+      double earlier = 0;  // sum over earlier chunks of the mean square
+      for (std::size_t j = 0; j < 40; ++j)
+        if (chunk_of(t[j]) < chunk_of(t[i])) earlier += b.problem.terms[k].weight * r[k][j] * r[k][j] / 10;
+      expected = std::min(expected, std::exp(-0.3 * earlier));
+    }
+    for (int k = 0; k < 2; ++k) EXPECT_NEAR(b.objective.point_weights(k)[i], expected, 1e-12);
+  }
+  EXPECT_TRUE(b.objective.point_weights(2).empty()) << "the initial condition is not weighed";
+}
+
+TEST(Causal, TakesTheNextToleranceWhenAllWeightsExceedTheThreshold) {
+  Bench b;
+  CausalOptions options;
+  options.tolerances = {1e-6, 1e-5, 1e3};
+  options.every = 2;
+  CausalWeighting weighting(options, b.problem);
+  weighting.update(0, b.objective, b.x);
+  EXPECT_EQ(weighting.tolerance(), 1e-6);
+  weighting.update(1, b.objective, b.x);
+  EXPECT_EQ(weighting.tolerance(), 1e-6);
+  weighting.update(2, b.objective, b.x);
+  EXPECT_EQ(weighting.tolerance(), 1e-5);
+  weighting.update(4, b.objective, b.x);
+  EXPECT_EQ(weighting.tolerance(), 1e3);
+  weighting.update(6, b.objective, b.x);
+  EXPECT_EQ(weighting.tolerance(), 1e3);
+  EXPECT_LT(*std::min_element(b.objective.point_weights(0).begin(), b.objective.point_weights(0).end()), 0.5);
+}
+
+TEST(Causal, FollowsThePointsWhenTheyChange) {
+  Bench b;
+  const auto weighting = make_weighting({{"causal", {{"tolerance", 1.0}, {"every", 100}}}}, b.problem);
+  weighting->update(0, b.objective, b.x);
+  EXPECT_FALSE(weighting->update(1, b.objective, b.x));
+  place_points(b.objective, 50);
+  EXPECT_TRUE(weighting->update(2, b.objective, b.x));
+  EXPECT_EQ(b.objective.point_weights(0).size(), 50u);
+}
+
+TEST(SelfAdaptive, WeightsGrowAndMoreWhereTheResidualStays) {
+  Bench b;
+  const auto weighting =
+      make_weighting({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
+  for (int step = 0; step < 3; ++step) EXPECT_TRUE(weighting->update(step, b.objective, b.x));
+  // Adam at a slope of constant sign takes steps of nearly its learning rate: l is about 1.03, and the weight
+  // its square.
+  for (int k = 0; k < 3; ++k)
+    for (const double w : b.objective.point_weights(k)) EXPECT_NEAR(w, 1.03 * 1.03, 2e-3);
+}
+
+TEST(SelfAdaptive, DoesNotMoveWhereTheResidualVanishes) {
+  pde::ProblemBuilder builder("half");
+  builder.coordinate("x", -1, 1);
+  builder.coordinate("t", 0, 1);
+  builder.field("u");
+  builder.equation("half", builder.parse("step(x)*(u + 3)"));
+  builder.problem().network.width = 4;
+  const Problem problem = builder.build();
+  PinnObjective objective(problem, {.threads = 1});
+  const auto x = objective.initialize(1);
+  place_points(objective, 30);
+  const auto weighting = make_weighting({{"weighting", "self-adaptive"}}, problem);
+  for (int step = 0; step < 10; ++step) weighting->update(step, objective, x);
+  for (std::size_t i = 0; i < 30; ++i) {
+    const double w = objective.point_weights(0)[i];
+    if (objective.points(0).coordinates[0][i] < 0)
+      EXPECT_EQ(w, 1);
+    else
+      EXPECT_GT(w, 1.05);
+  }
+}
+
+// Train, save in the middle, go on in new objects: the same bits as without the break. Points change in
+// between, too.
+TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
+  const std::vector<Json> recipes{
+      {{"weighting", {{"method", "gradient-norm"}, {"every", 3}}}},
+      {{"weighting", {{"method", "ntk"}, {"every", 5}}}},
+      {{"weighting", "self-adaptive"}},
+      {{"causal_tolerance", 0.5}, {"weighting", {{"method", "gradient-norm"}, {"every", 4}}}},
+      {{"causal", {{"tolerances", {1e-3, 1e-2}}, {"every", 3}}}}};
+  for (Json recipe : recipes) {
+    recipe["points"] = {{"interior", 64}, {"initial", 16}, {"walls", 16}};
+    for (const int every : {0, 8}) {
+      recipe["resample_every"] = every;
+      const Problem problem = test::heat(0.2, 6);
+      const auto run = [&](int break_at) {
+        auto objective = std::make_unique<PinnObjective>(problem, pde::EngineOptions{.threads = 1});
+        auto x = objective->initialize(1);
+        auto source = std::make_unique<pde::PointSource>(problem, pde::sampling_settings(recipe, problem), 1);
+        auto weighting = make_weighting(recipe, problem);
+        std::vector<double> g(x.size()), trace;
+        for (int step = 0; step < 14; ++step) {
+          if (step == break_at) {
+            StateWriter writer;
+            source->state(writer);
+            weighting->state(writer);
+            objective = std::make_unique<PinnObjective>(problem, pde::EngineOptions{.threads = 1});
+            source = std::make_unique<pde::PointSource>(problem, pde::sampling_settings(recipe, problem), 1);
+            weighting = make_weighting(recipe, problem);
+            StateReader reader(writer.bytes());
+            source->state(reader);
+            weighting->state(reader);
+            EXPECT_TRUE(reader.at_end());
+          }
+          trace.push_back(source->update(step, *objective, x));
+          trace.push_back(weighting->update(step, *objective, x));
+          trace.push_back(objective->value_and_gradient(x, g));
+          for (std::size_t i = 0; i < x.size(); ++i) x[i] -= 1e-3 * g[i];
+        }
+        trace.insert(trace.end(), x.begin(), x.end());
+        return trace;
+      };
+      const auto whole = run(-1);
+      for (const int break_at : {1, 8, 9})
+        EXPECT_EQ(run(break_at), whole) << recipe.dump() << " broken at " << break_at;
+    }
+  }
+}
+
+std::string error_of(const Json& recipe, const Problem& problem) {
+  try {
+    make_weighting(recipe, problem);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(MakeWeighting, SaysWhatIsWrong) {
+  const Problem problem = test::heat();
+  EXPECT_NE(error_of({{"weighting", "gradientnorm"}}, problem).find("did you mean 'gradient-norm'"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"evry", 3}}}}, problem).find("every"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"average", 1.0}}}}, problem).find("average"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"weighting", "self-adaptive"}, {"causal_tolerance", 1.0}}, problem).find("choose one"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"causal", {{"coordinate", "s"}}}}, problem).find("coordinate for the time"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"causal", {{"tolerances", {2, 1}}}}}, problem).find("growing"), std::string::npos);
+  EXPECT_EQ(error_of({{"optimizer", "adam"}}, problem), "");
+}
+
+TEST(MakeWeighting, DescribesItselfInALine) {
+  const Problem problem = test::heat();
+  EXPECT_EQ(make_weighting(Json::object(), problem)->describe(), "fixed");
+  EXPECT_FALSE(make_weighting(Json::object(), problem)->changes());
+  EXPECT_EQ(make_weighting({{"weighting", "ntk"}, {"causal_tolerance", 2}}, problem)->describe(),
+            "causal: eps 2, 32 chunks, smallest weight 1; ntk: heat 1, initial 10, walls 10");
+}
+
+}  // namespace
+}  // namespace lather::train
