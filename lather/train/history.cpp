@@ -48,6 +48,7 @@ std::vector<Column> columns(const Trainer& trainer, const HistoryRecord* record)
   add("step_norm", [&] { return record->report.step_norm; });
   add("evaluations", [&] { return static_cast<double>(trainer.evaluations()); });
   add_if("residual", looked, [&] { return record->figures->residual; });
+  add_if("validation_loss", looked, [&] { return record->figures->loss; });
   for (std::size_t k = 0; k < terms.size(); ++k)
     add_if("residual." + terms[k], looked && is_here(k), [&] { return record->figures->term_residuals[place[k]]; });
   const auto& fields = trainer.problem().fields;

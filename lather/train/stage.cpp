@@ -36,6 +36,7 @@ double Figures::worst_h1() const { return largest(h1); }
 void Figures::state(StateVisitor& v) {
   v.integer("figures_step", step);
   v.real("residual", residual);
+  v.real("validation_loss", loss);
   v.array("term_residuals", term_residuals);
   v.array("l2", l2);
   v.array("h1", h1);
@@ -60,16 +61,19 @@ bool Stage::update(std::int64_t step, std::span<const double> x) {
   return weighting_->update(step, *objective_, x) || moved;
 }
 
-double Stage::residual(std::span<const double> x, std::vector<double>& by_term) {
+Figures Stage::measure(std::span<const double> x) {
   const pde::Problem& problem = objective_->problem();
   const auto residuals = validation_residuals(*objective_, x, points_);
-  by_term.clear();
+  Figures figures;
   double equations = 0;
   for (std::size_t k = 0; k < residuals.size(); ++k) {
-    by_term.push_back(std::sqrt(residuals[k].mean_square));
-    if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += residuals[k].mean_square;
+    const double square = residuals[k].mean_square;
+    figures.term_residuals.push_back(std::sqrt(square));
+    figures.loss += problem.terms[k].weight * square;
+    if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += square;
   }
-  return std::sqrt(equations);
+  figures.residual = std::sqrt(equations);
+  return figures;
 }
 
 void Stage::state(StateVisitor& v) {

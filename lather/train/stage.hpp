@@ -24,6 +24,7 @@ namespace lather::train {
 struct Figures {
   std::int64_t step = 0;
   double residual = 0;                 // root mean square of all equations' residuals together, at held-out points
+  double loss = 0;                     // the loss there, with the problem's own weights: what the best step is chosen by
   std::vector<double> term_residuals;  // of every term by itself
   std::vector<double> l2, h1;          // relative errors per field, NaN for those not known; empty if none is
   double worst_l2() const;             // of all fields that are known; NaN if none is
@@ -44,8 +45,8 @@ class Stage {
   bool update(std::int64_t step, std::span<const double> x);
   bool changes() const { return points_.changes() || weighting_->changes(); }  // will update() ever do more?
 
-  // At held-out points: the root mean square of all equations' residuals together; `by_term` gets that of every term.
-  double residual(std::span<const double> x, std::vector<double>& by_term);
+  // Residuals and loss at held-out points.
+  Figures measure(std::span<const double> x);
 
   void state(StateVisitor& v);
 

@@ -27,7 +27,7 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 }  // namespace
 
 Json to_json(const Trainer& trainer, const Figures& figures) {
-  Json json = {{"step", figures.step}, {"residual", number(figures.residual)}};
+  Json json = {{"step", figures.step}, {"residual", number(figures.residual)}, {"validation_loss", number(figures.loss)}};
   const auto terms = trainer.term_names();
   for (std::size_t k = 0; k < terms.size() && k < figures.term_residuals.size(); ++k) json["residuals"][terms[k]] = number(figures.term_residuals[k]);
   const auto& fields = trainer.problem().fields;
@@ -42,10 +42,11 @@ Json summarize(Trainer& trainer) {
   const auto& config = trainer.config();
   Json json = {{"problem", config.problem_name}, {"optimizer", config.optimizer["name"]}, {"size", config.size}, {"seed", config.seed},
                {"step", trainer.step()}, {"parameters", trainer.parameters().size()}, {"evaluations", trainer.evaluations()},
-               {"basis_updates", trainer.basis_updates()}, {"reference", trainer.reference_note()}};
+               {"basis_updates", trainer.basis_updates()}};
   const double loss = trainer.loss();
   json["loss"] = number(loss);
   json["final"] = to_json(trainer, trainer.measure(true));
+  json["reference"] = trainer.reference_note();
   json["best"] = trainer.best_step() < 0 ? json["final"] : to_json(trainer, trainer.best());
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k) {

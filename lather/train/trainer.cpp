@@ -62,9 +62,8 @@ const TrueSolution* Trainer::truth() {
 }
 
 Figures Trainer::measure(bool fine) {
-  Figures figures;
+  Figures figures = stage_->measure(parameters_);
   figures.step = step_;
-  figures.residual = stage_->residual(parameters_, figures.term_residuals);
   const bool other_parameter = !plan_.in_windows() && !last_stage();  // the truth is that of the last value
   if (!config_.record.reference || other_parameter || !truth()) return figures;
   const bool whole = plan_.in_windows() && last_stage();
@@ -84,7 +83,7 @@ Figures Trainer::measure(bool fine) {
 
 Figures Trainer::validate() {
   Figures figures = measure();
-  if (best_step_ < 0 || figures.residual < best_.residual) {
+  if (best_step_ < 0 || figures.loss < best_.loss) {
     best_ = figures;
     best_step_ = step_;
     best_parameters_ = parameters_;

@@ -146,7 +146,7 @@ TEST(Run, TheBestStepIsRememberedAcrossARestart) {
   std::vector<std::string> messages;
   const auto read = read_run(folder / "run", messages);
   EXPECT_EQ(read->best_step(), trainer.best_step());
-  EXPECT_EQ(read->best().residual, trainer.best().residual);
+  EXPECT_EQ(read->best().loss, trainer.best().loss);
   EXPECT_EQ(read->best().l2, trainer.best().l2);
 }
 
