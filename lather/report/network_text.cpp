@@ -60,7 +60,9 @@ Json operation(const net::Tape& tape, const net::Pointwise& pointwise) {
     names[pointwise.scalar_arguments[i]] = fmt::format("s{}", i);
     scalars.push_back(tape.parameters().blocks()[pointwise.scalars[i]].name);
   }
-  const Json text = assignments(std::span(&pointwise.value, 1), names);
+  Expr value = pointwise.value;
+  if (const auto& f = pointwise.activation) value = symbolic::substitute(value, symbolic::ExprMap<Expr>{{f->name, f->value}});
+  const Json text = assignments(std::span(&value, 1), names);
   return {{"pointwise", {{"in", in}, {"out", columns(pointwise.out)}, {"scalars", scalars}, {"let", text["let"]}, {"value", text["values"][0]}}}};
 }
 
