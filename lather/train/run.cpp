@@ -155,11 +155,13 @@ class Run {
   }
 
   Outcome finish(const End& end) {
-    Outcome outcome{end.reason, end.words, summarize(trainer_)};
+    const double used = watch_.seconds();
+    const bool in_a_hurry = end.reason == EndReason::interrupted;
+    Outcome outcome{end.reason, end.words, summarize(trainer_, !in_a_hurry)};
     outcome.summary["reason"] = name_of(end.reason);
     outcome.summary["words"] = end.words;
-    outcome.summary["seconds"] = seconds();
-    outcome.summary["steps_per_second"] = static_cast<double>(trainer_.step() - first_step_) / std::max(watch_.seconds(), 1e-9);
+    outcome.summary["seconds"] = seconds_before_ + used;
+    outcome.summary["steps_per_second"] = static_cast<double>(trainer_.step() - first_step_) / std::max(used, 1e-9);
     folder_.write_json("summary.json", outcome.summary);
     write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
     return outcome;

@@ -38,14 +38,14 @@ Json to_json(const Trainer& trainer, const Figures& figures) {
   return json;
 }
 
-Json summarize(Trainer& trainer) {
+Json summarize(Trainer& trainer, bool fine) {
   const auto& config = trainer.config();
   Json json = {{"problem", config.problem_name}, {"optimizer", config.optimizer["name"]}, {"size", config.size}, {"seed", config.seed},
                {"step", trainer.step()}, {"parameters", trainer.parameters().size()}, {"evaluations", trainer.evaluations()},
                {"basis_updates", trainer.basis_updates()}};
   const double loss = trainer.loss();
   json["loss"] = number(loss);
-  json["final"] = to_json(trainer, trainer.measure(true));
+  json["final"] = to_json(trainer, trainer.measure(fine));
   json["reference"] = trainer.reference_note();
   json["best"] = trainer.best_step() < 0 ? json["final"] : to_json(trainer, trainer.best());
   const auto& unknowns = trainer.problem().unknowns;

@@ -10,8 +10,8 @@ namespace lather::train {
 
 nlohmann::json to_json(const Trainer& trainer, const Figures& figures);
 
-// Final and best figures, unknowns, sizes.
-nlohmann::json summarize(Trainer& trainer);
+// Final and best figures, unknowns, sizes. `fine`: errors on the full grid, which may take seconds.
+nlohmann::json summarize(Trainer& trainer, bool fine);
 
 // The best fields, the true ones and the residuals on a grid for pictures, as JSON text:
 //   {"step", "coordinates": […], "axes": [[…], …], "arrays": {"u": […], "u.reference": […], "u.error": […], "residual.momentum": […]}}
