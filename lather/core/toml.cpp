@@ -1,7 +1,7 @@
 #include "lather/core/toml.hpp"
 
-// toml++ 3.3 asserts that "[" is followed by a key, or lets clang's optimizer assume it, before it reports that it is not.
-// Both must be off: a broken file is an error, not a crash.
+// toml++ 3.3 asserts that "[" is followed by a key, or lets clang's optimizer assume it, before it reports
+// that it is not. Both must be off: a broken file is an error, not a crash.
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
 #define TOML_ASSERT(expr) static_assert(true)

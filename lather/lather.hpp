@@ -1,0 +1,11 @@
+#pragma once
+// Everything a user of the library needs.
+
+#include "lather/optim/catalogue.hpp"
+#include "lather/pde/find_problem.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/problem_builder.hpp"
+#include "lather/pde/problem_file.hpp"
+#include "lather/reference/reference.hpp"
+#include "lather/train/run.hpp"
+#include "lather/train/trainer.hpp"
