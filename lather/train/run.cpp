@@ -80,7 +80,13 @@ class Run {
     recorded_ = look || step % every.record_every == 0;
     if (!recorded_) return;
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
-    if (look) figures_ = line.figures = trainer_.validate();
+    if (look) {
+      figures_ = line.figures = trainer_.validate();
+      if (const auto note = trainer_.reference_note(); note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
+        told_of_reference_ = true;
+        watcher_.message("errors cannot be measured: the reference is " + note);
+      }
+    }
     loss_ = line.loss;
     folder_.append(Log::history, history_json(trainer_, line));
     folder_.append(Log::history_csv, history_csv(trainer_, line));
@@ -172,7 +178,7 @@ class Run {
   const Watcher& watcher_;
   std::int64_t first_step_;
   double seconds_before_ = 0, loss_ = 0;
-  bool recorded_ = false;
+  bool recorded_ = false, told_of_reference_ = false;
   std::optional<Figures> figures_;
   std::string last_message_;
   Stopwatch watch_, since_checkpoint_;

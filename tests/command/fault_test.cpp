@@ -129,10 +129,17 @@ TEST_F(Fault, AFolderInUseIsLeftAloneAndThePidIsNamed) {
 TEST_F(Fault, AMissingOrUnwritableReferenceCacheIsNoReasonNotToTrain) {
   Surroundings nowhere;
   nowhere.environment = {{"LATHER_CACHE", "/proc/no/such/cache"}};
-  const Finished trained = lather({"train", "burgers", "--steps", "2", "--set", "network.width=8", "--set", "training.points.interior=32", "--json",
-                                   "--out", (folder_ / "burgers").string()}, nowhere);
+  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set", "training.points.interior=32", "--set",
+                                   "reference.modes=64", "--set", "reference.tolerance=1e-4", "--json", "--out", (folder_ / "kdv").string()}, nowhere);
   EXPECT_EQ(trained.status, 0) << trained.err;
   EXPECT_TRUE(nlohmann::json::parse(trained.out)["final"].contains("l2")) << trained.out;
+}
+
+TEST_F(Fault, AReferenceThatCannotBeHadIsSaidAndTheRunGoesOn) {
+  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set", "training.points.interior=32", "--set",
+                                   "reference.mode=64", "--out", (folder_ / "kdv").string()});
+  EXPECT_EQ(trained.status, 0) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "errors cannot be measured") && contains(trained.err, "did you mean 'modes'")) << trained.err;
 }
 
 TEST_F(Fault, AProblemWithoutAReferenceTrainsToo) {
