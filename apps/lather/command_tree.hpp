@@ -1,5 +1,6 @@
 #pragma once
-// The tree of commands as CLI11 holds it, read for shell completion and the manual page: what --help says is what they say.
+// The tree of commands as CLI11 holds it, read for shell completion and the manual page: what --help says is
+// what they say.
 
 #include <CLI/CLI.hpp>
 #include <string>

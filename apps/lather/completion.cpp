@@ -9,8 +9,10 @@ namespace lather::command {
 void add_completion(CLI::App& app, int&) {
   auto* completion = app.add_subcommand("completion", "Completion for a shell, or the manual page");
   completion->require_subcommand(1);
-  completion->footer("Examples:\n  source <(lather completion bash)\n  lather completion fish > ~/.config/fish/completions/lather.fish\n"
-                     "  lather completion man | man -l -");
+  completion->footer(
+      "Examples:\n  source <(lather completion bash)\n  lather completion fish > "
+      "~/.config/fish/completions/lather.fish\n"
+      "  lather completion man | man -l -");
   const auto add = [&](const char* name, const char* what, std::string (*text)(const CLI::App&)) {
     completion->add_subcommand(name, what)->callback([&app, text] { fmt::print("{}", text(app)); });
   };

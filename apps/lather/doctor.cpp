@@ -15,14 +15,18 @@ namespace lather::command {
 namespace {
 
 void print_environment(const train::Environment& e) {
-  const auto line = [](std::string_view what, const std::string& text) { fmt::print("{:<12} {}\n", what, text); };
+  const auto line = [](std::string_view what, const std::string& text) {
+    fmt::print("{:<12} {}\n", what, text);
+  };
   line("lather", fmt::format("{} ({}), {}", e.version, e.commit, e.build));
   line("compiler", e.compiler);
   line("system", fmt::format("{}, {}", e.host, e.system));
   line("processor", e.cpu);
   line("instructions", fmt::format("{}", fmt::join(e.instruction_sets, " ")));
   line("vectors", fmt::format("{} doubles used, {} available{}", e.vector_doubles, e.widest_doubles,
-                              e.vector_doubles < e.widest_doubles ? ": rebuild with the release preset on this machine to use them all" : ""));
+                              e.vector_doubles < e.widest_doubles
+                                  ? ": rebuild with the release preset on this machine to use them all"
+                                  : ""));
   line("threads", fmt::format("{} (all cores this process may use; change with --threads)", e.cores));
   line("memory", fmt::format("{:.1f} GiB", e.memory_gib));
   line("GPU", e.gpus.empty() ? "none found" : fmt::format("{}", fmt::join(e.gpus, ", ")));
@@ -43,8 +47,10 @@ void add_doctor(CLI::App& app, int&) {
   doctor->add_flag("--json", *json, "as JSON");
   doctor->callback([json] {
     const auto environment = train::find_environment();
-    if (*json) fmt::print("{}\n", train::to_json(environment).dump(2));
-    else print_environment(environment);
+    if (*json)
+      fmt::print("{}\n", train::to_json(environment).dump(2));
+    else
+      print_environment(environment);
   });
 }
 

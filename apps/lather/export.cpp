@@ -24,9 +24,11 @@ struct ExportArguments {
 
 train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> counts) {
   const auto dimensions = static_cast<std::size_t>(problem.dimensions());
-  if (counts.empty()) counts.assign(dimensions, dimensions == 1 ? 1001 : dimensions == 2 ? 201 : dimensions == 3 ? 65 : 17);
+  if (counts.empty())
+    counts.assign(dimensions, dimensions == 1 ? 1001 : dimensions == 2 ? 201 : dimensions == 3 ? 65 : 17);
   if (counts.size() == 1) counts.assign(dimensions, counts[0]);
-  if (counts.size() != dimensions) throw Error(fmt::format("--grid: expected {} numbers of points, got {}", dimensions, counts.size()));
+  if (counts.size() != dimensions)
+    throw Error(fmt::format("--grid: expected {} numbers of points, got {}", dimensions, counts.size()));
   for (const auto n : counts)
     if (n < 1) throw Error("--grid: expected at least one point along every coordinate");
   return train::grid_of(problem, counts);
@@ -35,20 +37,27 @@ train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> count
 }  // namespace
 
 void add_export(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("export", "Fields (npz, vtk) or the network (safetensors) for other programs");
+  auto* command =
+      app.add_subcommand("export", "Fields (npz, vtk) or the network (safetensors) for other programs");
   auto a = std::make_shared<ExportArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
   command->add_option("--format", a->format, "npz (NumPy), vtk (ParaView) or safetensors (the network)")
       ->check(CLI::IsMember({"npz", "vtk", "safetensors"}));
   command->add_option("--out", a->out, "the file (default: in the run folder)")->type_name("FILE");
-  command->add_option("--grid", a->grid, "points along each coordinate: 201,101")->delimiter(',')->allow_extra_args(false);
-  command->add_option("--derivatives", a->derivatives, "which derivatives (default: all first ones): u_x,u_xx")->delimiter(',')->allow_extra_args(false);
+  command->add_option("--grid", a->grid, "points along each coordinate: 201,101")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--derivatives", a->derivatives, "which derivatives (default: all first ones): u_x,u_xx")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--window", a->window, "safetensors of a run in time windows: which one, from 1");
   command->add_flag("--best", a->best, "the best parameters instead of the last");
-  command->footer("Examples:\n  lather export runs/burgers-ss-esoap-0-1 --format npz --grid 201,101\n"
-                  "  lather export runs/burgers-ss-esoap-0-1 --format vtk --derivatives u_x,u_xx\n"
-                  "  lather export runs/burgers-ss-esoap-0-1 --format safetensors --out burgers.safetensors\n"
-                  "  python3 examples/load_export.py burgers.safetensors 0.5 0.25");
+  command->footer(
+      "Examples:\n  lather export runs/burgers-ss-esoap-0-1 --format npz --grid 201,101\n"
+      "  lather export runs/burgers-ss-esoap-0-1 --format vtk --derivatives u_x,u_xx\n"
+      "  lather export runs/burgers-ss-esoap-0-1 --format safetensors --out burgers.safetensors\n"
+      "  python3 examples/load_export.py burgers.safetensors 0.5 0.25");
   command->callback([a] {
     const auto solution = load_run(a->run)->solution(a->best);
     const auto& problem = solution.problem();
@@ -58,13 +67,17 @@ void add_export(CLI::App& app, int&) {
     for (const auto& name : a->derivatives) quantities.push_back(train::parse_derivative(problem, name));
 
     const std::string extension = a->format == "vtk" ? "vti" : a->format;
-    const std::filesystem::path file = a->out.empty() ? std::filesystem::path(a->run) / ((a->format == "safetensors" ? "network." : "fields.") + extension)
-                                                      : std::filesystem::path(a->out);
+    const std::filesystem::path file =
+        a->out.empty() ? std::filesystem::path(a->run) /
+                             ((a->format == "safetensors" ? "network." : "fields.") + extension)
+                       : std::filesystem::path(a->out);
     std::string bytes;
-    if (a->format == "safetensors") bytes = report::export_safetensors(solution, a->window - 1);
+    if (a->format == "safetensors")
+      bytes = report::export_safetensors(solution, a->window - 1);
     else {
       const auto grid = grid_for(problem, a->grid);
-      bytes = a->format == "npz" ? report::export_npz(solution, grid, quantities) : report::export_vti(solution, grid, quantities);
+      bytes = a->format == "npz" ? report::export_npz(solution, grid, quantities)
+                                 : report::export_vti(solution, grid, quantities);
     }
     write_file_atomically(file, bytes);
     fmt::print("{}\n", file.string());

@@ -28,8 +28,8 @@ struct ListArguments {
 
 void print_options(const std::vector<FieldDescription>& options, const std::string& prefix) {
   for (const auto& o : options) {
-    fmt::print("  {:<34} {:<14} {}{}\n", prefix + o.name, o.default_value.empty() ? "-" : o.default_value, o.help,
-               o.range.empty() ? "" : fmt::format("; {}", o.range));
+    fmt::print("  {:<34} {:<14} {}{}\n", prefix + o.name, o.default_value.empty() ? "-" : o.default_value,
+               o.help, o.range.empty() ? "" : fmt::format("; {}", o.range));
   }
 }
 
@@ -54,26 +54,31 @@ void list_problems(const ListArguments& a) {
 void list_optimizers(const ListArguments& a) {
   if (a.name.empty()) {
     for (const auto& e : optim::catalogue()) {
-      if (a.names) fmt::print("{}\n", e.name);
-      else fmt::print("{:<20} {}\n", e.name, e.summary);
+      if (a.names)
+        fmt::print("{}\n", e.name);
+      else
+        fmt::print("{:<20} {}\n", e.name, e.summary);
     }
     return;
   }
   const auto& e = optim::find_optimizer(a.name);
-  fmt::print("{}: {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n", e.name, e.summary);
+  fmt::print("{}: {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n", e.name,
+             e.summary);
   print_options(e.describe(), "optimizer.");
   fmt::print("\nof any optimizer\n");
   print_options(options::describe(optim::ScheduleOptions{}), "optimizer.schedule.");
   print_options(options::describe(optim::ClipOptions{}), "optimizer.clip.");
   print_options(options::describe(optim::ScheduleFreeOptions{}), "optimizer.schedule_free.");
-  fmt::print("  {:<34} {:<14} {}\n", "optimizer.then.name", "-", "a second optimizer, with options of its own, and when to switch to it:");
+  fmt::print("  {:<34} {:<14} {}\n", "optimizer.then.name", "-",
+             "a second optimizer, with options of its own, and when to switch to it:");
   print_options(options::describe(optim::SwitchOptions{}), "optimizer.then.");
 }
 
 void list_networks(const ListArguments& a) {
   const std::vector<std::pair<std::string, const char*>> networks = {
       {"mlp", "dense layers"},
-      {"modified-mlp", "dense layers with gates between two embeddings of the input (Wang, Teng, Perdikaris 2021)"},
+      {"modified-mlp",
+       "dense layers with gates between two embeddings of the input (Wang, Teng, Perdikaris 2021)"},
       {"piratenet", "gated residual blocks that start as the identity (Wang et al. 2024)"}};
   if (!a.name.empty()) {
     std::vector<std::string> names;
@@ -83,8 +88,10 @@ void list_networks(const ListArguments& a) {
     fmt::print("{}: {}\n\n", a.name, networks[found - names.begin()].second);
   } else {
     for (const auto& [name, what] : networks) {
-      if (a.names) fmt::print("{}\n", name);
-      else fmt::print("{:<16} {}\n", name, what);
+      if (a.names)
+        fmt::print("{}\n", name);
+      else
+        fmt::print("{:<16} {}\n", name, what);
     }
     if (a.names) return;
     fmt::print("\n");
@@ -99,7 +106,8 @@ void list_experiments(const ListArguments& a) {
   for (const auto& entry : std::filesystem::directory_iterator(LATHER_EXPERIMENT_DIR, status))
     if (entry.is_regular_file()) names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
-  if (!a.name.empty() && std::find(names.begin(), names.end(), a.name) == names.end()) throw Error(unknown_name_message("experiment", a.name, names));
+  if (!a.name.empty() && std::find(names.begin(), names.end(), a.name) == names.end())
+    throw Error(unknown_name_message("experiment", a.name, names));
   for (const auto& name : names)
     if (a.name.empty() || a.name == name) fmt::print("{}\n", name);
 }
@@ -109,7 +117,8 @@ void list_experiments(const ListArguments& a) {
 void add_list(CLI::App& app, int&) {
   auto* list = app.add_subcommand("list", "What there is: problems, optimizers, networks, experiments");
   list->require_subcommand(1);
-  list->footer("Examples:\n  lather list problems\n  lather list optimizers ss-esoap\n  lather list networks");
+  list->footer(
+      "Examples:\n  lather list problems\n  lather list optimizers ss-esoap\n  lather list networks");
   auto a = std::make_shared<ListArguments>();
   const auto add = [&](const char* name, const char* what, void (*action)(const ListArguments&)) {
     auto* sub = list->add_subcommand(name, what);

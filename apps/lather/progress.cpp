@@ -33,7 +33,8 @@ std::string progress_text(const train::Progress& p, const std::vector<std::strin
   out += fmt::format("  loss {:.2e}", p.loss);
   if (terms.size() > 1) {
     out += " (";
-    for (std::size_t k = 0; k < terms.size() && k < p.term_losses.size(); ++k) out += fmt::format("{}{} {:.1e}", k ? ", " : "", terms[k], p.term_losses[k]);
+    for (std::size_t k = 0; k < terms.size() && k < p.term_losses.size(); ++k)
+      out += fmt::format("{}{} {:.1e}", k ? ", " : "", terms[k], p.term_losses[k]);
     out += ")";
   }
   if (p.figures) {

@@ -21,7 +21,8 @@ void note_interrupt(int signal) {
 
 class CatchInterrupts {
  public:
-  CatchInterrupts() : old_int_(std::signal(SIGINT, note_interrupt)), old_term_(std::signal(SIGTERM, note_interrupt)) {}
+  CatchInterrupts()
+      : old_int_(std::signal(SIGINT, note_interrupt)), old_term_(std::signal(SIGTERM, note_interrupt)) {}
   ~CatchInterrupts() {
     std::signal(SIGINT, old_int_);
     std::signal(SIGTERM, old_term_);
@@ -47,16 +48,22 @@ std::vector<pde::Override> parse_settings(const std::vector<std::string>& settin
 
 void add_config_options(CLI::App& command, ConfigArguments& a) {
   command.add_option("--size", a.size, "the recipe of the problem file: quick or paper");
-  command.add_option("--set", a.settings,
-                     "change an option: optimizer.learning_rate=1e-3, network.width=128, training.points.interior=4096, parameters.nu=0.01")
+  command
+      .add_option("--set", a.settings,
+                  "change an option: optimizer.learning_rate=1e-3, network.width=128, "
+                  "training.points.interior=4096, parameters.nu=0.01")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command.add_option("--threads", a.threads, "threads; 0: all cores");
   command.add_option("--device", a.device, "cpu or cuda");
-  command.add_option("--precision", a.precision, "float64 or float32")->check(CLI::IsMember({"float64", "float32"}));
+  command.add_option("--precision", a.precision, "float64 or float32")
+      ->check(CLI::IsMember({"float64", "float32"}));
   command.add_option("--steps", a.steps, "stop after so many steps");
   command.add_option("--time", a.seconds, "stop after so many seconds of training");
-  command.add_option("--target", a.target, "stop when a figure is reached: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")->type_name("WHAT=VALUE");
+  command
+      .add_option("--target", a.target,
+                  "stop when a figure is reached: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")
+      ->type_name("WHAT=VALUE");
 }
 
 train::ConfigRequest request_from(const ConfigArguments& a) {
@@ -75,7 +82,8 @@ train::ConfigRequest request_from(const ConfigArguments& a) {
   return request;
 }
 
-train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner, double seconds_before) {
+train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner,
+                             double seconds_before) {
   ProgressLine line(trainer.term_names(), manner.quiet || manner.json);
   const CatchInterrupts guard;
   train::Watcher watcher;

@@ -27,15 +27,19 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
     for (const char* norm : {"l2", "h1"})
       if (f.contains(norm))
         for (const auto& [field, value] : f[norm].items())
-          if (!value.is_null()) text += fmt::format("  {} error of {} {:.3e}", norm[0] == 'l' ? "L2" : "H1", field, value.get<double>());
+          if (!value.is_null())
+            text += fmt::format("  {} error of {} {:.3e}", norm[0] == 'l' ? "L2" : "H1", field,
+                                value.get<double>());
     fmt::print("{}\n", text);
   };
-  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.words, duration(s["seconds"].get<double>()), s["steps_per_second"].get<double>());
+  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.words, duration(s["seconds"].get<double>()),
+             s["steps_per_second"].get<double>());
   figures("final", s["final"]);
   figures("best", s["best"]);
   if (s.contains("unknowns"))
     for (const auto& [name, unknown] : s["unknowns"].items()) {
-      fmt::print("found  {} = {:.12g}", name, unknown["value"].is_null() ? std::nan("") : unknown["value"].get<double>());
+      fmt::print("found  {} = {:.12g}", name,
+                 unknown["value"].is_null() ? std::nan("") : unknown["value"].get<double>());
       if (unknown.contains("known")) fmt::print(" (known: {:.12g})", unknown["known"].get<double>());
       fmt::print("\n");
     }
@@ -43,7 +47,8 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   fmt::print("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
 }
 
-int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer, const Manner& manner) {
+int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
+        const Manner& manner) {
   if (manner.json) {
     auto summary = outcome.summary;
     summary["folder"] = folder.path().string();
@@ -52,7 +57,8 @@ int end(const train::Outcome& outcome, const train::RunFolder& folder, const tra
     print_end(outcome, folder);
   }
   if (outcome.reason == train::EndReason::interrupted)
-    fmt::print(stderr, "interrupted at step {} and saved; go on with: lather train --resume {}\n", trainer.step(), folder.path().string());
+    fmt::print(stderr, "interrupted at step {} and saved; go on with: lather train --resume {}\n",
+               trainer.step(), folder.path().string());
   return exit_status_of(outcome, trainer.config());
 }
 
@@ -72,7 +78,8 @@ int resume(const TrainArguments& a) {
   const double seconds = train::restore(trainer, folder, messages);
   for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
   if (train::to_json(config) != before) folder.write_json("config.json", train::to_json(config));
-  if (!a.manner.quiet && !a.manner.json) fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
+  if (!a.manner.quiet && !a.manner.json)
+    fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
   const auto outcome = train_visibly(trainer, folder, a.manner, seconds);
   return end(outcome, folder, trainer, a.manner);
 }
@@ -88,11 +95,14 @@ int start(const TrainArguments& a) {
   train::Trainer trainer(config);
   const std::filesystem::path path =
       !a.out.empty() ? std::filesystem::path(a.out)
-                     : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem_name, config.optimizer["name"].get<std::string>(), config.seed));
+                     : train::create_unused_folder(
+                           "runs", fmt::format("{}-{}-{}", config.problem_name,
+                                               config.optimizer["name"].get<std::string>(), config.seed));
   auto folder = train::RunFolder::create(path, train::to_json(config));
   if (!a.manner.quiet && !a.manner.json)
-    fmt::print("{} with {}: {} parameters, {} threads, folder {}\n", config.problem_name, config.optimizer["name"].get<std::string>(),
-               trainer.parameters().size(), config.threads, path.string());
+    fmt::print("{} with {}: {} parameters, {} threads, folder {}\n", config.problem_name,
+               config.optimizer["name"].get<std::string>(), trainer.parameters().size(), config.threads,
+               path.string());
   const auto outcome = train_visibly(trainer, folder, a.manner);
   return end(outcome, folder, trainer, a.manner);
 }
@@ -102,17 +112,23 @@ int start(const TrainArguments& a) {
 void add_train(CLI::App& app, int& exit_status) {
   auto* command = app.add_subcommand("train", "Train a network on a problem");
   auto a = std::make_shared<TrainArguments>();
-  auto* problem = command->add_option("problem", a->config.problem, "a built-in problem or a problem file")->type_name("PROBLEM");
-  auto* optimizer = command->add_option("--optimizer", a->config.optimizer, "an optimizer of `lather list optimizers`");
+  auto* problem = command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
+                      ->type_name("PROBLEM");
+  auto* optimizer =
+      command->add_option("--optimizer", a->config.optimizer, "an optimizer of `lather list optimizers`");
   auto* seed = command->add_option("--seed", a->config.seed, "of weights and points");
   add_config_options(*command, a->config);
-  command->add_option("--out", a->out, "the run folder (default: runs/PROBLEM-OPTIMIZER-SEED-N)")->type_name("DIR");
-  auto* config = command->add_option("--config", a->config_file, "run again what a config.json says")->type_name("FILE");
-  auto* resume_option = command->add_option("--resume", a->resume, "go on with a run, bit for bit")->type_name("DIR");
+  command->add_option("--out", a->out, "the run folder (default: runs/PROBLEM-OPTIMIZER-SEED-N)")
+      ->type_name("DIR");
+  auto* config =
+      command->add_option("--config", a->config_file, "run again what a config.json says")->type_name("FILE");
+  auto* resume_option =
+      command->add_option("--resume", a->resume, "go on with a run, bit for bit")->type_name("DIR");
   command->add_flag("--quiet,-q", a->manner.quiet, "print nothing but errors");
   command->add_flag("--json", a->manner.json, "print the summary as JSON instead");
-  for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--size"), command->get_option("--threads"),
-                      command->get_option("--device"), command->get_option("--precision")}) {
+  for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--size"),
+                      command->get_option("--threads"), command->get_option("--device"),
+                      command->get_option("--precision")}) {
     config->excludes(other);
     resume_option->excludes(other);
   }
@@ -121,14 +137,17 @@ void add_train(CLI::App& app, int& exit_status) {
   command->footer(
       "Examples:\n"
       "  lather train burgers\n"
-      "  lather train my_pde.toml --optimizer soap --set optimizer.learning_rate=3e-3 --set network.width=128 --seed 2\n"
-      "  lather train burgers --optimizer adam --set optimizer.then.name=lbfgs --set optimizer.then.at_step=2000\n"
+      "  lather train my_pde.toml --optimizer soap --set optimizer.learning_rate=3e-3 --set "
+      "network.width=128 --seed 2\n"
+      "  lather train burgers --optimizer adam --set optimizer.then.name=lbfgs --set "
+      "optimizer.then.at_step=2000\n"
       "  lather train heat-1d --target l2=1e-5 --time 600\n"
       "  lather train --resume runs/burgers-ss-esoap-0-1 --steps 20000\n"
       "  lather train --config runs/burgers-ss-esoap-0-1/config.json");
   command->callback([a, &exit_status] {
     if (a->config.problem.empty() && a->resume.empty() && a->config_file.empty())
-      throw Error("which problem? Give a name of `lather list problems`, a file, --resume DIR or --config FILE");
+      throw Error(
+          "which problem? Give a name of `lather list problems`, a file, --resume DIR or --config FILE");
     exit_status = a->resume.empty() ? start(*a) : resume(*a);
   });
 }

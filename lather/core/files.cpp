@@ -110,7 +110,8 @@ void AppendFile::append(std::string_view bytes) {
 }
 
 void AppendFile::sync() {
-  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("flush");  // EINVAL: a special file such as /dev/full
+  if (::fsync(descriptor_) != 0 && errno != EINVAL)
+    fail("flush");  // EINVAL: a special file such as /dev/full
 }
 
 std::uint64_t AppendFile::size() const {

@@ -1,6 +1,6 @@
 #pragma once
-// Files that survive a crash: whole files replaced in one go, and logs that only grow. Every failure is an Error that names
-// the file and the system's reason.
+// Files that survive a crash: whole files replaced in one go, and logs that only grow. Every failure is an
+// Error that names the file and the system's reason.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,8 +11,8 @@ namespace lather {
 
 std::string read_file(const std::filesystem::path& path);
 
-// Writes beside the final name, flushes to the disk, renames, flushes the folder: a reader sees the old content or the new
-// one, never a mixture, also after a crash.
+// Writes beside the final name, flushes to the disk, renames, flushes the folder: a reader sees the old
+// content or the new one, never a mixture, also after a crash.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 // FNV-1a, 64 bits: detects damage, not malice.

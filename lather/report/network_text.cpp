@@ -23,21 +23,27 @@ std::string node_text(const symbolic::Node& node, const std::vector<std::string>
     case Kind::sum:
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (i) out += " + ";
-        out += node.coefficients[i] == 1 ? arguments[i] : fmt::format("({})*{}", node.coefficients[i], arguments[i]);
+        out += node.coefficients[i] == 1 ? arguments[i]
+                                         : fmt::format("({})*{}", node.coefficients[i], arguments[i]);
       }
       return node.constant == 0 ? out : fmt::format("({}) + {}", node.constant, out);
     case Kind::product:
       for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (i) out += "*";
-        out += node.coefficients[i] == 1 ? arguments[i] : fmt::format("{}**({})", arguments[i], node.coefficients[i]);
+        out += node.coefficients[i] == 1 ? arguments[i]
+                                         : fmt::format("{}**({})", arguments[i], node.coefficients[i]);
       }
       return out;
-    case Kind::power: return fmt::format("{}**{}", arguments[0], arguments[1]);
-    default: return fmt::format("{}({})", symbolic::function_name(node.kind), fmt::join(arguments, ", "));
+    case Kind::power:
+      return fmt::format("{}**{}", arguments[0], arguments[1]);
+    default:
+      return fmt::format("{}({})", symbolic::function_name(node.kind), fmt::join(arguments, ", "));
   }
 }
 
-Json columns(const net::Value& value) { return {{"buffer", value.buffer}, {"offset", value.offset}, {"width", value.width}}; }
+Json columns(const net::Value& value) {
+  return {{"buffer", value.buffer}, {"offset", value.offset}, {"width", value.width}};
+}
 
 Json tensor(const net::Tape& tape, net::WeightRef ref) {
   if (!ref) return nullptr;
@@ -45,8 +51,12 @@ Json tensor(const net::Tape& tape, net::WeightRef ref) {
 }
 
 Json operation(const net::Tape& tape, const net::Dense& dense) {
-  return {{"dense", {{"in", columns(dense.in)}, {"out", columns(dense.out)}, {"weight", tensor(tape, dense.weight)},
-                     {"bias", tensor(tape, dense.bias)}, {"scale", tensor(tape, dense.scale)}}}};
+  return {{"dense",
+           {{"in", columns(dense.in)},
+            {"out", columns(dense.out)},
+            {"weight", tensor(tape, dense.weight)},
+            {"bias", tensor(tape, dense.bias)},
+            {"scale", tensor(tape, dense.scale)}}}};
 }
 
 Json operation(const net::Tape& tape, const net::Pointwise& pointwise) {
@@ -61,9 +71,15 @@ Json operation(const net::Tape& tape, const net::Pointwise& pointwise) {
     scalars.push_back(tape.parameters().blocks()[pointwise.scalars[i]].name);
   }
   Expr value = pointwise.value;
-  if (const auto& f = pointwise.activation) value = symbolic::substitute(value, symbolic::ExprMap<Expr>{{f->name, f->value}});
+  if (const auto& f = pointwise.activation)
+    value = symbolic::substitute(value, symbolic::ExprMap<Expr>{{f->name, f->value}});
   const Json text = assignments(std::span(&value, 1), names);
-  return {{"pointwise", {{"in", in}, {"out", columns(pointwise.out)}, {"scalars", scalars}, {"let", text["let"]}, {"value", text["values"][0]}}}};
+  return {{"pointwise",
+           {{"in", in},
+            {"out", columns(pointwise.out)},
+            {"scalars", scalars},
+            {"let", text["let"]},
+            {"value", text["values"][0]}}}};
 }
 
 }  // namespace
@@ -95,13 +111,16 @@ Json describe_network(const pde::PinnObjective& objective) {
   Json description;
   description["coordinates"] = problem.symbols->coordinate_names();
   symbolic::ExprMap<std::string> names;  // c0, c1, …: coordinates; n0, …: network outputs; u0, …: unknowns
-  for (int i = 0; i < problem.dimensions(); ++i) names[problem.symbols->coordinate(i)] = fmt::format("c{}", i);
+  for (int i = 0; i < problem.dimensions(); ++i)
+    names[problem.symbols->coordinate(i)] = fmt::format("c{}", i);
   for (int k = 0; k < problem.outputs(); ++k) names[problem.symbols->output(k)] = fmt::format("n{}", k);
-  for (std::size_t k = 0; k < problem.unknowns.size(); ++k) names[problem.graph->symbol(problem.unknowns[k].name)] = fmt::format("u{}", k);
+  for (std::size_t k = 0; k < problem.unknowns.size(); ++k)
+    names[problem.graph->symbol(problem.unknowns[k].name)] = fmt::format("u{}", k);
   description["inputs"] = assignments(problem.network_inputs, names);
   description["buffers"] = tape.buffer_widths();
   Json operations = Json::array();
-  for (const auto& op : tape.operations()) operations.push_back(op.dense ? operation(tape, *op.dense) : operation(tape, *op.pointwise));
+  for (const auto& op : tape.operations())
+    operations.push_back(op.dense ? operation(tape, *op.dense) : operation(tape, *op.pointwise));
   description["operations"] = operations;
   description["output"] = columns(tape.output());
 
@@ -110,8 +129,10 @@ Json describe_network(const pde::PinnObjective& objective) {
   for (const auto& field : problem.fields) {
     for (const Expr symbol : symbolic::symbols_of(std::span(&field.value, 1)))
       if (!names.contains(symbol))
-        throw Error(fmt::format("the field '{}' contains a derivative of the network ({}), which this form cannot express; export npz or vtk",
-                                field.name, symbol.node().name));
+        throw Error(
+            fmt::format("the field '{}' contains a derivative of the network ({}), which this form cannot "
+                        "express; export npz or vtk",
+                        field.name, symbol.node().name));
     values.push_back(field.value);
     field_names.push_back(field.name);
   }

@@ -1,6 +1,7 @@
 #pragma once
-// A trained network written out as data: what to compute, in assignments that Python's `eval` understands. Everything a
-// foreign reader needs, with no knowledge of Lather's architectures; examples/load_export.py is such a reader.
+// A trained network written out as data: what to compute, in assignments that Python's `eval` understands.
+// Everything a foreign reader needs, with no knowledge of Lather's architectures; examples/load_export.py is
+// such a reader.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,10 +11,13 @@
 
 namespace lather::report {
 
-// {"inputs": …, "operations": […], "fields": …}; `tensors` in it are names of blocks of the layout ("frozen." before frozen ones).
+// {"inputs": …, "operations": […], "fields": …}; `tensors` in it are names of blocks of the layout ("frozen."
+// before frozen ones).
 nlohmann::json describe_network(const pde::PinnObjective& objective);
 
-// Expressions as {"let": [["v0", "sin(x)"], …], "values": ["v3", …]}: shared parts are computed once. `names` has every symbol.
-nlohmann::json assignments(std::span<const symbolic::Expr> expressions, const symbolic::ExprMap<std::string>& names);
+// Expressions as {"let": [["v0", "sin(x)"], …], "values": ["v3", …]}: shared parts are computed once. `names`
+// has every symbol.
+nlohmann::json assignments(std::span<const symbolic::Expr> expressions,
+                           const symbolic::ExprMap<std::string>& names);
 
 }  // namespace lather::report

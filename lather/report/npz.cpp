@@ -32,7 +32,8 @@ void put(std::string& out, T value) {
 void put16(std::string& out, std::uint16_t value) { put(out, value); }
 void put32(std::string& out, std::uint32_t value) { put(out, value); }
 
-// The fields that a local header and a central directory entry share: version, flags, method, time, date, crc, sizes, lengths.
+// The fields that a local header and a central directory entry share: version, flags, method, time, date,
+// crc, sizes, lengths.
 void put_common(std::string& out, const std::string& name, std::string_view content) {
   constexpr std::uint16_t kFirstOfJanuary1980 = (1 << 5) | 1;
   put16(out, 20);

@@ -5,7 +5,8 @@
 
 namespace lather::report {
 
-std::string encode_safetensors(std::span<const NamedArray> tensors, const std::map<std::string, std::string>& metadata) {
+std::string encode_safetensors(std::span<const NamedArray> tensors,
+                               const std::map<std::string, std::string>& metadata) {
   nlohmann::json header;
   header["__metadata__"] = metadata;
   std::string data;

@@ -9,6 +9,7 @@
 
 namespace lather::report {
 
-std::string encode_safetensors(std::span<const NamedArray> tensors, const std::map<std::string, std::string>& metadata);
+std::string encode_safetensors(std::span<const NamedArray> tensors,
+                               const std::map<std::string, std::string>& metadata);
 
 }  // namespace lather::report

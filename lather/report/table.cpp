@@ -43,8 +43,10 @@ std::string latex_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) out += '\\';
-    if (c == '^' || c == '~' || c == '\\') out += fmt::format("\\char{}", static_cast<int>(c)) + "{}";
-    else out += c;
+    if (c == '^' || c == '~' || c == '\\')
+      out += fmt::format("\\char{}", static_cast<int>(c)) + "{}";
+    else
+      out += c;
   }
   return out;
 }
@@ -52,7 +54,8 @@ std::string latex_text(const std::string& text) {
 std::string latex(const Cell& cell) {
   if (!cell.spread) return latex_text(cell.text);
   if (cell.spread->count == 0) return "--";
-  return fmt::format("${} \\pm {}$", latex_number(cell.spread->mean, 2), latex_number(cell.spread->deviation, 1));
+  return fmt::format("${} \\pm {}$", latex_number(cell.spread->mean, 2),
+                     latex_number(cell.spread->deviation, 1));
 }
 
 std::string csv_text(const std::string& text) {
@@ -64,7 +67,8 @@ std::string csv_text(const std::string& text) {
 
 // Characters, not bytes.
 std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 }  // namespace
@@ -80,7 +84,8 @@ std::string to_markdown(const Table& table) {
     for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], width(line[k]));
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    for (std::size_t k = 0; k < lines[i].size(); ++k) out += "| " + lines[i][k] + std::string(widths[k] - width(lines[i][k]) + 1, ' ');
+    for (std::size_t k = 0; k < lines[i].size(); ++k)
+      out += "| " + lines[i][k] + std::string(widths[k] - width(lines[i][k]) + 1, ' ');
     out += "|\n";
     if (i > 0) continue;
     for (const auto w : widths) out += "|" + std::string(w + 2, '-');
@@ -103,7 +108,8 @@ std::string to_csv(const Table& table) {
     std::vector<std::string> cells;
     for (std::size_t k = 0; k < row.size(); ++k) {
       const bool known = row[k].spread && row[k].spread->count > 0;
-      if (!spreads[k]) cells.push_back(csv_text(row[k].text));
+      if (!spreads[k])
+        cells.push_back(csv_text(row[k].text));
       else {
         cells.push_back(known ? fmt::format("{}", row[k].spread->mean) : "");
         cells.push_back(known ? fmt::format("{}", row[k].spread->deviation) : "");
@@ -115,7 +121,8 @@ std::string to_csv(const Table& table) {
 }
 
 std::string to_latex(const Table& table) {
-  std::string out = fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n", std::string(table.header.size() - 1, 'c'));
+  std::string out =
+      fmt::format("\\begin{{tabular}}{{l{}}}\n\\toprule\n", std::string(table.header.size() - 1, 'c'));
   std::vector<std::string> cells;
   for (const auto& name : table.header) cells.push_back(latex_text(name));
   out += fmt::format("{} \\\\\n\\midrule\n", fmt::join(cells, " & "));

@@ -55,14 +55,16 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
   Header header{};
   if (bytes.size() < sizeof header) throw Error(fmt::format("it is cut short ({} bytes)", bytes.size()));
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw Error("it does not begin like a checkpoint");
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
+    throw Error("it does not begin like a checkpoint");
   const std::string_view state = bytes.substr(sizeof header);
   if (state.size() < header.length)
     throw Error(fmt::format("it is cut short ({} of {} bytes)", bytes.size(), sizeof header + header.length));
   if (state.size() > header.length || checksum_of(header, state) != header.checksum)
     throw Error("its checksum does not match its content");
   if (header.version != kVersion)
-    throw Error(fmt::format("it has format {}, this version of Lather reads format {}", header.version, kVersion));
+    throw Error(
+        fmt::format("it has format {}, this version of Lather reads format {}", header.version, kVersion));
   return {header.step, header.identity, std::string(state)};
 }
 
@@ -70,7 +72,8 @@ void CheckpointStore::save(const Checkpoint& checkpoint) {
   std::error_code status;
   fs::create_directories(folder_, status);
   if (status) throw Error(fmt::format("cannot create '{}': {}", folder_.string(), status.message()));
-  write_file_atomically(folder_ / fmt::format("step-{:012}{}", checkpoint.step, kExtension), encode_checkpoint(checkpoint));
+  write_file_atomically(folder_ / fmt::format("step-{:012}{}", checkpoint.step, kExtension),
+                        encode_checkpoint(checkpoint));
   const auto list = files();
   for (std::size_t i = kKept; i < list.size(); ++i) fs::remove(list[i], status);
 }
@@ -84,7 +87,8 @@ std::vector<fs::path> CheckpointStore::files() const {
   return list;
 }
 
-std::optional<Checkpoint> CheckpointStore::load_newest(std::uint64_t identity, std::vector<std::string>& messages) const {
+std::optional<Checkpoint> CheckpointStore::load_newest(std::uint64_t identity,
+                                                       std::vector<std::string>& messages) const {
   const auto list = files();
   for (const auto& file : list) {
     std::optional<Checkpoint> checkpoint;
@@ -95,9 +99,10 @@ std::optional<Checkpoint> CheckpointStore::load_newest(std::uint64_t identity, s
       continue;
     }
     if (checkpoint->identity != identity)
-      throw Error(fmt::format("'{}' was made with another configuration than config.json now holds; start a new run with "
-                              "--config instead of resuming",
-                              file.string()));
+      throw Error(fmt::format(
+          "'{}' was made with another configuration than config.json now holds; start a new run with "
+          "--config instead of resuming",
+          file.string()));
     return checkpoint;
   }
   if (!list.empty())

@@ -1,10 +1,11 @@
 #pragma once
 // Checkpoints of a run: DIR/step-NNNNNNNNNNNN.checkpoint, the two newest kept. A file is
 //
-//   8 bytes "LATHERCK", u32 version, u32 zero, u64 identity of the run, i64 step, u64 length, u64 checksum, then the state,
+//   8 bytes "LATHERCK", u32 version, u32 zero, u64 identity of the run, i64 step, u64 length, u64 checksum,
+//   then the state,
 //
-// little-endian; the checksum covers everything before and after itself. Written atomically: a crash while writing costs the
-// new checkpoint, never an old one.
+// little-endian; the checksum covers everything before and after itself. Written atomically: a crash while
+// writing costs the new checkpoint, never an old one.
 
 #include <cstdint>
 #include <filesystem>
@@ -30,8 +31,9 @@ class CheckpointStore {
 
   void save(const Checkpoint& checkpoint);  // creates the folder, removes all but the two newest
 
-  // The newest checkpoint that is whole; a sentence in `messages` for each newer one that is not. Nothing if there are none
-  // at all; throws Error if there are some and all are damaged, or if it belongs to another identity.
+  // The newest checkpoint that is whole; a sentence in `messages` for each newer one that is not. Nothing if
+  // there are none at all; throws Error if there are some and all are damaged, or if it belongs to another
+  // identity.
   std::optional<Checkpoint> load_newest(std::uint64_t identity, std::vector<std::string>& messages) const;
 
   std::vector<std::filesystem::path> files() const;  // newest first

@@ -32,7 +32,8 @@ const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 // The one place that knows which devices this build can use.
 void require_device(const std::string& device) {
   if (device == "cpu") return;
-  if (device == "cuda") throw Error("this build of Lather has no CUDA; use --device cpu (`lather doctor` says what is there)");
+  if (device == "cuda")
+    throw Error("this build of Lather has no CUDA; use --device cpu (`lather doctor` says what is there)");
   throw Error(unknown_name_message("device", device, std::vector<std::string>{"cpu", "cuda"}));
 }
 
@@ -44,7 +45,8 @@ pde::Precision precision_from(const std::string& name) {
 
 template <class Options>
 Json resolved(const std::string& owner, const Json& settings) {
-  if (!settings.is_object()) throw Error(fmt::format("{}: expected a table of options, got {}", owner, settings.dump()));
+  if (!settings.is_object())
+    throw Error(fmt::format("{}: expected a table of options, got {}", owner, settings.dump()));
   Options options;
   options::set_all(options, owner, settings);
   return options::to_json(options);
@@ -57,10 +59,12 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
   const auto dot = setting.path.find('.');
   const std::string section = setting.path.substr(0, dot);
   if (std::find(kFreeSections.begin(), kFreeSections.end(), section) == kFreeSections.end()) {
-    std::vector<std::string> known = {"optimizer", "training", "network", "equation", "condition", "data", "reference"};
+    std::vector<std::string> known = {"optimizer", "training", "network",  "equation",
+                                      "condition", "data",     "reference"};
     known.insert(known.end(), kFreeSections.begin(), kFreeSections.end());
     if (std::find(known.begin(), known.end(), section) == known.end() || dot == std::string::npos)
-      throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value, unknown_name_message("group of settings", section, known)));
+      throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value,
+                              unknown_name_message("group of settings", section, known)));
     return;
   }
   const TomlValue* table = root.find(section);
@@ -69,7 +73,8 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
     for (const auto& entry : table->entries) known.push_back(entry.key);
   const std::string key = dot == std::string::npos ? "" : setting.path.substr(dot + 1);
   if (std::find(known.begin(), known.end(), key.substr(0, key.find('.'))) == known.end())
-    throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value, unknown_name_message("key of [" + section + "]", key, known)));
+    throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value,
+                            unknown_name_message("key of [" + section + "]", key, known)));
 }
 
 struct SortedSettings {
@@ -82,8 +87,10 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
     const auto rest = [&](std::string_view prefix) {
       return pde::Override{setting.path.substr(prefix.size()), setting.value};
     };
-    if (setting.path.starts_with("optimizer.")) sorted.optimizer.push_back(rest("optimizer."));
-    else if (setting.path.starts_with("training.")) sorted.training.push_back(rest("training."));
+    if (setting.path.starts_with("optimizer."))
+      sorted.optimizer.push_back(rest("optimizer."));
+    else if (setting.path.starts_with("training."))
+      sorted.training.push_back(rest("training."));
     else {
       require_existing(root, setting);
       sorted.problem.push_back(setting);
@@ -92,9 +99,11 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
   return sorted;
 }
 
-Json choose_optimizer(const Recipe& recipe, const std::string& wanted, const std::vector<pde::Override>& settings) {
+Json choose_optimizer(const Recipe& recipe, const std::string& wanted,
+                      const std::vector<pde::Override>& settings) {
   Json chosen = recipe.optimizer;
-  if (!wanted.empty() && chosen.value("name", "") != wanted) chosen = {{"name", wanted}};  // its options belong to another
+  if (!wanted.empty() && chosen.value("name", "") != wanted)
+    chosen = {{"name", wanted}};  // its options belong to another
   optim::find_optimizer(chosen.at("name").get<std::string>());
   for (const auto& setting : settings) set_json(chosen, setting.path, setting.value);
   return resolve_optimizer(chosen);
@@ -124,9 +133,12 @@ Json resolve_optimizer(const Json& settings) {
     throw Error("optimizer: expected a name with options, got " + settings.dump());
   Json own = Json::object(), wrappers = Json::object();
   for (const auto& [key, value] : settings.items()) {
-    if (key == "clip") wrappers[key] = resolved<optim::ClipOptions>("optimizer.clip", value);
-    else if (key == "schedule") wrappers[key] = resolved<optim::ScheduleOptions>("optimizer.schedule", value);
-    else if (key == "schedule_free") wrappers[key] = resolved<optim::ScheduleFreeOptions>("optimizer.schedule_free", value);
+    if (key == "clip")
+      wrappers[key] = resolved<optim::ClipOptions>("optimizer.clip", value);
+    else if (key == "schedule")
+      wrappers[key] = resolved<optim::ScheduleOptions>("optimizer.schedule", value);
+    else if (key == "schedule_free")
+      wrappers[key] = resolved<optim::ScheduleFreeOptions>("optimizer.schedule_free", value);
     else if (key == "then") {
       Json second = value, change = Json::object();
       for (const auto& field : options::describe(optim::SwitchOptions{}))
@@ -136,7 +148,8 @@ Json resolve_optimizer(const Json& settings) {
         }
       wrappers[key] = resolve_optimizer(second);
       wrappers[key].update(resolved<optim::SwitchOptions>("optimizer.then", change));
-    } else if (key != "name") own[key] = value;
+    } else if (key != "name")
+      own[key] = value;
   }
   const auto name = settings["name"].get<std::string>();
   Json result = optim::find_optimizer(name).resolve(own);
@@ -155,7 +168,8 @@ Config resolve(const ConfigRequest& request) {
   const SortedSettings settings = sort_settings(root, request.settings);
 
   const TomlValue* training = root.find("training");
-  Recipe recipe = choose_recipe(training ? training->to_json() : Json::object(), request.size, settings.training);
+  Recipe recipe =
+      choose_recipe(training ? training->to_json() : Json::object(), request.size, settings.training);
   config.size = request.size;
   config.overrides = recipe.overrides;
   config.overrides.insert(config.overrides.end(), settings.problem.begin(), settings.problem.end());
@@ -165,13 +179,19 @@ Config resolve(const ConfigRequest& request) {
   config.optimizer = choose_optimizer(recipe, request.optimizer, settings.optimizer);
   config.record = recipe.record;
   config.stop = {request.steps.value_or(recipe.steps), request.seconds.value_or(0), request.target};
-  if (config.stop.steps < 1) throw Error(fmt::format("--steps {}: expected at least one step", config.stop.steps));
-  if (!(config.stop.seconds >= 0)) throw Error(fmt::format("--time {}: expected seconds", config.stop.seconds));
-  if (config.record.record_every == 0) config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
-  if (config.record.validate_every == 0) config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
+  if (config.stop.steps < 1)
+    throw Error(fmt::format("--steps {}: expected at least one step", config.stop.steps));
+  if (!(config.stop.seconds >= 0))
+    throw Error(fmt::format("--time {}: expected seconds", config.stop.seconds));
+  if (config.record.record_every == 0)
+    config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
+  if (config.record.validate_every == 0)
+    config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
   config.training = complete_training(problem, recipe.training, config.stop.steps);
 
-  if (request.threads < 0) throw Error(fmt::format("--threads {}: expected a number of threads, or 0 for all cores", request.threads));
+  if (request.threads < 0)
+    throw Error(
+        fmt::format("--threads {}: expected a number of threads, or 0 for all cores", request.threads));
   config.threads = request.threads > 0 ? request.threads : available_cores();
   config.seed = request.seed;
   config.precision = request.precision;
@@ -188,11 +208,16 @@ Json to_json(const Config& c) {
   for (const auto& [path, value] : c.overrides) overrides.push_back({path, value});
   return {{"format", kFormat},
           {"lather", version()},
-          {"problem", {{"name", c.problem_name}, {"file", c.problem_file}, {"text", c.problem_text}, {"overrides", overrides}}},
+          {"problem",
+           {{"name", c.problem_name},
+            {"file", c.problem_file},
+            {"text", c.problem_text},
+            {"overrides", overrides}}},
           {"size", c.size},
           {"optimizer", c.optimizer},
           {"training", c.training},
-          {"stop", {{"steps", c.stop.steps}, {"seconds", c.stop.seconds}, {"target", target_json(c.stop.target)}}},
+          {"stop",
+           {{"steps", c.stop.steps}, {"seconds", c.stop.seconds}, {"target", target_json(c.stop.target)}}},
           {"record", options::to_json(c.record)},
           {"seed", c.seed},
           {"threads", c.threads},
@@ -203,13 +228,15 @@ Json to_json(const Config& c) {
 Config config_from_json(const Json& json) {
   try {
     if (const int format = json.at("format").get<int>(); format != kFormat)
-      throw Error(fmt::format("the configuration has format {}, this version of Lather reads format {}", format, kFormat));
+      throw Error(fmt::format("the configuration has format {}, this version of Lather reads format {}",
+                              format, kFormat));
     Config c;
     const Json& problem = json.at("problem");
     c.problem_name = problem.at("name").get<std::string>();
     c.problem_file = problem.at("file").get<std::string>();
     c.problem_text = problem.at("text").get<std::string>();
-    for (const auto& item : problem.at("overrides")) c.overrides.push_back({item.at(0).get<std::string>(), item.at(1).get<std::string>()});
+    for (const auto& item : problem.at("overrides"))
+      c.overrides.push_back({item.at(0).get<std::string>(), item.at(1).get<std::string>()});
     c.size = json.at("size").get<std::string>();
     c.optimizer = resolve_optimizer(json.at("optimizer"));
     c.training = json.at("training");

@@ -1,6 +1,7 @@
 #pragma once
-// Everything a run depends on. A ConfigRequest is what a person asks for; resolve() turns it into a Config by the problem's
-// recipe; a Config written to config.json runs again as it is, also after the problem file has changed.
+// Everything a run depends on. A ConfigRequest is what a person asks for; resolve() turns it into a Config by
+// the problem's recipe; a Config written to config.json runs again as it is, also after the problem file has
+// changed.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -34,11 +35,15 @@ struct RecordOptions {
   double checkpoint_seconds = 60;
   bool reference = true;
   void fields(FieldVisitor& v) {
-    v.integer("record_every", record_every, "steps between lines of the history; 0: 500 lines in all", non_negative());
-    v.integer("validate_every", validate_every, "steps between looks at held-out points and the reference; 0: 100 in all", non_negative());
-    v.integer("checkpoint_every", checkpoint_every, "steps between checkpoints; 0: by time only", non_negative());
+    v.integer("record_every", record_every, "steps between lines of the history; 0: 500 lines in all",
+              non_negative());
+    v.integer("validate_every", validate_every,
+              "steps between looks at held-out points and the reference; 0: 100 in all", non_negative());
+    v.integer("checkpoint_every", checkpoint_every, "steps between checkpoints; 0: by time only",
+              non_negative());
     v.boolean("reference", reference, "compare with the reference solution; false spares computing it");
-    v.real("checkpoint_seconds", checkpoint_seconds, "seconds between checkpoints; 0: by steps only", non_negative());
+    v.real("checkpoint_seconds", checkpoint_seconds, "seconds between checkpoints; 0: by steps only",
+           non_negative());
   }
 };
 
@@ -61,7 +66,7 @@ struct Config {
   std::vector<pde::Override> overrides;  // of the problem file: network, parameters, weights, …
   std::string size;
   nlohmann::json optimizer;  // name, options, wrappers; all of them, defaults included
-  nlohmann::json training;   // points, sampling, weighting: what pde/sampling.hpp and train/weighting.hpp take
+  nlohmann::json training;  // points, sampling, weighting: what pde/sampling.hpp and train/weighting.hpp take
   StopOptions stop;
   RecordOptions record;
   std::uint64_t seed = 0;
@@ -70,7 +75,8 @@ struct Config {
   std::string device = "cpu";
 };
 
-// Throws Error for unknown names and keys (with the nearest), bad values, and devices this build does not have.
+// Throws Error for unknown names and keys (with the nearest), bad values, and devices this build does not
+// have.
 Config resolve(const ConfigRequest& request);
 
 nlohmann::json to_json(const Config& config);

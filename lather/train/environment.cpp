@@ -86,7 +86,8 @@ Environment find_environment() {
   e.mpi = true;
 #endif
   e.mpi_launcher = on_path("mpirun");
-  e.memory_gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
+  e.memory_gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
+                 static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
   utsname system{};
   if (::uname(&system) == 0) {
     e.host = system.nodename;
@@ -96,11 +97,23 @@ Environment find_environment() {
 }
 
 nlohmann::json to_json(const Environment& e) {
-  return {{"version", e.version},   {"commit", e.commit},   {"compiler", e.compiler},     {"build", e.build},
-          {"cpu", e.cpu},           {"host", e.host},       {"system", e.system},         {"instruction_sets", e.instruction_sets},
-          {"vector_doubles", e.vector_doubles},             {"widest_doubles", e.widest_doubles}, {"cores", e.cores},
-          {"memory_gib", e.memory_gib}, {"gpus", e.gpus},   {"gpu_driver", e.gpu_driver}, {"cuda", e.cuda},
-          {"mpi", e.mpi},           {"mpi_launcher", e.mpi_launcher}};
+  return {{"version", e.version},
+          {"commit", e.commit},
+          {"compiler", e.compiler},
+          {"build", e.build},
+          {"cpu", e.cpu},
+          {"host", e.host},
+          {"system", e.system},
+          {"instruction_sets", e.instruction_sets},
+          {"vector_doubles", e.vector_doubles},
+          {"widest_doubles", e.widest_doubles},
+          {"cores", e.cores},
+          {"memory_gib", e.memory_gib},
+          {"gpus", e.gpus},
+          {"gpu_driver", e.gpu_driver},
+          {"cuda", e.cuda},
+          {"mpi", e.mpi},
+          {"mpi_launcher", e.mpi_launcher}};
 }
 
 }  // namespace lather::train

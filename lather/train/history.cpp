@@ -36,28 +36,37 @@ std::vector<Column> columns(const Trainer& trainer, const HistoryRecord* record)
   std::vector<std::size_t> place;
   for (const auto& term : trainer.problem().terms) {
     terms.push_back(term.name);
-    place.push_back(static_cast<std::size_t>(std::find(present.begin(), present.end(), term.name) - present.begin()));
+    place.push_back(
+        static_cast<std::size_t>(std::find(present.begin(), present.end(), term.name) - present.begin()));
   }
   const auto is_here = [&](std::size_t k) { return place[k] < present.size(); };
   add("step", [&] { return static_cast<double>(trainer.step()); });
   add("stage", [&] { return static_cast<double>(trainer.stage() + 1); });
   add("loss", [&] { return record->loss; });
-  for (std::size_t k = 0; k < terms.size(); ++k) add_if("loss." + terms[k], is_here(k), [&] { return trainer.term_losses()[place[k]]; });
-  for (std::size_t k = 0; k < terms.size(); ++k) add_if("weight." + terms[k], is_here(k), [&] { return trainer.term_weight(static_cast<int>(place[k])); });
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    add_if("loss." + terms[k], is_here(k), [&] { return trainer.term_losses()[place[k]]; });
+  for (std::size_t k = 0; k < terms.size(); ++k)
+    add_if("weight." + terms[k], is_here(k), [&] { return trainer.term_weight(static_cast<int>(place[k])); });
   add("gradient_norm", [&] { return record->report.gradient_norm; });
   add("step_norm", [&] { return record->report.step_norm; });
   add("evaluations", [&] { return static_cast<double>(trainer.evaluations()); });
   add_if("residual", looked, [&] { return record->figures->residual; });
   add_if("validation_loss", looked, [&] { return record->figures->loss; });
   for (std::size_t k = 0; k < terms.size(); ++k)
-    add_if("residual." + terms[k], looked && is_here(k), [&] { return record->figures->term_residuals[place[k]]; });
+    add_if("residual." + terms[k], looked && is_here(k),
+           [&] { return record->figures->term_residuals[place[k]]; });
   const auto& fields = trainer.problem().fields;
   for (std::size_t f = 0; f < fields.size(); ++f)
-    add_if("l2." + fields[f].name, looked && f < record->figures->l2.size() && !std::isnan(record->figures->l2[f]), [&] { return record->figures->l2[f]; });
+    add_if("l2." + fields[f].name,
+           looked && f < record->figures->l2.size() && !std::isnan(record->figures->l2[f]),
+           [&] { return record->figures->l2[f]; });
   for (std::size_t f = 0; f < fields.size(); ++f)
-    add_if("h1." + fields[f].name, looked && f < record->figures->h1.size() && !std::isnan(record->figures->h1[f]), [&] { return record->figures->h1[f]; });
+    add_if("h1." + fields[f].name,
+           looked && f < record->figures->h1.size() && !std::isnan(record->figures->h1[f]),
+           [&] { return record->figures->h1[f]; });
   const auto& unknowns = trainer.problem().unknowns;
-  for (std::size_t k = 0; k < unknowns.size(); ++k) add("unknown." + unknowns[k].name, [&] { return trainer.unknowns()[k]; });
+  for (std::size_t k = 0; k < unknowns.size(); ++k)
+    add("unknown." + unknowns[k].name, [&] { return trainer.unknowns()[k]; });
   const auto tau = record ? mean_diagnostic(trainer, "tau") : std::nullopt;
   add_if("tau", tau.has_value(), [&] { return *tau; });
   add("basis_updates", [&] { return static_cast<double>(trainer.basis_updates()); });
@@ -74,7 +83,8 @@ std::string history_header(const Trainer& trainer) {
 
 std::string history_csv(const Trainer& trainer, const HistoryRecord& record) {
   std::vector<std::string> values;
-  for (const auto& column : columns(trainer, &record)) values.push_back(column.value ? fmt::format("{}", *column.value) : "");
+  for (const auto& column : columns(trainer, &record))
+    values.push_back(column.value ? fmt::format("{}", *column.value) : "");
   return fmt::format("{}", fmt::join(values, ","));
 }
 
@@ -91,7 +101,8 @@ std::string diagnostics_json(const Trainer& trainer) {
   if (trainer.diagnostics().empty()) return "";
   Json line;
   line["step"] = trainer.step();
-  for (const auto& d : trainer.diagnostics()) line["blocks"][std::string(d.block)][std::string(d.quantity)] = number(d.value);
+  for (const auto& d : trainer.diagnostics())
+    line["blocks"][std::string(d.block)][std::string(d.quantity)] = number(d.value);
   return line.dump();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Lines of history.jsonl, history.csv and diagnostics.jsonl. Numbers are written so that reading gives the same bits back.
+// Lines of history.jsonl, history.csv and diagnostics.jsonl. Numbers are written so that reading gives the
+// same bits back.
 
 #include <optional>
 #include <string>

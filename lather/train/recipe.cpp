@@ -16,7 +16,8 @@ using Json = nlohmann::json;
 namespace {
 
 // Tables of [training] that are not sizes.
-const std::vector<std::string> kTables = {"points", "network", "parameters", "optimizer", "continuation", "weighting", "sampling", "causal"};
+const std::vector<std::string> kTables = {"points",       "network",   "parameters", "optimizer",
+                                          "continuation", "weighting", "sampling",   "causal"};
 
 bool is_size(const std::string& key, const Json& value) {
   return value.is_object() && std::find(kTables.begin(), kTables.end(), key) == kTables.end();
@@ -32,8 +33,10 @@ Json take(Json& object, const char* key) {
 
 void add_overrides(std::vector<pde::Override>& overrides, const std::string& section, const Json& table) {
   if (table.is_null()) return;
-  if (!table.is_object()) throw Error(fmt::format("training.{}: expected a table, got {}", section, table.dump()));
-  for (const auto& [key, value] : table.items()) overrides.push_back({section + "." + key, value.dump()});  // JSON scalars are TOML
+  if (!table.is_object())
+    throw Error(fmt::format("training.{}: expected a table, got {}", section, table.dump()));
+  for (const auto& [key, value] : table.items())
+    overrides.push_back({section + "." + key, value.dump()});  // JSON scalars are TOML
 }
 
 }  // namespace
@@ -54,28 +57,38 @@ void set_json(Json& json, const std::string& path, const std::string& value) {
   *at = root.to_json()["value"];
 }
 
-Recipe choose_recipe(const Json& training, const std::string& size, const std::vector<pde::Override>& settings) {
+Recipe choose_recipe(const Json& training, const std::string& size,
+                     const std::vector<pde::Override>& settings) {
   Json merged = Json::object();
   std::vector<std::string> sizes;
   for (const auto& [key, value] : training.items()) {
-    if (is_size(key, value)) sizes.push_back(key);
-    else merged[key] = value;
+    if (is_size(key, value))
+      sizes.push_back(key);
+    else
+      merged[key] = value;
   }
-  if (std::find(sizes.begin(), sizes.end(), size) != sizes.end()) merged.merge_patch(training[size]);
-  else if (size != "quick") throw Error(unknown_name_message("size of training", size, sizes));
+  if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+    merged.merge_patch(training[size]);
+  else if (size != "quick")
+    throw Error(unknown_name_message("size of training", size, sizes));
   for (const auto& setting : settings) set_json(merged, setting.path, setting.value);
 
   Recipe recipe;
   const Json optimizer = take(merged, "optimizer");
-  if (optimizer.is_null()) recipe.optimizer = {{"name", "ss-esoap"}};
-  else if (optimizer.is_string()) recipe.optimizer = {{"name", optimizer}};
-  else recipe.optimizer = optimizer;
+  if (optimizer.is_null())
+    recipe.optimizer = {{"name", "ss-esoap"}};
+  else if (optimizer.is_string())
+    recipe.optimizer = {{"name", optimizer}};
+  else
+    recipe.optimizer = optimizer;
   if (const Json steps = take(merged, "steps"); !steps.is_null()) {
-    if (!steps.is_number_integer()) throw Error(fmt::format("training.steps: expected a whole number, got {}", steps.dump()));
+    if (!steps.is_number_integer())
+      throw Error(fmt::format("training.steps: expected a whole number, got {}", steps.dump()));
     recipe.steps = steps.get<std::int64_t>();
   }
   for (const auto& field : options::describe(recipe.record))
-    if (const Json value = take(merged, field.name.c_str()); !value.is_null()) options::set(recipe.record, "training", field.name, value);
+    if (const Json value = take(merged, field.name.c_str()); !value.is_null())
+      options::set(recipe.record, "training", field.name, value);
   add_overrides(recipe.overrides, "network", take(merged, "network"));
   add_overrides(recipe.overrides, "parameters", take(merged, "parameters"));
   recipe.training = std::move(merged);
@@ -94,9 +107,11 @@ Json complete_training(const pde::Problem& problem, Json training, std::int64_t 
     }
   const auto settings = pde::sampling_settings(training, problem);
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
-    if (const auto& set = problem.point_sets[s]; set.kind != pde::PointSet::Kind::data) training["points"][set.name] = settings.counts[s];
+    if (const auto& set = problem.point_sets[s]; set.kind != pde::PointSet::Kind::data)
+      training["points"][set.name] = settings.counts[s];
   make_weighting(training, problem);
-  if (training.contains("time_windows") || training.contains("continuation")) training["planned_steps"] = steps;
+  if (training.contains("time_windows") || training.contains("continuation"))
+    training["planned_steps"] = steps;
   return training;
 }
 

@@ -17,8 +17,10 @@ struct Recipe {
   RecordOptions record;
 };
 
-// `training`: the whole of [training]; [training.SIZE] goes over it, `settings` (paths below training) over both.
-Recipe choose_recipe(const nlohmann::json& training, const std::string& size, const std::vector<pde::Override>& settings);
+// `training`: the whole of [training]; [training.SIZE] goes over it, `settings` (paths below training) over
+// both.
+Recipe choose_recipe(const nlohmann::json& training, const std::string& size,
+                     const std::vector<pde::Override>& settings);
 
 // Defaults for what the recipe leaves open; throws Error for keys nobody knows.
 nlohmann::json complete_training(const pde::Problem& problem, nlohmann::json training, std::int64_t steps);

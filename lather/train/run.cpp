@@ -64,7 +64,8 @@ class Run {
   void begin() {
     folder_.write_json("environment.json", to_json(find_environment()));
     const auto sizes = folder_.log_sizes();
-    if (sizes[static_cast<int>(Log::history_csv)] == 0) folder_.append(Log::history_csv, history_header(trainer_));
+    if (sizes[static_cast<int>(Log::history_csv)] == 0)
+      folder_.append(Log::history_csv, history_header(trainer_));
     if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
   }
 
@@ -82,7 +83,8 @@ class Run {
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
       figures_ = line.figures = trainer_.validate();
-      if (const auto note = trainer_.reference_note(); note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
+      if (const auto note = trainer_.reference_note();
+          note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
         told_of_reference_ = true;
         watcher_.message("errors cannot be measured: the reference is " + note);
       }
@@ -95,34 +97,47 @@ class Run {
   }
 
   Ending check_limits(const optim::StepReport& report) const {
-    if (report.status == optim::Status::non_finite) return End{EndReason::non_finite, said(report, "loss or gradient is not a number")};
+    if (report.status == optim::Status::non_finite)
+      return End{EndReason::non_finite, said(report, "loss or gradient is not a number")};
     if (const auto reached = target_reached()) return End{EndReason::target, *reached};
-    if (ends(report.status) && report.status == optim::Status::converged) return End{EndReason::converged, said(report, "the optimizer has converged")};
-    if (ends(report.status)) return End{EndReason::stalled, said(report, "no further progress is possible in this precision")};
-    if (trainer_.step() >= stop().steps) return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
+    if (ends(report.status) && report.status == optim::Status::converged)
+      return End{EndReason::converged, said(report, "the optimizer has converged")};
+    if (ends(report.status))
+      return End{EndReason::stalled, said(report, "no further progress is possible in this precision")};
+    if (trainer_.step() >= stop().steps)
+      return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
     if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
-    if (stop().seconds > 0 && seconds() >= stop().seconds) return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
+    if (stop().seconds > 0 && seconds() >= stop().seconds)
+      return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
     return {};
   }
 
-  static std::string said(const optim::StepReport& report, const char* otherwise) { return report.message.empty() ? otherwise : report.message; }
+  static std::string said(const optim::StepReport& report, const char* otherwise) {
+    return report.message.empty() ? otherwise : report.message;
+  }
 
   // Only what was looked at in this very step: a resumed run decides as the uninterrupted one did.
   std::optional<std::string> target_reached() const {
     if (!stop().target || !recorded_ || !trainer_.last_stage()) return {};
     const auto& [quantity, wanted] = *stop().target;
     double value = std::numeric_limits<double>::quiet_NaN();
-    if (quantity == "loss") value = loss_;
-    else if (!figures_ || trainer_.step() != figures_->step) return {};
-    else if (quantity == "residual") value = figures_->residual;
-    else if (quantity == "l2") value = figures_->worst_l2();
-    else value = figures_->worst_h1();
+    if (quantity == "loss")
+      value = loss_;
+    else if (!figures_ || trainer_.step() != figures_->step)
+      return {};
+    else if (quantity == "residual")
+      value = figures_->residual;
+    else if (quantity == "l2")
+      value = figures_->worst_l2();
+    else
+      value = figures_->worst_h1();
     if (!(value <= wanted)) return {};
     return fmt::format("the target {} <= {:g} is reached", quantity, wanted);
   }
 
   void tell(const optim::StepReport& report) {
-    if (watcher_.message && !report.message.empty() && report.status == optim::Status::running && report.message != last_message_)
+    if (watcher_.message && !report.message.empty() && report.status == optim::Status::running &&
+        report.message != last_message_)
       watcher_.message(fmt::format("step {}: {}", trainer_.step(), last_message_ = report.message));
     if (!watcher_.progress) return;
     Progress p;
@@ -167,7 +182,8 @@ class Run {
     outcome.summary["reason"] = name_of(end.reason);
     outcome.summary["words"] = end.words;
     outcome.summary["seconds"] = seconds_before_ + used;
-    outcome.summary["steps_per_second"] = static_cast<double>(trainer_.step() - first_step_) / std::max(used, 1e-9);
+    outcome.summary["steps_per_second"] =
+        static_cast<double>(trainer_.step() - first_step_) / std::max(used, 1e-9);
     folder_.write_json("summary.json", outcome.summary);
     write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
     return outcome;
@@ -188,13 +204,20 @@ class Run {
 
 std::string_view name_of(EndReason reason) {
   switch (reason) {
-    case EndReason::steps: return "steps";
-    case EndReason::target: return "target";
-    case EndReason::time: return "time";
-    case EndReason::interrupted: return "interrupted";
-    case EndReason::converged: return "converged";
-    case EndReason::stalled: return "stalled";
-    case EndReason::non_finite: return "non_finite";
+    case EndReason::steps:
+      return "steps";
+    case EndReason::target:
+      return "target";
+    case EndReason::time:
+      return "time";
+    case EndReason::interrupted:
+      return "interrupted";
+    case EndReason::converged:
+      return "converged";
+    case EndReason::stalled:
+      return "stalled";
+    case EndReason::non_finite:
+      return "non_finite";
   }
   return "";
 }
@@ -215,7 +238,8 @@ double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& me
   own.state(reader);
   trainer.state(reader);
   if (!folder.truncate_logs(own.log_sizes))
-    messages.push_back(fmt::format("the history is shorter than at step {}: lines before it are lost", checkpoint->step));
+    messages.push_back(
+        fmt::format("the history is shorter than at step {}: lines before it are lost", checkpoint->step));
   return own.seconds;
 }
 

@@ -32,9 +32,9 @@ struct Progress {
 };
 
 struct Watcher {
-  std::function<void(const Progress&)> progress;                // after every step
-  std::function<void(const std::string&)> message;              // something worth saying
-  std::function<bool()> interrupted = [] { return false; };     // asked after every step
+  std::function<void(const Progress&)> progress;             // after every step
+  std::function<void(const std::string&)> message;           // something worth saying
+  std::function<bool()> interrupted = [] { return false; };  // asked after every step
 };
 
 enum class EndReason { steps, target, time, interrupted, converged, stalled, non_finite };
@@ -46,12 +46,12 @@ struct Outcome {
   nlohmann::json summary;  // what summary.json holds
 };
 
-// From where the trainer stands to the end of its configuration. Throws Error if the folder cannot be written; what was
-// saved before stays.
+// From where the trainer stands to the end of its configuration. Throws Error if the folder cannot be
+// written; what was saved before stays.
 Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before = 0);
 
-// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any checkpoint it
-// starts from the beginning. Returns the seconds of computing so far.
+// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any
+// checkpoint it starts from the beginning. Returns the seconds of computing so far.
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
 
 // A run for reading only, in the state of its newest whole checkpoint.

@@ -18,7 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl", "timing.csv"};
+constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl",
+                                                      "timing.csv"};
 
 void create_folder(const fs::path& path) {
   std::error_code status;
@@ -31,7 +32,8 @@ void create_folder(const fs::path& path) {
 FolderLock::FolderLock(const fs::path& folder) {
   const fs::path file = folder / "lock";
   descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) throw Error(fmt::format("cannot write into '{}': {}", folder.string(), std::strerror(errno)));
+  if (descriptor_ < 0)
+    throw Error(fmt::format("cannot write into '{}': {}", folder.string(), std::strerror(errno)));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     char owner[64] = {};
     const ssize_t count = ::pread(descriptor_, owner, sizeof owner - 1, 0);
@@ -59,14 +61,16 @@ RunFolder RunFolder::create(const fs::path& path, const nlohmann::json& config) 
   create_folder(path);
   FolderLock lock(path);
   if (fs::exists(path / "config.json"))
-    throw Error(fmt::format("'{}' holds a run already; go on with it by --resume {}, or give another --out", path.string(), path.string()));
+    throw Error(fmt::format("'{}' holds a run already; go on with it by --resume {}, or give another --out",
+                            path.string(), path.string()));
   write_file_atomically(path / "config.json", config.dump(2) + "\n");
   return RunFolder(path, std::move(lock));
 }
 
 RunFolder RunFolder::open(const fs::path& path) {
   if (!fs::is_directory(path)) throw Error(fmt::format("there is no run folder '{}'", path.string()));
-  if (!fs::exists(path / "config.json")) throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  if (!fs::exists(path / "config.json"))
+    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
   FolderLock lock(path);
   return RunFolder(path, std::move(lock));
 }
@@ -113,11 +117,13 @@ fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
     const fs::path path = parent / fmt::format("{}-{}", name, n);
     std::error_code status;
     if (fs::create_directory(path, status)) return path;
-    if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
+    if (status)
+      throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
   }
 }
 
-Checkpoint read_newest_checkpoint(const fs::path& run, std::uint64_t identity, std::vector<std::string>& messages) {
+Checkpoint read_newest_checkpoint(const fs::path& run, std::uint64_t identity,
+                                  std::vector<std::string>& messages) {
   auto checkpoint = CheckpointStore(run / "checkpoints").load_newest(identity, messages);
   if (!checkpoint) throw Error(fmt::format("the run '{}' has no checkpoint yet", run.string()));
   return std::move(*checkpoint);

@@ -69,6 +69,7 @@ nlohmann::json read_json(const std::filesystem::path& path);
 std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
 
 // The newest whole state of a run for reading only, without a lock.
-Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity, std::vector<std::string>& messages);
+Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity,
+                                  std::vector<std::string>& messages);
 
 }  // namespace lather::train

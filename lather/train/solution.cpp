@@ -11,12 +11,14 @@ namespace lather::train {
 namespace {
 
 // Splits "xxt" into coordinates; longer names win ("eta" before "e"). Returns whether all of it was read.
-bool read_orders(std::string_view text, const std::vector<std::string>& coordinates, symbolic::MultiIndex& orders) {
+bool read_orders(std::string_view text, const std::vector<std::string>& coordinates,
+                 symbolic::MultiIndex& orders) {
   if (text.empty()) return true;
   std::vector<int> fitting;
   for (std::size_t i = 0; i < coordinates.size(); ++i)
     if (text.starts_with(coordinates[i])) fitting.push_back(static_cast<int>(i));
-  std::sort(fitting.begin(), fitting.end(), [&](int a, int b) { return coordinates[a].size() > coordinates[b].size(); });
+  std::sort(fitting.begin(), fitting.end(),
+            [&](int a, int b) { return coordinates[a].size() > coordinates[b].size(); });
   for (const int i : fitting) {
     symbolic::MultiIndex next = orders.plus(i);
     if (read_orders(text.substr(coordinates[i].size()), coordinates, next)) {
@@ -52,17 +54,23 @@ FieldDerivative parse_derivative(const pde::Problem& problem, const std::string&
     if (name == names[f]) return {name, static_cast<int>(f), {}};
     symbolic::MultiIndex orders;
     if (!name.starts_with(names[f] + "_")) continue;
-    if (!read_orders(std::string_view(name).substr(names[f].size() + 1), problem.symbols->coordinate_names(), orders)) continue;
+    if (!read_orders(std::string_view(name).substr(names[f].size() + 1), problem.symbols->coordinate_names(),
+                     orders))
+      continue;
     if (orders.total() > symbolic::kMaxOrder)
-      throw Error(fmt::format("'{}' has order {}; derivatives up to order {} are available", name, orders.total(), symbolic::kMaxOrder));
+      throw Error(fmt::format("'{}' has order {}; derivatives up to order {} are available", name,
+                              orders.total(), symbolic::kMaxOrder));
     return {name, static_cast<int>(f), orders};
   }
-  throw Error(unknown_name_message("field or derivative (such as " + names[0] + "_" + problem.symbols->coordinate_names()[0] + ")", name, names));
+  throw Error(unknown_name_message(
+      "field or derivative (such as " + names[0] + "_" + problem.symbols->coordinate_names()[0] + ")", name,
+      names));
 }
 
 std::vector<FieldDerivative> field_values(const pde::Problem& problem) {
   std::vector<FieldDerivative> list;
-  for (std::size_t f = 0; f < problem.fields.size(); ++f) list.push_back({problem.fields[f].name, static_cast<int>(f), {}});
+  for (std::size_t f = 0; f < problem.fields.size(); ++f)
+    list.push_back({problem.fields[f].name, static_cast<int>(f), {}});
   return list;
 }
 
@@ -70,7 +78,8 @@ std::vector<FieldDerivative> first_derivatives(const pde::Problem& problem) {
   std::vector<FieldDerivative> list;
   for (std::size_t f = 0; f < problem.fields.size(); ++f)
     for (int i = 0; i < problem.dimensions(); ++i)
-      list.push_back({problem.fields[f].name + "_" + problem.symbols->coordinate_names()[i], static_cast<int>(f), symbolic::MultiIndex{}.plus(i)});
+      list.push_back({problem.fields[f].name + "_" + problem.symbols->coordinate_names()[i],
+                      static_cast<int>(f), symbolic::MultiIndex{}.plus(i)});
   return list;
 }
 
@@ -83,11 +92,14 @@ std::vector<double> Solution::unknowns() const {
 }
 
 template <class Expressions>
-std::vector<std::vector<double>> Solution::over_pieces(std::size_t count, const pde::Points& points, Expressions&& expressions) const {
+std::vector<std::vector<double>> Solution::over_pieces(std::size_t count, const pde::Points& points,
+                                                       Expressions&& expressions) const {
   std::vector<std::vector<std::size_t>> members(pieces_.size());
   for (std::size_t i = 0; i < points.count(); ++i) {
     std::size_t p = 0;
-    while (window_coordinate_ >= 0 && p + 1 < pieces_.size() && points.coordinates[window_coordinate_][i] > pieces_[p].end) ++p;
+    while (window_coordinate_ >= 0 && p + 1 < pieces_.size() &&
+           points.coordinates[window_coordinate_][i] > pieces_[p].end)
+      ++p;
     members[p].push_back(i);
   }
   std::vector<std::vector<double>> values(count, std::vector<double>(points.count()));
@@ -102,7 +114,8 @@ std::vector<std::vector<double>> Solution::over_pieces(std::size_t count, const 
   return values;
 }
 
-std::vector<std::vector<double>> Solution::evaluate(std::span<const FieldDerivative> quantities, const pde::Points& points) const {
+std::vector<std::vector<double>> Solution::evaluate(std::span<const FieldDerivative> quantities,
+                                                    const pde::Points& points) const {
   return over_pieces(quantities.size(), points, [&](const pde::Problem& problem) {
     std::vector<symbolic::Expr> list;
     for (const auto& quantity : quantities) list.push_back(expression_of(problem, quantity));
@@ -116,7 +129,8 @@ std::vector<std::vector<std::vector<double>>> Solution::values_and_slopes(const 
   std::vector<FieldDerivative> quantities;
   for (const auto& field : field_values(problem_)) {
     quantities.push_back(field);
-    for (std::size_t k = 0; k < d; ++k) quantities.push_back(slopes[static_cast<std::size_t>(field.field) * d + k]);
+    for (std::size_t k = 0; k < d; ++k)
+      quantities.push_back(slopes[static_cast<std::size_t>(field.field) * d + k]);
   }
   auto values = evaluate(quantities, points);
   std::vector<std::vector<std::vector<double>>> result(problem_.fields.size());
@@ -124,7 +138,8 @@ std::vector<std::vector<std::vector<double>>> Solution::values_and_slopes(const 
   return result;
 }
 
-std::vector<std::pair<std::string, std::vector<double>>> Solution::residuals(const pde::Points& points) const {
+std::vector<std::pair<std::string, std::vector<double>>> Solution::residuals(
+    const pde::Points& points) const {
   const auto is_equation = [](const pde::Problem& problem, const pde::Term& term) {
     return problem.point_sets[term.point_set].kind == pde::PointSet::Kind::interior;
   };
@@ -164,10 +179,12 @@ Grid grid_of(const pde::Problem& problem, std::span<const std::size_t> counts) {
     const auto [low, high] = problem.domain[k];
     const std::size_t n = counts[k];
     auto& axis = grid.axes.emplace_back();
-    if (n == 1) axis.push_back(low + (high - low) / 2);
+    if (n == 1)
+      axis.push_back(low + (high - low) / 2);
     else
       for (std::size_t i = 0; i < n; ++i)
-        axis.push_back(i + 1 == n ? high : low + (high - low) * static_cast<double>(i) / static_cast<double>(n - 1));
+        axis.push_back(i + 1 == n ? high
+                                  : low + (high - low) * static_cast<double>(i) / static_cast<double>(n - 1));
   }
   return grid;
 }

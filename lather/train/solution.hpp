@@ -18,8 +18,9 @@ struct FieldDerivative {
 };
 // Throws Error naming the fields, or the coordinate that is not one.
 FieldDerivative parse_derivative(const pde::Problem& problem, const std::string& name);
-std::vector<FieldDerivative> field_values(const pde::Problem& problem);       // all fields
-std::vector<FieldDerivative> first_derivatives(const pde::Problem& problem);  // of all fields, by all coordinates
+std::vector<FieldDerivative> field_values(const pde::Problem& problem);  // all fields
+std::vector<FieldDerivative> first_derivatives(
+    const pde::Problem& problem);  // of all fields, by all coordinates
 
 class Solution {
  public:
@@ -35,7 +36,8 @@ class Solution {
   std::vector<double> unknowns() const;
 
   // [quantity][point]
-  std::vector<std::vector<double>> evaluate(std::span<const FieldDerivative> quantities, const pde::Points& points) const;
+  std::vector<std::vector<double>> evaluate(std::span<const FieldDerivative> quantities,
+                                            const pde::Points& points) const;
   // [field][0] the values, [field][1 + k] the derivatives along coordinate k.
   std::vector<std::vector<std::vector<double>>> values_and_slopes(const pde::Points& points) const;
   // Residuals of the equations, by name.
@@ -44,7 +46,8 @@ class Solution {
  private:
   // For each piece: which points are its own, and the values there.
   template <class Expressions>
-  std::vector<std::vector<double>> over_pieces(std::size_t count, const pde::Points& points, Expressions&& expressions) const;
+  std::vector<std::vector<double>> over_pieces(std::size_t count, const pde::Points& points,
+                                               Expressions&& expressions) const;
 
   pde::Problem problem_;
   std::vector<Piece> pieces_;
@@ -59,7 +62,8 @@ struct Grid {
 };
 // `counts` points along each coordinate.
 Grid grid_of(const pde::Problem& problem, std::span<const std::size_t> counts);
-// A grid fit for pictures: fine along one or two coordinates, a few slices along a third, the middle of all others.
+// A grid fit for pictures: fine along one or two coordinates, a few slices along a third, the middle of all
+// others.
 Grid picture_grid(const pde::Problem& problem);
 
 }  // namespace lather::train

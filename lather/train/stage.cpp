@@ -105,7 +105,8 @@ StagePlan::StagePlan(const Config& config)
       windows_(problem_, window_options(config.training)),
       continuation_(continuation_of(config)),
       planned_steps_(config.training.value("planned_steps", config.stop.steps)) {
-  if (continuation_ && in_windows()) throw Error("training: time_windows and continuation do not go together");
+  if (continuation_ && in_windows())
+    throw Error("training: time_windows and continuation do not go together");
 }
 
 int StagePlan::count() const { return continuation_ ? continuation_->count() : windows_.count(); }
@@ -118,14 +119,17 @@ std::int64_t StagePlan::end_of(int stage) const {
   return end;
 }
 
-bool StagePlan::fresh_weights(int stage) const { return stage == 0 || (in_windows() && !windows_.options().warm_start); }
+bool StagePlan::fresh_weights(int stage) const {
+  return stage == 0 || (in_windows() && !windows_.options().warm_start);
+}
 
 std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<FinishedStage>& finished) const {
   if (continuation_) return std::make_unique<Stage>(continuation_->problem(index), config_);
   if (index == 0) return std::make_unique<Stage>(windows_.first(), config_);
   const auto previous = window_objective(index - 1, finished);
   const auto counts = pde::sampling_settings(config_.training, problem_).counts;
-  return std::make_unique<Stage>(windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
+  return std::make_unique<Stage>(
+      windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
 }
 
 // As {name, value}, the last change of each counting.
@@ -136,29 +140,36 @@ std::vector<pde::Override> StagePlan::changed_parameters() const {
     if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
   if (continuation_)
     if (const auto options = continuation_options(config_.training))
-      changed.push_back({options->parameter, parameter_override(options->parameter, options->values.back()).value});
+      changed.push_back(
+          {options->parameter, parameter_override(options->parameter, options->values.back()).value});
   return changed;
 }
 
 std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const auto cache = reference::default_cache_directory();
   const auto changed = changed_parameters();
-  if (changed.empty() || !problem_.exact.empty() || !problem_.reference.contains("solver")) return true_solution(problem_, cache);
+  if (changed.empty() || !problem_.exact.empty() || !problem_.reference.contains("solver"))
+    return true_solution(problem_, cache);
   const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
-  if (as_written.reference != problem_.reference) return true_solution(problem_, cache);  // it follows the parameters
+  if (as_written.reference != problem_.reference)
+    return true_solution(problem_, cache);  // it follows the parameters
   const auto solver = problem_.reference["solver"].get<std::string>();
   pde::Problem told = problem_;
   for (const auto& [name, value] : changed) {
     const auto options = reference::reference_options(solver);
-    if (std::none_of(options.begin(), options.end(), [&](const FieldDescription& o) { return o.name == name; }))
-      throw Error(fmt::format("the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name, solver));
+    if (std::none_of(options.begin(), options.end(),
+                     [&](const FieldDescription& o) { return o.name == name; }))
+      throw Error(fmt::format(
+          "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
+          solver));
     told.reference[name] = value;
   }
   return true_solution(told, cache);
 }
 
 // An objective of a finished window, for evaluating its fields: what was handed over to it does not matter.
-std::shared_ptr<pde::PinnObjective> StagePlan::window_objective(int window, const std::vector<FinishedStage>& finished) const {
+std::shared_ptr<pde::PinnObjective> StagePlan::window_objective(
+    int window, const std::vector<FinishedStage>& finished) const {
   pde::Problem problem = windows_.first();
   if (window > 0) {
     const std::vector<std::vector<std::vector<double>>> nothing(problem_.point_sets.size());
@@ -169,14 +180,17 @@ std::shared_ptr<pde::PinnObjective> StagePlan::window_objective(int window, cons
   return objective;
 }
 
-Solution StagePlan::solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective,
+Solution StagePlan::solution(const std::vector<FinishedStage>& finished,
+                             std::shared_ptr<pde::PinnObjective> objective,
                              std::vector<double> parameters) const {
   std::vector<Solution::Piece> pieces;
   const int current = static_cast<int>(finished.size());
   if (in_windows())
-    for (int w = 0; w < current; ++w) pieces.push_back({window_objective(w, finished), finished[w].parameters, windows_.interval(w).high});
+    for (int w = 0; w < current; ++w)
+      pieces.push_back({window_objective(w, finished), finished[w].parameters, windows_.interval(w).high});
   pieces.push_back({std::move(objective), std::move(parameters), 0});
-  return {in_windows() ? problem_ : pieces.back().objective->problem(), std::move(pieces), in_windows() ? windows_.coordinate() : -1};
+  return {in_windows() ? problem_ : pieces.back().objective->problem(), std::move(pieces),
+          in_windows() ? windows_.coordinate() : -1};
 }
 
 }  // namespace lather::train

@@ -1,6 +1,7 @@
 #pragma once
-// Training in stages: a plain run is one stage; continuation in a parameter (a Reynolds number) has one per value; time
-// windows one per window. A stage is a problem with its points, its weights, and measures of what was reached.
+// Training in stages: a plain run is one stage; continuation in a parameter (a Reynolds number) has one per
+// value; time windows one per window. A stage is a problem with its points, its weights, and measures of what
+// was reached.
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,8 +24,8 @@ namespace lather::train {
 // What was reached at one step.
 struct Figures {
   std::int64_t step = 0;
-  double residual = 0;                 // root mean square of all equations' residuals together, at held-out points
-  double loss = 0;                     // the loss there, with the problem's own weights: what the best step is chosen by
+  double residual = 0;  // root mean square of all equations' residuals together, at held-out points
+  double loss = 0;      // the loss there, with the problem's own weights: what the best step is chosen by
   std::vector<double> term_residuals;  // of every term by itself
   std::vector<double> l2, h1;          // relative errors per field, NaN for those not known; empty if none is
   double worst_l2() const;             // of all fields that are known; NaN if none is
@@ -40,8 +41,9 @@ class Stage {
   const pde::PinnObjective& objective() const { return *objective_; }
   std::shared_ptr<pde::PinnObjective> shared_objective() const { return objective_; }
 
-  // Draws points and sets weights that are due when `step` steps are done; whether the objective is another function now.
-  // After a state was read this hands its points and weights to the objective, which is no change.
+  // Draws points and sets weights that are due when `step` steps are done; whether the objective is another
+  // function now. After a state was read this hands its points and weights to the objective, which is no
+  // change.
   bool update(std::int64_t step, std::span<const double> x);
   bool changes() const { return points_.changes() || weighting_->changes(); }  // will update() ever do more?
 
@@ -70,17 +72,21 @@ class StagePlan {
   bool in_windows() const { return windows_.count() > 1; }
   bool fresh_weights(int stage) const;  // or those of the stage before
 
-  const pde::Problem& problem() const { return problem_; }  // over the whole domain, at the last value of the parameter
-  // The true fields of problem(); nullptr if it names none. Throws Error where they cannot be had, also where a parameter was
-  // changed and the reference solver cannot be told.
+  const pde::Problem& problem() const {
+    return problem_;
+  }  // over the whole domain, at the last value of the parameter
+  // The true fields of problem(); nullptr if it names none. Throws Error where they cannot be had, also where
+  // a parameter was changed and the reference solver cannot be told.
   std::unique_ptr<TrueSolution> true_fields() const;
   std::unique_ptr<Stage> make_stage(int index, const std::vector<FinishedStage>& finished) const;
   // The fields of all stages so far, the present one by its objective and parameters.
-  Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective, std::vector<double> parameters) const;
+  Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective,
+                    std::vector<double> parameters) const;
 
  private:
   std::vector<pde::Override> changed_parameters() const;
-  std::shared_ptr<pde::PinnObjective> window_objective(int window, const std::vector<FinishedStage>& finished) const;
+  std::shared_ptr<pde::PinnObjective> window_objective(int window,
+                                                       const std::vector<FinishedStage>& finished) const;
 
   Config config_;
   pde::Problem problem_;
@@ -89,7 +95,8 @@ class StagePlan {
   std::int64_t planned_steps_;
 };
 
-// The recipe for a problem whose conditions may have become data: numbers of points are for sets that are drawn.
+// The recipe for a problem whose conditions may have become data: numbers of points are for sets that are
+// drawn.
 nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe);
 
 }  // namespace lather::train

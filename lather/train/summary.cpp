@@ -18,8 +18,10 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
   out += "\n" + Json(name).dump() + ": [";
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i) out += ",";
-    if (std::isfinite(values[i])) fmt::format_to(std::back_inserter(out), "{:.9g}", values[i]);
-    else out += "null";
+    if (std::isfinite(values[i]))
+      fmt::format_to(std::back_inserter(out), "{:.9g}", values[i]);
+    else
+      out += "null";
   }
   out += "]";
 }
@@ -27,9 +29,12 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 }  // namespace
 
 Json to_json(const Trainer& trainer, const Figures& figures) {
-  Json json = {{"step", figures.step}, {"residual", number(figures.residual)}, {"validation_loss", number(figures.loss)}};
+  Json json = {{"step", figures.step},
+               {"residual", number(figures.residual)},
+               {"validation_loss", number(figures.loss)}};
   const auto terms = trainer.term_names();
-  for (std::size_t k = 0; k < terms.size() && k < figures.term_residuals.size(); ++k) json["residuals"][terms[k]] = number(figures.term_residuals[k]);
+  for (std::size_t k = 0; k < terms.size() && k < figures.term_residuals.size(); ++k)
+    json["residuals"][terms[k]] = number(figures.term_residuals[k]);
   const auto& fields = trainer.problem().fields;
   for (std::size_t f = 0; f < figures.l2.size(); ++f)
     if (!std::isnan(figures.l2[f])) json["l2"][fields[f].name] = number(figures.l2[f]);
@@ -40,8 +45,13 @@ Json to_json(const Trainer& trainer, const Figures& figures) {
 
 Json summarize(Trainer& trainer, bool fine) {
   const auto& config = trainer.config();
-  Json json = {{"problem", config.problem_name}, {"optimizer", config.optimizer["name"]}, {"size", config.size}, {"seed", config.seed},
-               {"step", trainer.step()}, {"parameters", trainer.parameters().size()}, {"evaluations", trainer.evaluations()},
+  Json json = {{"problem", config.problem_name},
+               {"optimizer", config.optimizer["name"]},
+               {"size", config.size},
+               {"seed", config.seed},
+               {"step", trainer.step()},
+               {"parameters", trainer.parameters().size()},
+               {"evaluations", trainer.evaluations()},
                {"basis_updates", trainer.basis_updates()}};
   const double loss = trainer.loss();
   json["loss"] = number(loss);
@@ -66,9 +76,11 @@ std::string fields_text(Trainer& trainer) {
   const auto truth = trainer.reference_values(points);
   const auto residuals = solution.residuals(points);
 
-  std::string out = fmt::format("{{\"step\": {}, \"coordinates\": {}, \"axes\": [", trainer.best_step() < 0 ? trainer.step() : trainer.best_step(),
+  std::string out = fmt::format("{{\"step\": {}, \"coordinates\": {}, \"axes\": [",
+                                trainer.best_step() < 0 ? trainer.step() : trainer.best_step(),
                                 Json(problem.symbols->coordinate_names()).dump());
-  for (std::size_t i = 0; i < grid.axes.size(); ++i) fmt::format_to(std::back_inserter(out), "{}[{}]", i ? ", " : "", fmt::join(grid.axes[i], ","));
+  for (std::size_t i = 0; i < grid.axes.size(); ++i)
+    fmt::format_to(std::back_inserter(out), "{}[{}]", i ? ", " : "", fmt::join(grid.axes[i], ","));
   out += "], \"arrays\": {";
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     const auto& name = problem.fields[f].name;

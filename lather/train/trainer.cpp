@@ -12,7 +12,9 @@ namespace lather::train {
 namespace {
 
 // Points along each coordinate for errors while training: a tenth of the work of the fine grid or less.
-std::int64_t coarse_grid(int dimensions) { return dimensions == 1 ? 1001 : dimensions == 2 ? 101 : dimensions == 3 ? 25 : default_grid(dimensions); }
+std::int64_t coarse_grid(int dimensions) {
+  return dimensions == 1 ? 1001 : dimensions == 2 ? 101 : dimensions == 3 ? 25 : default_grid(dimensions);
+}
 
 }  // namespace
 
@@ -22,11 +24,15 @@ void Trainer::enter_stage(int index) {
   stage_ = plan_.make_stage(index, finished_);
   stage_index_ = index;
   auto& objective = stage_->objective();
-  if (plan_.fresh_weights(index)) parameters_ = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
-  else objective.set_frozen(frozen_);
+  if (plan_.fresh_weights(index))
+    parameters_ = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
+  else
+    objective.set_frozen(frozen_);
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
-  if (index == 0 || plan_.in_windows()) optimizer_ = optim::make_composed(objective.layout(), config_.optimizer);
-  else optimizer_->objective_changed();
+  if (index == 0 || plan_.in_windows())
+    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer);
+  else
+    optimizer_->objective_changed();
   best_step_ = -1;  // figures of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
@@ -68,8 +74,12 @@ Figures Trainer::measure(bool fine) {
   if (!config_.record.reference || other_parameter || !truth()) return figures;
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
-  if (!meter_ || fine) meter_ = std::make_unique<ErrorMeter>(domain, *truth_, ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), {}});
-  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) { return solution.values_and_slopes(points); })
+  if (!meter_ || fine)
+    meter_ = std::make_unique<ErrorMeter>(domain, *truth_,
+                                          ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), {}});
+  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) {
+    return solution.values_and_slopes(points);
+  })
                             : meter_->measure(stage_->objective(), parameters_);
   if (fine) meter_.reset();
   figures.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
@@ -91,7 +101,9 @@ Figures Trainer::validate() {
   return figures;
 }
 
-std::span<const double> Trainer::unknowns() const { return std::span(parameters_).last(problem().unknowns.size()); }
+std::span<const double> Trainer::unknowns() const {
+  return std::span(parameters_).last(problem().unknowns.size());
+}
 
 bool Trainer::objective_will_change() const { return !last_stage() || stage_->changes(); }
 
@@ -105,7 +117,8 @@ std::vector<std::vector<double>> Trainer::reference_values(const pde::Points& po
 }
 
 Solution Trainer::solution(bool best) {
-  return plan_.solution(finished_, stage_->shared_objective(), best && best_step_ >= 0 ? best_parameters_ : parameters_);
+  return plan_.solution(finished_, stage_->shared_objective(),
+                        best && best_step_ >= 0 ? best_parameters_ : parameters_);
 }
 
 void Trainer::state(StateVisitor& v) {

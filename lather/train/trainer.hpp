@@ -6,7 +6,8 @@
 //   Trainer trainer(config);
 //   while (trainer.step() < config.stop.steps) {
 //     trainer.advance();
-//     if (trainer.step() % 100 == 0) std::cout << trainer.step() << ' ' << trainer.validate().residual << '\n';
+//     if (trainer.step() % 100 == 0) std::cout << trainer.step() << ' ' << trainer.validate().residual <<
+//     '\n';
 //   }
 //
 // train/run.hpp adds the run folder. The same configuration gives the same bits.
@@ -42,11 +43,14 @@ class Trainer {
   // Loss and its terms at the present parameters and points; term k is weight_k times a mean square.
   double loss();
   std::span<const double> term_losses() const { return stage_->objective().term_losses(); }
-  std::vector<std::string> term_names() const { return stage_->objective().term_names(); }  // of the present stage
+  std::vector<std::string> term_names() const {
+    return stage_->objective().term_names();
+  }  // of the present stage
   double term_weight(int term) const { return stage_->objective().term_weight(term); }
 
-  // Residuals at held-out points and errors against the reference, at the present parameters. In time windows the errors are
-  // those of the present window, in the last one those of the whole domain. `fine`: on the grid of `lather eval`.
+  // Residuals at held-out points and errors against the reference, at the present parameters. In time windows
+  // the errors are those of the present window, in the last one those of the whole domain. `fine`: on the
+  // grid of `lather eval`.
   Figures measure(bool fine = false);
   // The same, and the best so far is remembered.
   Figures validate();

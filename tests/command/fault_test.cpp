@@ -14,12 +14,19 @@ namespace fs = std::filesystem;
 class Fault : public ::testing::Test {
  protected:
   Fault() {
-    const Finished trained = lather({"train", problem_, "--steps", "30", "--set", "training.checkpoint_every=10", "--quiet", "--out", run_});
+    const Finished trained = lather({"train", problem_, "--steps", "30", "--set",
+                                     "training.checkpoint_every=10", "--quiet", "--out", run_});
     EXPECT_EQ(trained.status, 0) << trained.err;
   }
-  Finished resume(const Surroundings& s = {}, const std::string& steps = "60") { return lather({"train", "--resume", run_, "--steps", steps, "--quiet"}, s); }
-  std::vector<fs::path> checkpoints() const { return train::CheckpointStore(fs::path(run_) / "checkpoints").files(); }
-  static void overwrite(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes; }
+  Finished resume(const Surroundings& s = {}, const std::string& steps = "60") {
+    return lather({"train", "--resume", run_, "--steps", steps, "--quiet"}, s);
+  }
+  std::vector<fs::path> checkpoints() const {
+    return train::CheckpointStore(fs::path(run_) / "checkpoints").files();
+  }
+  static void overwrite(const fs::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
 
   TemporaryFolder folder_;
   std::string problem_ = write_small_problem(folder_.path()).string(), run_ = (folder_ / "run").string();
@@ -32,7 +39,10 @@ TEST_F(Fault, ATruncatedCheckpointIsPassedOverForThePreviousOne) {
   EXPECT_TRUE(contains(resumed.err, "cut short")) << resumed.err;
   // The run that was never damaged:
   const std::string other = (folder_ / "other").string();
-  EXPECT_EQ(lather({"train", problem_, "--steps", "30", "--set", "training.checkpoint_every=10", "--quiet", "--out", other}).status, 0);
+  EXPECT_EQ(lather({"train", problem_, "--steps", "30", "--set", "training.checkpoint_every=10", "--quiet",
+                    "--out", other})
+                .status,
+            0);
   EXPECT_EQ(lather({"train", "--resume", other, "--steps", "60", "--quiet"}).status, 0);
   EXPECT_EQ(content(fs::path(run_) / "history.csv"), content(fs::path(other) / "history.csv"));
 }
@@ -129,23 +139,29 @@ TEST_F(Fault, AFolderInUseIsLeftAloneAndThePidIsNamed) {
 TEST_F(Fault, AMissingOrUnwritableReferenceCacheIsNoReasonNotToTrain) {
   Surroundings nowhere;
   nowhere.environment = {{"LATHER_CACHE", "/proc/no/such/cache"}};
-  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set", "training.points.interior=32", "--set",
-                                   "reference.modes=64", "--set", "reference.tolerance=1e-4", "--json", "--out", (folder_ / "kdv").string()}, nowhere);
+  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set",
+                                   "training.points.interior=32", "--set", "reference.modes=64", "--set",
+                                   "reference.tolerance=1e-4", "--json", "--out", (folder_ / "kdv").string()},
+                                  nowhere);
   EXPECT_EQ(trained.status, 0) << trained.err;
   EXPECT_TRUE(nlohmann::json::parse(trained.out)["final"].contains("l2")) << trained.out;
 }
 
 TEST_F(Fault, AReferenceThatCannotBeHadIsSaidAndTheRunGoesOn) {
-  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set", "training.points.interior=32", "--set",
-                                   "reference.mode=64", "--out", (folder_ / "kdv").string()});
+  const Finished trained = lather({"train", "kdv", "--steps", "2", "--set", "network.width=8", "--set",
+                                   "training.points.interior=32", "--set", "reference.mode=64", "--out",
+                                   (folder_ / "kdv").string()});
   EXPECT_EQ(trained.status, 0) << trained.err;
-  EXPECT_TRUE(contains(trained.err, "errors cannot be measured") && contains(trained.err, "did you mean 'modes'")) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "errors cannot be measured") &&
+              contains(trained.err, "did you mean 'modes'"))
+      << trained.err;
 }
 
 TEST_F(Fault, AProblemWithoutAReferenceTrainsToo) {
   const std::string text = kSmallProblem;
   overwrite(folder_ / "bare.toml", text.substr(0, text.find("[reference]")));
-  const Finished trained = lather({"train", (folder_ / "bare.toml").string(), "--steps", "5", "--json", "--out", (folder_ / "bare").string()});
+  const Finished trained = lather({"train", (folder_ / "bare.toml").string(), "--steps", "5", "--json",
+                                   "--out", (folder_ / "bare").string()});
   EXPECT_EQ(trained.status, 0) << trained.err;
   EXPECT_FALSE(nlohmann::json::parse(trained.out)["final"].contains("l2"));
 }

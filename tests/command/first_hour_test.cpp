@@ -12,7 +12,9 @@ using Json = nlohmann::json;
 
 class FirstHour : public ::testing::Test {
  protected:
-  Finished run(std::vector<std::string> arguments) { return lather(std::move(arguments), {folder_.path(), {{"LATHER_PROBLEMS", folder_.path().string()}}}); }
+  Finished run(std::vector<std::string> arguments) {
+    return lather(std::move(arguments), {folder_.path(), {{"LATHER_PROBLEMS", folder_.path().string()}}});
+  }
   TemporaryFolder folder_;
   std::filesystem::path problem_ = write_small_problem(folder_.path());
 };
@@ -30,12 +32,14 @@ TEST_F(FirstHour, LooksAround) {
   EXPECT_EQ(run({"list", "experiments"}).status, 0);
   const Finished doctor = run({"doctor"});
   EXPECT_EQ(doctor.status, 0);
-  for (const char* word : {"threads", "vectors", "memory", "GPU", "CUDA", "MPI"}) EXPECT_TRUE(contains(doctor.out, word)) << word;
+  for (const char* word : {"threads", "vectors", "memory", "GPU", "CUDA", "MPI"})
+    EXPECT_TRUE(contains(doctor.out, word)) << word;
   EXPECT_TRUE(Json::parse(run({"doctor", "--json"}).out).contains("cores"));
 }
 
 TEST_F(FirstHour, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"train", "eval", "compare", "predict", "export", "list", "doctor", "completion"}) {
+  for (const char* command :
+       {"train", "eval", "compare", "predict", "export", "list", "doctor", "completion"}) {
     const Finished help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_TRUE(contains(help.out, "Example")) << command << ": " << help.out;
@@ -43,7 +47,9 @@ TEST_F(FirstHour, EveryCommandHasHelpWithExamples) {
 }
 
 TEST_F(FirstHour, TrainsInterruptsResumesAndEvaluates) {
-  Process training(lather_command({"train", "small", "--steps", "100000", "--set", "training.record_every=5"}), {folder_.path(), {{"LATHER_PROBLEMS", folder_.path().string()}}});
+  Process training(
+      lather_command({"train", "small", "--steps", "100000", "--set", "training.record_every=5"}),
+      {folder_.path(), {{"LATHER_PROBLEMS", folder_.path().string()}}});
   const auto runs = folder_ / "runs" / "small-ss-esoap-0-1";
   ASSERT_TRUE(wait_until([&] { return content(runs / "history.csv").size() > 3000; }));
   training.send(SIGTERM);
@@ -51,24 +57,31 @@ TEST_F(FirstHour, TrainsInterruptsResumesAndEvaluates) {
   EXPECT_EQ(stopped.status, 130) << stopped.err;
   EXPECT_TRUE(contains(stopped.err, "lather train --resume runs/small-ss-esoap-0-1")) << stopped.err;
   const auto steps = Json::parse(content(runs / "summary.json"))["step"].get<int>();
-  const Finished resumed = run({"train", "--resume", "runs/small-ss-esoap-0-1", "--steps", std::to_string(steps + 20)});
+  const Finished resumed =
+      run({"train", "--resume", "runs/small-ss-esoap-0-1", "--steps", std::to_string(steps + 20)});
   EXPECT_EQ(resumed.status, 0) << resumed.err;
-  for (const char* words : {"resuming", "ended: all", "final", "best", "L2 error of u", "folder: runs/small-ss-esoap-0-1"})
+  for (const char* words :
+       {"resuming", "ended: all", "final", "best", "L2 error of u", "folder: runs/small-ss-esoap-0-1"})
     EXPECT_TRUE(contains(resumed.out, words)) << words << "\n" << resumed.out;
   const Finished eval = run({"eval", "runs/small-ss-esoap-0-1"});
   EXPECT_EQ(eval.status, 0) << eval.err;
   EXPECT_TRUE(contains(eval.out, "relative error against the reference")) << eval.out;
   const Json summary = Json::parse(run({"eval", "runs/small-ss-esoap-0-1", "--json"}).out);
   EXPECT_EQ(summary["step"], steps + 20);
-  for (const char* file : {"config.json", "environment.json", "summary.json", "fields.json", "history.jsonl", "history.csv", "diagnostics.jsonl", "timing.csv"})
+  for (const char* file : {"config.json", "environment.json", "summary.json", "fields.json", "history.jsonl",
+                           "history.csv", "diagnostics.jsonl", "timing.csv"})
     EXPECT_GT(std::filesystem::file_size(runs / file), 0u) << file;
   const Json fields = Json::parse(content(runs / "fields.json"));
   EXPECT_EQ(fields["arrays"]["u"].size(), fields["axes"][0].size() * fields["axes"][1].size());
-  EXPECT_TRUE(fields["arrays"].contains("u.reference") && fields["arrays"].contains("u.error") && fields["arrays"].contains("residual.heat"));
+  EXPECT_TRUE(fields["arrays"].contains("u.reference") && fields["arrays"].contains("u.error") &&
+              fields["arrays"].contains("residual.heat"));
 }
 
 TEST_F(FirstHour, AConfigurationRunsAgainAsItWas) {
-  ASSERT_EQ(run({"train", "small", "--steps", "30", "--seed", "4", "--set", "network.width=8", "--quiet", "--out", "one"}).status, 0);
+  ASSERT_EQ(run({"train", "small", "--steps", "30", "--seed", "4", "--set", "network.width=8", "--quiet",
+                 "--out", "one"})
+                .status,
+            0);
   std::filesystem::remove(problem_);  // the run does not need it any more
   const Finished again = run({"train", "--config", "one/config.json", "--quiet", "--out", "two"});
   EXPECT_EQ(again.status, 0) << again.err;
@@ -77,11 +90,15 @@ TEST_F(FirstHour, AConfigurationRunsAgainAsItWas) {
 }
 
 TEST_F(FirstHour, ComparesOptimizers) {
-  const std::vector<std::string> command = {"compare", "small", "--optimizers", "adam,soap,lbfgs", "--seeds", "2", "--steps", "15", "--out", "versus", "--quiet"};
+  const std::vector<std::string> command = {"compare", "small",  "--optimizers", "adam,soap,lbfgs",
+                                            "--seeds", "2",      "--steps",      "15",
+                                            "--out",   "versus", "--quiet"};
   const Finished compared = run(command);
   ASSERT_EQ(compared.status, 0) << compared.err;
-  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"}) EXPECT_TRUE(contains(compared.out, words)) << compared.out;
-  for (const char* file : {"table.md", "table.csv", "table.tex"}) EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
+  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"})
+    EXPECT_TRUE(contains(compared.out, words)) << compared.out;
+  for (const char* file : {"table.md", "table.csv", "table.tex"})
+    EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
   const auto table = content(folder_ / "versus" / "table.md");
   const auto history = content(folder_ / "versus" / "soap-1" / "history.csv");
   EXPECT_EQ(run(command).status, 0);  // nothing is done twice
@@ -108,7 +125,10 @@ TEST_F(FirstHour, PredictsAndExports) {
 TEST_F(FirstHour, PythonLoadsTheExportAndGetsTheSameNumbers) {
   if (Process({"python3", "-c", "pass"}).wait().status != 0) GTEST_SKIP() << "no python3";
   const std::vector<std::vector<std::string>> networks = {
-      {}, {"--set", "network.type=modified-mlp"}, {"--set", "network.type=piratenet", "--set", "network.depth=1", "--set", "network.fourier_features=4", "--set", "network.weight_factorization=true"}};
+      {},
+      {"--set", "network.type=modified-mlp"},
+      {"--set", "network.type=piratenet", "--set", "network.depth=1", "--set", "network.fourier_features=4",
+       "--set", "network.weight_factorization=true"}};
   for (std::size_t i = 0; i < networks.size(); ++i) {
     const std::string name = "run" + std::to_string(i);
     std::vector<std::string> train = {"train", "small", "--steps", "10", "--quiet", "--out", name};
@@ -120,7 +140,9 @@ TEST_F(FirstHour, PythonLoadsTheExportAndGetsTheSameNumbers) {
     ASSERT_EQ(predicted.status, 0) << predicted.err;
     const double expected = std::stod(predicted.out.substr(predicted.out.rfind(',') + 1));
     ASSERT_EQ(run({"export", name, "--format", "safetensors", "--out", "network.safetensors"}).status, 0);
-    const Finished python = Process({"python3", LATHER_SOURCE_DIR "/examples/load_export.py", (folder_ / "network.safetensors").string(), "0.3", "0.7"}).wait();
+    const Finished python = Process({"python3", LATHER_SOURCE_DIR "/examples/load_export.py",
+                                     (folder_ / "network.safetensors").string(), "0.3", "0.7"})
+                                .wait();
     ASSERT_EQ(python.status, 0) << python.err;
     ASSERT_TRUE(python.out.starts_with("u ")) << python.out;
     EXPECT_NEAR(std::stod(python.out.substr(2)), expected, 1e-12) << name;
@@ -133,9 +155,12 @@ TEST_F(FirstHour, PythonReadsTheNpz) {
   ASSERT_EQ(run({"export", "run", "--format", "npz", "--grid", "3,4"}).status, 0);
   // zipfile checks the sums; numpy may be missing, so the header of one array is read by hand.
   const Finished python = Process({"python3", "-c",
-                                   "import zipfile,sys\nz=zipfile.ZipFile(sys.argv[1])\nassert z.testzip() is None\nprint(sorted(z.namelist()))\n"
-                                   "b=z.read('u.npy')\nn=int.from_bytes(b[8:10],'little')\nh=eval(b[10:10+n])\nprint(h['shape'],h['descr'],len(b)-10-n)",
-                                   (folder_ / "run" / "fields.npz").string()}).wait();
+                                   "import zipfile,sys\nz=zipfile.ZipFile(sys.argv[1])\nassert z.testzip() "
+                                   "is None\nprint(sorted(z.namelist()))\n"
+                                   "b=z.read('u.npy')\nn=int.from_bytes(b[8:10],'little')\nh=eval(b[10:10+n])"
+                                   "\nprint(h['shape'],h['descr'],len(b)-10-n)",
+                                   (folder_ / "run" / "fields.npz").string()})
+                              .wait();
   ASSERT_EQ(python.status, 0) << python.err;
   EXPECT_EQ(python.out, "['t.npy', 'u.npy', 'u_t.npy', 'u_x.npy', 'x.npy']\n(3, 4) <f8 96\n");
 }
@@ -158,17 +183,23 @@ TEST_F(FirstHour, TheShellCompletes) {
   std::ofstream(folder_ / "completion.bash") << run({"completion", "bash"}).out;
   const Finished syntax = Process({"bash", "-n", (folder_ / "completion.bash").string()}).wait();
   EXPECT_EQ(syntax.status, 0) << syntax.err;
-  const std::string script = "source " + (folder_ / "completion.bash").string() + "; COMP_WORDS=(lather tr); COMP_CWORD=1; _lather; echo ${COMPREPLY[@]}";
+  const std::string script = "source " + (folder_ / "completion.bash").string() +
+                             "; COMP_WORDS=(lather tr); COMP_CWORD=1; _lather; echo ${COMPREPLY[@]}";
   EXPECT_EQ(Process({"bash", "-c", script}).wait().out, "train\n");
 }
 
 TEST_F(FirstHour, TheManualPageIsThatOfThisCommand) {
-  EXPECT_EQ(run({"completion", "man"}).out, content(LATHER_SOURCE_DIR "/docs/lather.1")) << "run: lather completion man > docs/lather.1";
+  EXPECT_EQ(run({"completion", "man"}).out, content(LATHER_SOURCE_DIR "/docs/lather.1"))
+      << "run: lather completion man > docs/lather.1";
 }
 
 TEST_F(FirstHour, AMissedTargetIsAStatusOfItsOwn) {
-  EXPECT_EQ(run({"train", "small", "--steps", "5", "--target", "l2=1e-12", "--quiet", "--out", "missed"}).status, 3);
-  EXPECT_EQ(run({"train", "small", "--steps", "500", "--target", "l2=0.9", "--quiet", "--out", "reached"}).status, 0);
+  EXPECT_EQ(
+      run({"train", "small", "--steps", "5", "--target", "l2=1e-12", "--quiet", "--out", "missed"}).status,
+      3);
+  EXPECT_EQ(
+      run({"train", "small", "--steps", "500", "--target", "l2=0.9", "--quiet", "--out", "reached"}).status,
+      0);
 }
 
 }  // namespace

@@ -10,24 +10,31 @@
 
 namespace lather::testing {
 
-inline const std::vector<std::string> kEverythingMoves = {"--set", "training.sampling={method = \"adaptive\", every = 25}", "--set",
-                                                          "training.weighting={method = \"ntk\", every = 40}", "--set", "training.record_every=2",
-                                                          "--set", "training.validate_every=20"};
+inline const std::vector<std::string> kEverythingMoves = {
+    "--set", "training.sampling={method = \"adaptive\", every = 25}",
+    "--set", "training.weighting={method = \"ntk\", every = 40}",
+    "--set", "training.record_every=2",
+    "--set", "training.validate_every=20"};
 
 inline void expect_same_runs(const std::filesystem::path& a, const std::filesystem::path& b) {
-  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"}) EXPECT_EQ(content(a / file), content(b / file)) << file;
+  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
+    EXPECT_EQ(content(a / file), content(b / file)) << file;
   std::vector<std::string> messages;
   const auto one = train::read_run(a, messages), other = train::read_run(b, messages);
   EXPECT_EQ(one->step(), other->step());
-  EXPECT_TRUE(std::equal(one->parameters().begin(), one->parameters().end(), other->parameters().begin(), other->parameters().end()));
+  EXPECT_TRUE(std::equal(one->parameters().begin(), one->parameters().end(), other->parameters().begin(),
+                         other->parameters().end()));
   EXPECT_TRUE(messages.empty());
 }
 
 // `checkpoint_every` = 1: most of the time goes into writing checkpoints, so most kills fall into one.
-inline void kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every, unsigned seed) {
+inline void kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every,
+                            unsigned seed) {
   TemporaryFolder folder;
   const std::string problem = write_small_problem(folder.path()).string();
-  std::vector<std::string> common = {"train", problem, "--optimizer", optimizer, "--threads", "1", "--quiet", "--set", "training.checkpoint_every=" + checkpoint_every};
+  std::vector<std::string> common = {"train",   problem,     "--optimizer",
+                                     optimizer, "--threads", "1",
+                                     "--quiet", "--set",     "training.checkpoint_every=" + checkpoint_every};
   common.insert(common.end(), kEverythingMoves.begin(), kEverythingMoves.end());
   const auto with_out = [&](const std::string& out) {
     auto command = common;
@@ -38,7 +45,8 @@ inline void kill_and_resume(const std::string& optimizer, int kills, const std::
   ASSERT_EQ(whole.status, 0) << whole.err;
 
   std::mt19937 random(seed);
-  // Kills are spread over the run: after a number of checkpoints, then a moment of chance inside or between them.
+  // Kills are spread over the run: after a number of checkpoints, then a moment of chance inside or between
+  // them.
   const auto newest = [&] {
     const auto files = train::CheckpointStore(folder / "killed" / "checkpoints").files();
     return files.empty() ? std::string() : files[0].filename().string();
@@ -46,20 +54,29 @@ inline void kill_and_resume(const std::string& optimizer, int kills, const std::
   int killed = 0;
   Finished last;
   for (int sitting = 0; sitting < 4 * kills + 10; ++sitting) {
-    Process process(lather_command(sitting == 0 ? with_out("killed") : std::vector<std::string>{"train", "--resume", (folder / "killed").string(), "--quiet"}));
+    Process process(lather_command(
+        sitting == 0
+            ? with_out("killed")
+            : std::vector<std::string>{"train", "--resume", (folder / "killed").string(), "--quiet"}));
     if (killed < kills) {
-      if (sitting > 0 || std::uniform_int_distribution<>(0, 1)(random)) {  // the first may fall before any checkpoint
+      if (sitting > 0 ||
+          std::uniform_int_distribution<>(0, 1)(random)) {  // the first may fall before any checkpoint
         const std::string before = newest();
         wait_until([&] { return newest() != before || !process.running(); });
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution<>(0, 15000)(random)));
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(std::uniform_int_distribution<>(0, 15000)(random)));
       process.send(SIGKILL);
     }
     last = process.wait();
-    if (last.status == -SIGKILL) ++killed;
-    else if (last.status == 0) break;
-    else if (sitting == 0 || !contains(last.err, "is not a run folder")) FAIL() << last.status << ": " << last.err;
-    if (!std::filesystem::exists(folder / "killed" / "config.json")) std::filesystem::remove_all(folder / "killed"), sitting = -1;  // killed before it began
+    if (last.status == -SIGKILL)
+      ++killed;
+    else if (last.status == 0)
+      break;
+    else if (sitting == 0 || !contains(last.err, "is not a run folder"))
+      FAIL() << last.status << ": " << last.err;
+    if (!std::filesystem::exists(folder / "killed" / "config.json"))
+      std::filesystem::remove_all(folder / "killed"), sitting = -1;  // killed before it began
   }
   EXPECT_EQ(last.status, 0) << last.err;
   EXPECT_GE(killed, kills / 2) << "the run ended before it could be killed often enough";

@@ -24,9 +24,9 @@ struct Finished {
 };
 
 struct Surroundings {
-  std::filesystem::path folder = ".";                             // where it runs
-  std::vector<std::pair<std::string, std::string>> environment;   // set in addition
-  rlim_t largest_file = RLIM_INFINITY;                            // bytes; more fails as on a full disk
+  std::filesystem::path folder = ".";                            // where it runs
+  std::vector<std::pair<std::string, std::string>> environment;  // set in addition
+  rlim_t largest_file = RLIM_INFINITY;                           // bytes; more fails as on a full disk
 };
 
 class Process {
@@ -66,7 +66,8 @@ class Process {
   Finished wait() {
     if (pid_ > 0) ::waitpid(pid_, &raw_status_, 0);
     pid_ = -1;
-    return {WIFEXITED(raw_status_) ? WEXITSTATUS(raw_status_) : -WTERMSIG(raw_status_), content(files_ / "out"), content(files_ / "err")};
+    return {WIFEXITED(raw_status_) ? WEXITSTATUS(raw_status_) : -WTERMSIG(raw_status_),
+            content(files_ / "out"), content(files_ / "err")};
   }
   pid_t pid() const { return pid_; }
 
@@ -86,7 +87,9 @@ inline std::vector<std::string> lather_command(std::vector<std::string> argument
   return arguments;
 }
 
-inline Finished lather(std::vector<std::string> arguments, const Surroundings& s = {}) { return Process(lather_command(std::move(arguments)), s).wait(); }
+inline Finished lather(std::vector<std::string> arguments, const Surroundings& s = {}) {
+  return Process(lather_command(std::move(arguments)), s).wait();
+}
 
 // Waits until `condition` holds; false if it does not within `seconds`.
 template <class Condition>
@@ -99,6 +102,8 @@ bool wait_until(Condition&& condition, double seconds = 60) {
   return true;
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace lather::testing

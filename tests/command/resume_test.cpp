@@ -10,8 +10,13 @@ TEST(Resume, AfterCtrlCIsBitForBitAndTheMessageSaysHow) {
   TemporaryFolder folder;
   const std::string problem = write_small_problem(folder.path()).string();
   const auto command = [&](const std::string& out) {
-    return std::vector<std::string>{"train", problem, "--optimizer", "soap", "--threads", "1", "--steps", "3000", "--set", "training.record_every=1",
-                                    "--set", "training.checkpoint_every=0", "--out", (folder / out).string()};
+    return std::vector<std::string>{"train",       problem,
+                                    "--optimizer", "soap",
+                                    "--threads",   "1",
+                                    "--steps",     "3000",
+                                    "--set",       "training.record_every=1",
+                                    "--set",       "training.checkpoint_every=0",
+                                    "--out",       (folder / out).string()};
   };
   ASSERT_EQ(lather(command("whole")).status, 0);
   Process process(lather_command(command("stopped")));

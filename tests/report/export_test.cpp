@@ -21,7 +21,8 @@ TEST(Base64, OfTheUsualTestStrings) {
 
 TEST(Npy, HeaderFillsWholeBlocksAndDataFollow) {
   const std::string bytes = encode_npy({"u", {2, 3}, {1, 2, 3, 4, 5, 6}});
-  const std::size_t header = static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
+  const std::size_t header =
+      static_cast<unsigned char>(bytes[8]) + 256 * static_cast<unsigned char>(bytes[9]);
   EXPECT_EQ((10 + header) % 64, 0u);
   EXPECT_EQ(bytes.size(), 10 + header + 6 * sizeof(double));
   EXPECT_NE(bytes.find("'shape': (2,3,)"), std::string::npos) << bytes;
@@ -29,7 +30,8 @@ TEST(Npy, HeaderFillsWholeBlocksAndDataFollow) {
 
 TEST(Vti, HasTheFirstCoordinateFastest) {
   // u[i][j] = 10 i + j on 2 x 3 points; VTK wants u00 u10 u01 u11 u02 u12.
-  const std::string text = encode_vti({{2, 3, 1}, {0, 0, 0}, {1, 1, 1}}, std::vector<NamedArray>{{"u", {2, 3}, {0, 1, 2, 10, 11, 12}}});
+  const std::string text = encode_vti({{2, 3, 1}, {0, 0, 0}, {1, 1, 1}},
+                                      std::vector<NamedArray>{{"u", {2, 3}, {0, 1, 2, 10, 11, 12}}});
   std::string expected(8 + 6 * 8, '\0');
   const std::uint64_t size = 48;
   std::memcpy(expected.data(), &size, 8);
@@ -66,11 +68,15 @@ TEST(Table, SpreadIsMeanAndSampleDeviation) {
 }
 
 TEST(Table, InThreeFormats) {
-  const Table table{{"optimizer", "L2 error"}, {{{"ss-esoap_1", {}}, {"", Spread{1.25e-4, 5e-6, 3}}}, {{"adam", {}}, {"", Spread{}}}}};
+  const Table table{{"optimizer", "L2 error"},
+                    {{{"ss-esoap_1", {}}, {"", Spread{1.25e-4, 5e-6, 3}}}, {{"adam", {}}, {"", Spread{}}}}};
   EXPECT_EQ(to_markdown(table),
-            "| optimizer  | L2 error           |\n|------------|--------------------|\n| ss-esoap_1 | 1.25e-04 ± 5.0e-06 |\n| adam       | -                  |\n");
+            "| optimizer  | L2 error           |\n|------------|--------------------|\n| ss-esoap_1 | "
+            "1.25e-04 ± 5.0e-06 |\n| adam       | -                  |\n");
   EXPECT_EQ(to_csv(table), "optimizer,L2 error,L2 error.deviation\nss-esoap_1,0.000125,5e-06\nadam,,\n");
-  EXPECT_NE(to_latex(table).find("ss-esoap\\_1 & $1.25 \\cdot 10^{-4} \\pm 5.0 \\cdot 10^{-6}$ \\\\"), std::string::npos) << to_latex(table);
+  EXPECT_NE(to_latex(table).find("ss-esoap\\_1 & $1.25 \\cdot 10^{-4} \\pm 5.0 \\cdot 10^{-6}$ \\\\"),
+            std::string::npos)
+      << to_latex(table);
 }
 
 }  // namespace

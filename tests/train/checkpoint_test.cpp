@@ -32,7 +32,8 @@ TEST(Checkpoint, EveryFlippedBitIsNoticed) {
 
 TEST(Checkpoint, EveryTruncationIsNoticed) {
   const std::string whole = encode_checkpoint(kSome);
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_THROW(decode_checkpoint(std::string_view(whole).substr(0, size)), Error) << size;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_THROW(decode_checkpoint(std::string_view(whole).substr(0, size)), Error) << size;
   EXPECT_THROW(decode_checkpoint(whole + "x"), Error);
 }
 

@@ -41,8 +41,12 @@ TEST_F(ConfigTest, TakesTheRecipeOfTheProblem) {
 }
 
 TEST_F(ConfigTest, SettingsGoWhereTheyBelong) {
-  const Config c = resolve(request({{"optimizer.learning_rate", "0.002"}, {"network.width", "7"}, {"training.points.interior", "32"},
-                                    {"parameters.nu", "0.25"}, {"training.steps", "12"}, {"optimizer.clip.limit", "2"},
+  const Config c = resolve(request({{"optimizer.learning_rate", "0.002"},
+                                    {"network.width", "7"},
+                                    {"training.points.interior", "32"},
+                                    {"parameters.nu", "0.25"},
+                                    {"training.steps", "12"},
+                                    {"optimizer.clip.limit", "2"},
                                     {"equation.heat.weight", "3"}}));
   EXPECT_EQ(c.optimizer["learning_rate"], 0.002);
   EXPECT_EQ(c.optimizer["clip"]["limit"], 2.0);
@@ -56,9 +60,14 @@ TEST_F(ConfigTest, SettingsGoWhereTheyBelong) {
 
 TEST_F(ConfigTest, MistypedKeysAreErrorsThatNameTheNearest) {
   const std::vector<std::pair<pde::Override, std::string>> slips = {
-      {{"optimizer.learning_rat", "1"}, "learning_rate"}, {{"network.widht", "9"}, "width"},     {{"training.ponts.interior", "9"}, "points"},
-      {{"training.points.interor", "9"}, "interior"},     {{"parameters.mu", "9"}, "nu"},        {{"optimiser.learning_rate", "1"}, "optimizer"},
-      {{"training.record_evry", "9"}, "record_every"},    {{"optimizer.schedule.dekay", "cosine"}, "decay"}};
+      {{"optimizer.learning_rat", "1"}, "learning_rate"},
+      {{"network.widht", "9"}, "width"},
+      {{"training.ponts.interior", "9"}, "points"},
+      {{"training.points.interor", "9"}, "interior"},
+      {{"parameters.mu", "9"}, "nu"},
+      {{"optimiser.learning_rate", "1"}, "optimizer"},
+      {{"training.record_evry", "9"}, "record_every"},
+      {{"optimizer.schedule.dekay", "cosine"}, "decay"}};
   for (const auto& [setting, nearest] : slips) {
     const std::string said = complaint(request({setting}));
     EXPECT_NE(said.find("'" + nearest + "'"), std::string::npos) << setting.path << ": " << said;
@@ -84,7 +93,9 @@ TEST_F(ConfigTest, ValuesThatMakeNoSenseAreErrors) {
 }
 
 TEST_F(ConfigTest, ComesBackFromJsonAsItWas) {
-  ConfigRequest r = request({{"optimizer.learning_rate", "0.1"}, {"optimizer.then.name", "lbfgs"}, {"optimizer.then.at_step", "50"}});
+  ConfigRequest r = request({{"optimizer.learning_rate", "0.1"},
+                             {"optimizer.then.name", "lbfgs"},
+                             {"optimizer.then.at_step", "50"}});
   r.optimizer = "adam";
   r.target = parse_target("l2=1e-4");
   const Config c = resolve(r);
@@ -104,7 +115,8 @@ TEST_F(ConfigTest, LimitsDoNotChangeTheIdentityOfARun) {
 
 TEST(Target, IsAFigureAndAValue) {
   EXPECT_EQ(parse_target("residual=1e-6").value, 1e-6);
-  for (const char* bad : {"residul=1", "l2", "l2=", "l2=-1", "l2=x", ""}) EXPECT_THROW(parse_target(bad), Error) << bad;
+  for (const char* bad : {"residul=1", "l2", "l2=", "l2=-1", "l2=x", ""})
+    EXPECT_THROW(parse_target(bad), Error) << bad;
 }
 
 }  // namespace

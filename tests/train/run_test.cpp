@@ -12,7 +12,8 @@ namespace {
 using testing::content;
 using testing::TemporaryFolder;
 
-Config small_config(const std::filesystem::path& folder, const std::string& optimizer, std::vector<pde::Override> settings = {}) {
+Config small_config(const std::filesystem::path& folder, const std::string& optimizer,
+                    std::vector<pde::Override> settings = {}) {
   ConfigRequest r;
   r.problem = testing::write_small_problem(folder).string();
   r.optimizer = optimizer;
@@ -22,11 +23,12 @@ Config small_config(const std::filesystem::path& folder, const std::string& opti
   return resolve(r);
 }
 
-const std::vector<pde::Override> kEverythingMoves = {{"training.steps", "90"},
-                                                     {"training.record_every", "4"},
-                                                     {"training.validate_every", "12"},
-                                                     {"training.sampling", "{method = \"adaptive\", every = 20}"},
-                                                     {"training.weighting", "{method = \"ntk\", every = 15}"}};
+const std::vector<pde::Override> kEverythingMoves = {
+    {"training.steps", "90"},
+    {"training.record_every", "4"},
+    {"training.validate_every", "12"},
+    {"training.sampling", "{method = \"adaptive\", every = 20}"},
+    {"training.weighting", "{method = \"ntk\", every = 15}"}};
 
 // Stops after so many steps of this sitting.
 Watcher stop_after(int steps) {
@@ -36,10 +38,12 @@ Watcher stop_after(int steps) {
 }
 
 void expect_same_run(const std::filesystem::path& a, const std::filesystem::path& b) {
-  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"}) EXPECT_EQ(content(a / file), content(b / file)) << file;
+  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
+    EXPECT_EQ(content(a / file), content(b / file)) << file;
   std::vector<std::string> messages;
   const auto one = read_run(a, messages), other = read_run(b, messages);
-  EXPECT_TRUE(std::equal(one->parameters().begin(), one->parameters().end(), other->parameters().begin(), other->parameters().end()));
+  EXPECT_TRUE(std::equal(one->parameters().begin(), one->parameters().end(), other->parameters().begin(),
+                         other->parameters().end()));
   EXPECT_EQ(one->step(), other->step());
 }
 
@@ -66,15 +70,18 @@ TEST_P(Resume, GivesTheBitsOfTheUninterruptedRun) {
   expect_same_run(folder / "whole", folder / "pieces");
 }
 
-INSTANTIATE_TEST_SUITE_P(Optimizers, Resume, ::testing::Values("ss-esoap", "soap", "lbfgs", "adam", "ss-broyden"), [](const auto& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Optimizers, Resume,
+                         ::testing::Values("ss-esoap", "soap", "lbfgs", "adam", "ss-broyden"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   TemporaryFolder folder;
-  const Config config = small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.record_every", "1"}});
+  const Config config =
+      small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.record_every", "1"}});
   {
     auto whole = RunFolder::create(folder / "whole", to_json(config));
     Trainer trainer(config);
@@ -84,7 +91,8 @@ TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
     auto broken = RunFolder::create(folder / "broken", to_json(config));
     Trainer trainer(config);
     run(trainer, broken, stop_after(10));
-    broken.append(Log::history, "{\"step\": 11, \"loss\": \"half a li");  // as a process leaves it that is killed later
+    broken.append(Log::history,
+                  "{\"step\": 11, \"loss\": \"half a li");  // as a process leaves it that is killed later
     broken.append(Log::history_csv, "11,1,0.5");
   }
   auto broken = RunFolder::open(folder / "broken");
@@ -107,7 +115,8 @@ TEST(Run, TheSameConfigurationGivesTheSameBytes) {
 
 TEST(Run, StopsAtItsTargetAndSaysSo) {
   TemporaryFolder folder;
-  Config config = small_config(folder.path(), "lbfgs", {{"training.steps", "500"}, {"training.validate_every", "5"}});
+  Config config =
+      small_config(folder.path(), "lbfgs", {{"training.steps", "500"}, {"training.validate_every", "5"}});
   config.stop.target = Target{"l2", 0.2};
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
@@ -119,7 +128,8 @@ TEST(Run, StopsAtItsTargetAndSaysSo) {
 
 TEST(Run, StopsWhenTheTimeIsUp) {
   TemporaryFolder folder;
-  Config config = small_config(folder.path(), "adam", {{"training.steps", "1000000"}, {"training.record_every", "1000"}});
+  Config config =
+      small_config(folder.path(), "adam", {{"training.steps", "1000000"}, {"training.record_every", "1000"}});
   config.stop.seconds = 0.2;
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
@@ -129,7 +139,8 @@ TEST(Run, StopsWhenTheTimeIsUp) {
 
 TEST(Run, EndsInWordsWhenTheLossIsNoNumber) {
   TemporaryFolder folder;
-  const Config config = small_config(folder.path(), "sgd", {{"optimizer.learning_rate", "1e300"}, {"training.steps", "50"}});
+  const Config config =
+      small_config(folder.path(), "sgd", {{"optimizer.learning_rate", "1e300"}, {"training.steps", "50"}});
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
@@ -139,7 +150,8 @@ TEST(Run, EndsInWordsWhenTheLossIsNoNumber) {
 
 TEST(Run, TheBestStepIsRememberedAcrossARestart) {
   TemporaryFolder folder;
-  const Config config = small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.validate_every", "5"}});
+  const Config config =
+      small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.validate_every", "5"}});
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
   run(trainer, run_folder, {});
