@@ -6,8 +6,7 @@
 //   Trainer trainer(config);
 //   while (trainer.step() < config.stop.steps) {
 //     trainer.advance();
-//     if (trainer.step() % 100 == 0) std::cout << trainer.step() << ' ' << trainer.validate().residual <<
-//     '\n';
+//     if (trainer.step() % 100 == 0) std::cout << trainer.validate().residual << '\n';
 //   }
 //
 // train/run.hpp adds the run folder. The same configuration gives the same bits.
