@@ -11,6 +11,10 @@ if(LATHER_NATIVE)
   if(LATHER_HAS_VECTOR_WIDTH)
     target_compile_options(lather_options INTERFACE -mprefer-vector-width=512)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    # GCC 13 splits multiply-adds in long chains on some CPUs: slower matrix products, and rounding that depends on the tile.
+    target_compile_options(lather_options INTERFACE --param=avoid-fma-max-bits=0)
+  endif()
 endif()
 if(LATHER_WERROR)
   target_compile_options(lather_options INTERFACE -Werror)
@@ -19,3 +23,9 @@ if(LATHER_SANITIZE)
   target_compile_options(lather_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(lather_options INTERFACE -fsanitize=address,undefined)
 endif()
+
+# Headers that most files include and that take longest to read. (ccache caches through them with
+# sloppiness = pch_defines,time_macros.)
+set(LATHER_PRECOMPILED <algorithm> <cmath> <filesystem> <functional> <map> <memory> <span> <string> <vector> <fmt/format.h>
+  <nlohmann/json.hpp>)
+target_compile_options(lather_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)

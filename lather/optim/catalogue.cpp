@@ -45,7 +45,7 @@ const std::vector<OptimizerEntry>& catalogue() {
                        "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
                        SsBroydenOptions{}),
       // Methods that use the Jacobian of the residuals.
-      entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
+      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
   };
   return entries;
 }
