@@ -4,6 +4,7 @@
 #include "lather/optim/catalogue.hpp"
 #include "lather/pde/find_problem.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/pde/point_source.hpp"
 #include "lather/pde/problem_builder.hpp"
 #include "lather/pde/problem_file.hpp"
 #include "lather/reference/reference.hpp"

@@ -26,6 +26,8 @@ void NetworkOptions::fields(FieldVisitor& v) {
   v.boolean("weight_factorization", weight_factorization, "random weight factorization: W = V diag(g), both trained");
   v.real("factorization_mean", factorization_mean, "mean of log g at the start");
   v.real("factorization_deviation", factorization_deviation, "standard deviation of log g at the start", non_negative());
+  v.choice("output_fit", output_fit, "least-squares start of the last layer: on no terms, on the conditions and data, or on all terms",
+           {{"none", OutputFit::none}, {"conditions", OutputFit::conditions}, {"all", OutputFit::all}});
 }
 
 namespace {

@@ -13,6 +13,7 @@ namespace lather::net {
 enum class NetworkType { mlp, modified_mlp, piratenet };
 enum class ActivationName { tanh, sin, swish, gelu, softplus };
 enum class Initialization { glorot, lecun };
+enum class OutputFit { none, conditions, all };  // least-squares start of the last layer, on which terms
 
 struct NetworkOptions {
   NetworkType type = NetworkType::mlp;
@@ -25,6 +26,7 @@ struct NetworkOptions {
   bool fourier_trainable = false;
   bool weight_factorization = false;
   double factorization_mean = 1, factorization_deviation = 0.1;
+  OutputFit output_fit = OutputFit::none;
 
   void fields(FieldVisitor& v);
 };

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/fit_output.hpp"
 #include "lather/optim/composed.hpp"
 
 namespace lather::train {
@@ -36,6 +37,7 @@ void Trainer::enter_stage(int index) {
   best_step_ = -1;  // figures of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
+  if (plan_.fresh_weights(index)) pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
 
 optim::StepReport Trainer::advance() {

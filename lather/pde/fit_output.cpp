@@ -1,0 +1,98 @@
+#include "lather/pde/fit_output.hpp"
+
+#include <Eigen/QR>
+#include <cmath>
+
+namespace lather::pde {
+
+namespace {
+
+// Rows of the Jacobian, restricted to the output layer: (inputs × outputs) weights, then the bias.
+class OutputRows final : public PinnObjective::SignalVisitor {
+ public:
+  OutputRows(const PinnObjective& objective, const net::Dense& layer, Eigen::MatrixXd& rows, std::size_t first_row)
+      : layer_(layer), rows_(rows), first_row_(first_row), tiles_(objective.threads()) {}
+
+  void begin_tile(int thread, std::size_t first_point, std::size_t points) override { tiles_[thread] = {first_point, points}; }
+  void layer(int thread, const PinnObjective::LayerSignals& s) override {
+    if (static_cast<int>(s.block) != layer_.weight.block) return;
+    const auto [first, points] = tiles_[thread];
+    for (std::size_t p = 0; p < points; ++p) {
+      auto row = rows_.row(static_cast<Eigen::Index>(first_row_ + first + p));
+      for (int c = 0; c < s.components; ++c)
+        for (int i = 0; i < layer_.in.width; ++i)
+          for (int j = 0; j < layer_.out.width; ++j)
+            row[i * layer_.out.width + j] += s.in[(c * points + p) * s.in_stride + i] * s.out_bar[(c * points + p) * s.out_stride + j];
+      for (int j = 0; j < layer_.out.width; ++j) row[layer_.in.width * layer_.out.width + j] = s.out_bar[p * s.out_stride + j];
+    }
+  }
+  void scalar(int, std::size_t, std::span<const double>) override {}
+  void end_tile(int) override {}
+
+ private:
+  struct Tile {
+    std::size_t first, points;
+  };
+  const net::Dense& layer_;
+  Eigen::MatrixXd& rows_;
+  std::size_t first_row_;
+  std::vector<Tile> tiles_;
+};
+
+}  // namespace
+
+bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::OutputFit which) {
+  using net::OutputFit;
+  if (which == OutputFit::none) return false;
+  const Problem& problem = objective.problem();
+  std::vector<int> terms;
+  std::size_t residuals = 0;
+  for (std::size_t k = 0; k < problem.terms.size(); ++k) {
+    const int set = problem.terms[k].point_set;
+    if (which == OutputFit::conditions && problem.point_sets[set].kind == PointSet::Kind::interior) continue;
+    terms.push_back(static_cast<int>(k));
+    residuals += objective.points(set).count();
+  }
+  if (terms.empty()) return false;
+
+  const net::Dense& layer = *objective.tape().operations().back().dense;  // a network ends with its output layer
+  const auto& blocks = objective.layout().blocks();
+  const auto& weight = blocks[layer.weight.block];
+  const auto& bias = blocks[layer.bias.block];
+  const double* scale = layer.scale ? x.data() + blocks[layer.scale.block].offset : nullptr;
+
+  const auto columns = static_cast<Eigen::Index>(weight.size() + bias.size());
+  Eigen::MatrixXd J = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals), columns);
+  Eigen::VectorXd r(static_cast<Eigen::Index>(residuals));
+  const auto chosen_loss = [&](std::span<const double> at) {
+    objective.value(at);
+    double sum = 0;
+    for (int k : terms) sum += objective.term_losses()[k];
+    return sum;
+  };
+  std::size_t row = 0;
+  for (int k : terms) {
+    const std::size_t count = objective.points(problem.terms[k].point_set).count();
+    const double root = std::sqrt(objective.term_weight(k) / static_cast<double>(count));
+    objective.term_residuals(x, k, {r.data() + row, count});
+    r.segment(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(count)) *= root;
+    OutputRows rows(objective, layer, J, row);
+    objective.visit_signals(x, k, 0, count, std::vector<double>(count, root), rows);
+    row += count;
+  }
+  // Minimum-norm solution: directions the terms do not determine stay as they are.
+  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
+  solver.setThreshold(1e-10);
+  solver.compute(J);
+  const Eigen::VectorXd step = -solver.solve(r);
+
+  std::vector<double> fitted(x.begin(), x.end());
+  for (std::size_t i = 0; i < weight.size(); ++i)
+    fitted[weight.offset + i] += step[static_cast<Eigen::Index>(i)] / (scale ? scale[i % weight.cols] : 1.0);
+  for (std::size_t j = 0; j < bias.size(); ++j) fitted[bias.offset + j] += step[static_cast<Eigen::Index>(weight.size() + j)];
+  if (!(chosen_loss(fitted) < chosen_loss(x))) return false;
+  std::copy(fitted.begin(), fitted.end(), x.begin());
+  return true;
+}
+
+}  // namespace lather::pde
