@@ -11,6 +11,8 @@
 
 namespace lather::pde {
 
+class CudaObjective;
+
 class Engine {
  public:
   Engine(const Problem& problem, const EngineOptions& options);
@@ -23,6 +25,8 @@ class Engine {
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points) = 0;
   virtual void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) = 0;
   virtual void points_changed(int point_set) = 0;
+  virtual void point_weights_changed(int /*term*/) {}
+  virtual CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
   virtual std::size_t workspace_bytes() const = 0;
   virtual int threads() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
@@ -45,5 +49,7 @@ class Engine {
 };
 
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
+// Throws Error, saying what is missing, where no GPU can be used.
+std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options);
 
 }  // namespace lather::pde

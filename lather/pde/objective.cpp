@@ -35,7 +35,8 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
-PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) : engine_(make_cpu_engine(problem, options)) {}
+PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) 
+    : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options) : make_cpu_engine(problem, options)) {}
 PinnObjective::~PinnObjective() = default;
 
 std::vector<double> PinnObjective::initialize(std::uint64_t seed) {
@@ -78,6 +79,7 @@ void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
   if (!weights.empty() && weights.size() != count)
     throw Error(fmt::format("term '{}' has {} points, got {} weights", t.name, count, weights.size()));
   engine_->point_weights[term] = std::move(weights);
+  engine_->point_weights_changed(term);
 }
 
 const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
@@ -141,5 +143,6 @@ const net::Tape& PinnObjective::tape() const { return engine_->tape; }
 int PinnObjective::threads() const { return engine_->threads(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
+CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
 
 }  // namespace lather::pde
