@@ -16,6 +16,7 @@ namespace lather::pde {
 struct CudaPassOptions {
   bool absorb = true;             // see net::Fusion; false keeps every layer's input and adjoint in memory
   bool gradient = true;           // false: values only
+  bool signals = false;           // enqueue_batch sends back d residual / d residual = scale of its term
   bool overlap = true;            // weight gradients beside the chain that sends adjoints back
   std::size_t batch_rows = 0;     // most rows (points × derivatives) of a batch; 0: as many as the memory holds
 };
@@ -45,7 +46,7 @@ class CudaPass {
   void enqueue_values();
   std::vector<double> values(int set, int expression);
 
-  // Signals: one batch at a time, forward and backward with the given scales and all point weights as set.
+  // One batch, forward and backward, for its layers' signals.
   std::size_t batches() const { return batches_.size(); }
   void enqueue_batch(std::size_t batch);
   struct LayerView {

@@ -55,7 +55,7 @@ void CudaPass<T>::compile_kernels() {
   }
   input_kernel_ = input_kernel(sets_, *tape_, kernel_options_);
   head_values_ = head_kernel(sets_, *tape_, unknowns_, HeadMode::values, kernel_options_);
-  if (options_.gradient) head_gradient_ = head_kernel(sets_, *tape_, unknowns_, HeadMode::gradient, kernel_options_);
+  if (options_.gradient) head_gradient_ = head_kernel(sets_, *tape_, unknowns_, options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
 
   std::string source = net::kernel_prelude(kernel_options_) + kJobKernels;
   std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient"};

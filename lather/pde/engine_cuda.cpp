@@ -96,13 +96,8 @@ class CudaEngine final : public Engine, public CudaObjective {
     } else {
       upload(x);
       const int set = problem.terms[term].point_set;
-      CudaPass<T> pass(tape, {&sets[set]}, static_cast<int>(problem.unknowns.size()), addresses(), {.absorb = false, .overlap = false, .batch_rows = kSignalRows});
+      CudaPass<T> pass(tape, {&sets[set]}, static_cast<int>(problem.unknowns.size()), addresses(), {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
       pass.set_points(0, points[set]);
-      // d residual / d residual = 1 at every point: the scale of a term multiplies its residual, so its inverse goes in as point weight.
-      std::vector<double> r(points[set].count());
-      residuals(x, term, r.data());
-      for (auto& value : r) value = 1 / value;
-      pass.set_point_weights(place_in_set[term], r);
       std::vector<double> scales(problem.terms.size(), 0.0);
       scales[place_in_set[term]] = 1;
       scales_.upload(scales);
@@ -192,7 +187,7 @@ class CudaEngine final : public Engine, public CudaObjective {
   }
 
   void forget_graphs() {
-    graphs_[0] = graphs_[1] = {};
+    for (auto& graph : graphs_) graph = {};
     ++version_;
   }
 

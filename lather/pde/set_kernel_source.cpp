@@ -77,14 +77,18 @@ namespace {
 class HeadWriter {
  public:
   HeadWriter(const CompiledSet& set, int index, const net::Tape& tape, HeadMode mode, const net::KernelOptions& options, Pointers& pointer)
-      : set_(set), index_(index), tape_(tape), options_(options), pointer_(pointer), gradient_(mode == HeadMode::gradient) {
+      : set_(set), index_(index), tape_(tape), options_(options), pointer_(pointer), mode_(mode), gradient_(mode != HeadMode::values) {
     for (const auto& operation : tape.operations())
       if (operation.dense && operation.dense->out.buffer == tape.output().buffer) layer_ = &*operation.dense;
   }
 
+  static const char* name(HeadMode mode) {
+    return mode == HeadMode::values ? "head_values" : mode == HeadMode::gradient ? "head_gradient" : "head_signals";
+  }
+
   // `sums`: number of accumulators of the kernel; `first_term`, `unknowns`: where this set's begin.
   std::string function(std::size_t sums, std::size_t first_term, std::size_t terms, int unknowns) {
-    std::string text = format("__device__ __forceinline__ void head_{}_{}(void* const* P, const Piece& q) {{\n", gradient_ ? "gradient" : "values", index_);
+    std::string text = format("__device__ __forceinline__ void {}_{}(void* const* P, const Piece& q) {{\n", name(mode_), index_);
     text += "  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, b = blockIdx.y - q.block;\n";
     if (gradient_) {
       for (std::size_t k = 0; k < sums; ++k) text += format("  double sum{} = 0;\n", k);
@@ -174,7 +178,8 @@ class HeadWriter {
     for (int e = 0; e < set_.values.outputs; ++e) {
       text += format("    const double weight{0} = {1} ? static_cast<const double*>({1})[at] : 1.0;\n", e, pointer_("void", {SetPointer::What::point_weights, index_, e}));
       text += format("    sum{0} += weight{1} * double(value{1}) * double(value{1});\n", first_term + e, e);
-      text += format("    const Real bar{0} = Real({1}[{2}] * weight{0} * double(value{0}));\n", e, pointer_("const double", {SetPointer::What::scales}), first_term + e);
+      text += format("    const Real bar{0} = Real({1}[{2}]{3});\n", e, pointer_("const double", {SetPointer::What::scales}), first_term + e,
+                     mode_ == HeadMode::signals ? "" : format(" * weight{0} * double(value{0})", e));
     }
     const int outputs = layer_->out.width, components = set_.jets.size();
     for (int c = 0; c < components; ++c)
@@ -207,6 +212,7 @@ class HeadWriter {
   const net::Tape& tape_;
   const net::KernelOptions& options_;
   Pointers& pointer_;
+  HeadMode mode_;
   bool gradient_;
   const net::Dense* layer_ = nullptr;
 };
@@ -215,11 +221,11 @@ class HeadWriter {
 
 HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, int unknowns, HeadMode mode, const net::KernelOptions& options) {
   HeadKernel kernel;
-  kernel.name = mode == HeadMode::gradient ? "head_gradient" : "head_values";
+  kernel.name = HeadWriter::name(mode);
   Pointers pointer(kernel.pointers);
   std::size_t terms = 0;
   for (const auto* set : sets) terms += set->values.outputs;
-  if (mode == HeadMode::gradient) kernel.sums = terms + unknowns + tape.output().width;
+  if (mode != HeadMode::values) kernel.sums = terms + unknowns + tape.output().width;
   std::string functions;
   std::size_t first_term = 0;
   for (std::size_t s = 0; s < sets.size(); ++s) {

@@ -44,7 +44,11 @@ struct HeadKernel : SetKernel {
 };
 inline constexpr int kHeadWarps = 8;  // per thread block
 
-enum class HeadMode { values, gradient };
+enum class HeadMode {
+  values,    // of the expressions
+  gradient,  // sums of squares and the cotangent they send back
+  signals,   // the cotangent d residual / d residual = scale of its term, the same at every point
+};
 HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, int unknowns, HeadMode mode, const net::KernelOptions& options);
 
 }  // namespace lather::pde
