@@ -17,7 +17,8 @@ for step in "${steps[@]}"; do
     build)
       { cmake --preset cuda && cmake --build --preset cuda --target test_gpu bench_engine_cuda bench_engine; } >"$OUT/build.log" 2>&1 ||
         { grep -E "error|Error|FAILED" -A5 "$OUT/build.log" | head -60; exit 1; } ;;
-    test) build/cuda/bin/test_gpu --gtest_brief=1 2>&1 | tee "$OUT/test.log" | tail -60; status=$((status + PIPESTATUS[0])) ;;
+    test) ctest --test-dir build/cuda -L gpu -j 12 --output-on-failure >"$OUT/test.log" 2>&1 || status=1
+      grep -E "Failure|tests passed|tests failed|\*\*\*|terminate|what" "$OUT/test.log" | head -60 ;;
     sanitize)
       compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu --gtest_brief=1 --gtest_filter='*second*:CudaEngine.*:*Optimizer*' 2>&1 |
         tee "$OUT/sanitize.log" | tail -15; status=$((status + PIPESTATUS[0])) ;;
