@@ -112,8 +112,10 @@ cudaKernel_t KernelModule::kernel(const std::string& name) const {
   return kernel;
 }
 
-void launch(cudaKernel_t kernel, const Launch& shape, const void* parameter, cudaStream_t stream) {
-  void* arguments[] = {const_cast<void*>(parameter)};
+void Parameter::throw_too_large() { throw Error("device cuda: a problem with this many point sets needs kernels with more parameters than CUDA allows"); }
+
+void launch(cudaKernel_t kernel, const Launch& shape, const Parameter& parameter, cudaStream_t stream) {
+  void* arguments[] = {const_cast<void*>(parameter.data())};
   check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, arguments, 0, stream));
 }
 

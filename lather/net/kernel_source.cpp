@@ -106,7 +106,7 @@ LATHER_FUNCTION double sum_over_block(double value, double* shared) {
 }
 
 std::string dispatch_source(const std::string& name, std::size_t sets, std::size_t pointers, const std::string& attributes) {
-  std::string text = format("extern \"C\" __global__ void {} {}(const {}_args a) {{\n", attributes, name, name);
+  std::string text = format("extern \"C\" __global__ void {} {}(const __grid_constant__ {}_args a) {{\n", attributes, name, name);
   for (std::size_t s = 0; s < sets; ++s)
     text += format("  {}if ((int)blockIdx.y < a.piece[{}].block + a.piece[{}].blocks) {}_{}(a.p, a.piece[{}]);\n", s ? "else " : "", s, s, name, s, s);
   return format("struct {}_args {{ Piece piece[{}]; void* p[{}]; }};\n", name, sets, std::max<std::size_t>(1, pointers)) + "@functions@" + text + "}\n";

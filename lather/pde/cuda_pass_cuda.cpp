@@ -359,10 +359,9 @@ int CudaPass<T>::deal_blocks(std::span<net::KernelPiece> pieces, int points_per_
 
 template <class T>
 void CudaPass<T>::run(const std::string& name, const cuda::Launch& shape, std::span<const net::KernelPiece> pieces, std::span<void* const> pointers) {
-  std::vector<std::byte> parameter(pieces.size_bytes() + std::max<std::size_t>(1, pointers.size()) * sizeof(void*));
-  std::memcpy(parameter.data(), pieces.data(), pieces.size_bytes());
-  if (!pointers.empty()) std::memcpy(parameter.data() + pieces.size_bytes(), pointers.data(), pointers.size_bytes());
-  cuda::launch(kernels_.at(name), shape, parameter.data(), stream_);
+  cuda::Parameter parameter;
+  parameter.add(pieces).add(pointers);
+  cuda::launch(kernels_.at(name), shape, parameter, stream_);
 }
 
 template <class T>
@@ -388,7 +387,7 @@ template <class T>
 void CudaPass<T>::weights() {
   if (weight_job_count_ == 0) return;
   const JobList list{weight_jobs_.data()};
-  cuda::launch(kernels_.at("prepare_weights"), {dim3(64, weight_job_count_), dim3(256)}, &list, stream_);
+  cuda::launch(kernels_.at("prepare_weights"), {dim3(64, weight_job_count_), dim3(256)}, cuda::Parameter().add(list), stream_);
 }
 
 template <class T>
@@ -490,10 +489,10 @@ template <class T>
 void CudaPass<T>::close(bool with_gradient) {
   const JobList list{jobs_.data()};
   const unsigned width = static_cast<unsigned>(std::min<std::size_t>(widest_job_, 128));
-  cuda::launch(kernels_.at("close_sums"), {dim3(with_gradient ? width : 1, with_gradient ? job_count_ : 1), dim3(32, 32)}, &list, stream_);
+  cuda::launch(kernels_.at("close_sums"), {dim3(with_gradient ? width : 1, with_gradient ? job_count_ : 1), dim3(32, 32)}, cuda::Parameter().add(list), stream_);
   if (!with_gradient || factor_job_count_ == 0) return;
   const JobList factors{factor_jobs_.data()};
-  cuda::launch(kernels_.at("factor_gradient"), {dim3(4, factor_job_count_), dim3(256)}, &factors, stream_);
+  cuda::launch(kernels_.at("factor_gradient"), {dim3(4, factor_job_count_), dim3(256)}, cuda::Parameter().add(factors), stream_);
 }
 
 template <class T>

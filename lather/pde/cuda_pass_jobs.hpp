@@ -35,7 +35,7 @@ struct CloseJob { const void* from; double* to; int rows, columns, leading, matr
 struct FactorJob { const double *weight, *scale; double *weight_bar, *scale_bar; int rows, columns; };
 struct JobList { const void* jobs; };
 
-extern "C" __global__ void __launch_bounds__(256) prepare_weights(const JobList list) {
+extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_constant__ JobList list) {
   const WeightJob j = static_cast<const WeightJob*>(list.jobs)[blockIdx.y];
   for (int i = blockIdx.x * 256 + threadIdx.x; i < j.rows * j.columns; i += gridDim.x * 256) {
     const int r = i / j.columns, c = i % j.columns;
@@ -45,7 +45,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare_weights(const JobList 
 }
 
 // 32 columns × 32 rows of threads; every thread adds its rows in order, then the threads of a column are added in order.
-extern "C" __global__ void __launch_bounds__(1024) close_sums(const JobList list) {
+extern "C" __global__ void __launch_bounds__(1024) close_sums(const __grid_constant__ JobList list) {
   const CloseJob j = static_cast<const CloseJob*>(list.jobs)[blockIdx.y];
   const int t = threadIdx.y * 32 + threadIdx.x;
   if (j.matrix) {
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(1024) close_sums(const JobList list
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) factor_gradient(const JobList list) {
+extern "C" __global__ void __launch_bounds__(256) factor_gradient(const __grid_constant__ JobList list) {
   const FactorJob j = static_cast<const FactorJob*>(list.jobs)[blockIdx.y];
   for (int c = blockIdx.x * 256 + threadIdx.x; c < j.columns; c += gridDim.x * 256) {
     double sum = 0;
