@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything about CUDA in one go, on a machine with a GPU and no network: build, tests (label gpu), compute-sanitizer, benchmark,
 # peers. Needs .staged (scripts/stage-headers.sh) where packages are missing. Logs go to $OUT (default: build/gpu-logs).
-#   scripts/gpu-check.sh [build|test|sanitize|bench|profile|peers]…      default: build test bench peers
+#   scripts/gpu-check.sh [build|test|sanitize|bench|profile|cpu|peers]…      default: build test bench peers
 set -uo pipefail
 cd "$(dirname "$0")/.."
 OUT=${OUT:-build/gpu-logs}
@@ -28,6 +28,7 @@ for step in "${steps[@]}"; do
     cpu) build/cuda/bin/bench_engine 16 2>&1 | tee "$OUT/cpu.log" ;;
     peers)
       python3 .staged/peers/peer_jax.py 2>&1 | tee "$OUT/peer_jax.log" | grep -E "JAX|Error"
+      python3 bench/peer_jax_more.py 2>&1 | tee "$OUT/peer_jax_more.log" | grep -E "JAX|Error"
       python3 .staged/peers/peer_torch.py 2>&1 | tee "$OUT/peer_torch.log" | grep -E "W=|Error" ;;
     *) echo "unknown step $step" >&2; exit 2 ;;
   esac

@@ -74,7 +74,9 @@ class Stream {
 
 class Event {
  public:
-  explicit Event(bool timed = false) { check(cudaEventCreateWithFlags(&handle_, timed ? cudaEventDefault : cudaEventDisableTiming)); }
+  explicit Event(bool timed = false) {
+    check(cudaEventCreateWithFlags(&handle_, timed ? cudaEventDefault : cudaEventDisableTiming));
+  }
   ~Event() { cudaEventDestroy(handle_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
@@ -96,7 +98,9 @@ class Memory {
     check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
   }
   ~Memory() { cudaFree(data_); }
-  Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) { other.data_ = nullptr, other.size_ = 0; }
+  Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr, other.size_ = 0;
+  }
   Memory& operator=(Memory&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
@@ -143,7 +147,8 @@ class PinnedMemory {
   std::size_t size_ = 0;
 };
 
-// A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside it.
+// A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside
+// it.
 class Blas {
  public:
   explicit Blas(cudaStream_t stream);
@@ -165,7 +170,8 @@ class Blas {
     int count;
     std::size_t stride_a, stride_b, stride_c;
   };
-  void multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb, double* c, int ldc) const;
+  void multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb,
+                double* c, int ldc) const;
 
  private:
   cublasHandle_t handle_ = nullptr;
@@ -184,7 +190,9 @@ class Graph {
   }
   ~Graph();
   Graph(const Graph&) = delete;
-  Graph(Graph&& other) noexcept : executable_(other.executable_), nodes_(other.nodes_) { other.executable_ = nullptr; }
+  Graph(Graph&& other) noexcept : executable_(other.executable_), nodes_(other.nodes_) {
+    other.executable_ = nullptr;
+  }
   Graph& operator=(Graph&& other) noexcept {
     std::swap(executable_, other.executable_);
     std::swap(nodes_, other.nodes_);

@@ -15,7 +15,8 @@ class SharedLibrary {
   explicit SharedLibrary(const char* name) : name_(name) {
     for (const std::string& path : {std::string(name), fmt::format("{}/{}", LATHER_CUDA_LIBRARY_DIR, name)})
       if ((handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))) return;
-    throw Error(fmt::format("CUDA: {} was not found ({}); add its folder to LD_LIBRARY_PATH", name, dlerror()));
+    throw Error(
+        fmt::format("CUDA: {} was not found ({}); add its folder to LD_LIBRARY_PATH", name, dlerror()));
   }
   template <class Function>
   void find(Function& function, const char* symbol) const {

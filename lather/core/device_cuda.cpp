@@ -21,17 +21,19 @@ void check(cudaError_t status, std::source_location where) {
   fail("CUDA", cudaGetErrorString(status), where);
 }
 void check(cublasStatus_t status, std::source_location where) {
-  if (status != CUBLAS_STATUS_SUCCESS) fail("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where);
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where);
 }
 void check(cusolverStatus_t status, std::source_location where) {
-  if (status != CUSOLVER_STATUS_SUCCESS) fail("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where);
+  if (status != CUSOLVER_STATUS_SUCCESS)
+    fail("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where);
 }
 
 void require_device() {
   if (const auto report = cuda_report(); !report.usable) throw Error("device cuda: " + report.text);
 }
 
-Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(64) << 20) {
+Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(32) << 20) {
   check(blas_library().create(&handle_));
   check(blas_library().set_stream(handle_, stream));
   check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
@@ -46,25 +48,32 @@ void Blas::multiply(const Product& p, const T* a, int lda, const T* b, int ldb, 
   const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta);
   const auto gemm = [] {
-    if constexpr (sizeof(T) == 8) return blas_library().dgemm;
-    else return blas_library().sgemm;
+    if constexpr (sizeof(T) == 8)
+      return blas_library().dgemm;
+    else
+      return blas_library().sgemm;
   }();
-  check(gemm(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &alpha, b, ldb, a, lda, &beta, c, ldc));
+  check(gemm(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &alpha, b, ldb, a, lda, &beta, c,
+             ldc));
 }
 template void Blas::multiply(const Product&, const double*, int, const double*, int, double*, int) const;
 template void Blas::multiply(const Product&, const float*, int, const float*, int, float*, int) const;
 
-void Blas::multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb, double* c, int ldc) const {
+void Blas::multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb,
+                    double* c, int ldc) const {
   const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   const auto far = [](std::size_t stride) { return static_cast<long long>(stride); };
-  check(blas_library().dgemm_batched(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &p.alpha, b, ldb, far(batch.stride_b), a,
-                                     lda, far(batch.stride_a), &p.beta, c, ldc, far(batch.stride_c), batch.count));
+  check(blas_library().dgemm_batched(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &p.alpha,
+                                     b, ldb, far(batch.stride_b), a, lda, far(batch.stride_a), &p.beta, c,
+                                     ldc, far(batch.stride_c), batch.count));
 }
 
 Graph::~Graph() {
   if (executable_) cudaGraphExecDestroy(executable_);
 }
-void Graph::begin(cudaStream_t stream) { check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal)); }
+void Graph::begin(cudaStream_t stream) {
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+}
 void Graph::end(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
   check(cudaStreamEndCapture(stream, &graph));
@@ -83,7 +92,10 @@ CudaReport cuda_report() {
     int count = 0;
     if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
       cudaGetLastError();
-      return {false, fmt::format("no usable GPU: {}", status == cudaSuccess ? "none is installed" : cudaGetErrorString(status))};
+      if (status == cudaErrorInsufficientDriver)
+        return {false, "no NVIDIA driver is installed, or it is older than CUDA needs"};
+      return {false, fmt::format("no usable GPU: {}",
+                                 status == cudaSuccess ? "none is installed" : cudaGetErrorString(status))};
     }
     try {
       cuda::blas_library();
@@ -93,8 +105,8 @@ CudaReport cuda_report() {
     }
     cudaDeviceProp properties;
     cuda::check(cudaGetDeviceProperties(&properties, 0));
-    return {true, fmt::format("{}, compute capability {}.{}, {:.0f} GiB", properties.name, properties.major, properties.minor,
-                              static_cast<double>(properties.totalGlobalMem) / (1 << 30))};
+    return {true, fmt::format("{}, compute capability {}.{}, {:.0f} GiB", properties.name, properties.major,
+                              properties.minor, static_cast<double>(properties.totalGlobalMem) / (1 << 30))};
   }();
   return report;
 }

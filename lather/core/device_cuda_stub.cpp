@@ -2,6 +2,8 @@
 
 namespace lather {
 
-CudaReport cuda_report() { return {false, "this program was built without CUDA (configure with -DLATHER_CUDA=ON)"}; }
+CudaReport cuda_report() {
+  return {false, "this program was built without CUDA (configure with -DLATHER_CUDA=ON)"};
+}
 
 }  // namespace lather

@@ -1,5 +1,6 @@
 #pragma once
-// CUDA source text to kernels, through NVRTC. Compiled code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else
+// CUDA source text to kernels, through NVRTC. Compiled code is kept on disk ($LATHER_CACHE, else
+// $XDG_CACHE_HOME/lather, else
 // ~/.cache/lather) under a hash of source, architecture and compiler version.
 
 #include <cstring>

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 void check_rtc(nvrtcResult status, const char* what) {
-  if (status != NVRTC_SUCCESS) throw Error(fmt::format("NVRTC: {} failed with status {}", what, static_cast<int>(status)));
+  if (status != NVRTC_SUCCESS)
+    throw Error(fmt::format("NVRTC: {} failed with status {}", what, static_cast<int>(status)));
 }
 
 // FNV-1a; two different starting values make 128 bits.
@@ -40,7 +41,8 @@ fs::path cache_file(const std::string& source, const std::string& architecture) 
   int major = 0, minor = 0;
   check_rtc(rtc_library().version(&major, &minor), "nvrtcVersion");
   const std::string key = fmt::format("{} {} {}.{}\n{}", version(), architecture, major, minor, source);
-  return folder / fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull), hash(key, 0x84222325cbf29ce4ull));
+  return folder / fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull),
+                              hash(key, 0x84222325cbf29ce4ull));
 }
 
 std::string read(const fs::path& file) {
@@ -48,7 +50,8 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Written beside and renamed, so that a reader never sees half a file. The cache is a convenience: failures are no errors.
+// Written beside and renamed, so that a reader never sees half a file. The cache is a convenience: failures
+// are no errors.
 void write(const fs::path& file, const std::string& bytes) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
@@ -94,7 +97,8 @@ KernelModule::KernelModule(const std::string& source) {
   const std::string architecture = fmt::format("sm_{}{}", major, minor);
   const fs::path file = cache_file(source, architecture);
   if (std::string code = read(file); !code.empty()) {
-    if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess) return;
+    if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
+      return;
     cudaGetLastError();  // a damaged file: compile again
   }
   const std::string code = compile(source, architecture);
@@ -112,11 +116,15 @@ cudaKernel_t KernelModule::kernel(const std::string& name) const {
   return kernel;
 }
 
-void Parameter::throw_too_large() { throw Error("device cuda: a problem with this many point sets needs kernels with more parameters than CUDA allows"); }
+void Parameter::throw_too_large() {
+  throw Error(
+      "device cuda: a problem with this many point sets needs kernels with more parameters than CUDA allows");
+}
 
 void launch(cudaKernel_t kernel, const Launch& shape, const Parameter& parameter, cudaStream_t stream) {
   void* arguments[] = {const_cast<void*>(parameter.data())};
-  check(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, arguments, 0, stream));
+  check(
+      cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, arguments, 0, stream));
 }
 
 }  // namespace lather::cuda

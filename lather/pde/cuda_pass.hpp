@@ -1,6 +1,7 @@
 #pragma once
-// Networks and residuals of several point sets on the GPU: forward, loss, backward, as work enqueued on a stream. Points are
-// taken in batches that fit the memory; a batch holds a share of every set (net/kernel_source.hpp says how its rows lie).
+// Networks and residuals of several point sets on the GPU: forward, loss, backward, as work enqueued on a
+// stream. Points are taken in batches that fit the memory; a batch holds a share of every set
+// (net/kernel_source.hpp says how its rows lie).
 
 #include <map>
 #include <memory>
@@ -14,27 +15,28 @@
 namespace lather::pde {
 
 struct CudaPassOptions {
-  bool absorb = true;             // see net::Fusion; false keeps every layer's input and adjoint in memory
-  bool gradient = true;           // false: values only
-  bool signals = false;           // enqueue_batch sends back d residual / d residual = scale of its term
-  bool overlap = true;            // weight gradients beside the chain that sends adjoints back
-  std::size_t batch_rows = 0;     // most rows (points × derivatives) of a batch; 0: as many as the memory holds
+  bool absorb = true;          // see net::Fusion; false keeps every layer's input and adjoint in memory
+  bool gradient = true;        // false: values only
+  bool signals = false;        // enqueue_batch sends back d residual / d residual = scale of its term
+  bool overlap = true;         // weight gradients beside the chain that sends adjoints back
+  std::size_t batch_rows = 0;  // most rows (points × derivatives) of a batch; 0: as many as the memory holds
 };
 
 // Device addresses an evaluation reads and writes.
 struct CudaAddresses {
   const double* parameters = nullptr;  // the network's, then the unknowns
   const double* frozen = nullptr;
-  const double* scales = nullptr;      // per term: d loss / d residual = scale * point weight * residual
-  double* losses = nullptr;            // per term: sum of point weight * residual^2
-  double* gradient = nullptr;          // like parameters
+  const double* scales = nullptr;  // per term: d loss / d residual = scale * point weight * residual
+  double* losses = nullptr;        // per term: sum of point weight * residual^2
+  double* gradient = nullptr;      // like parameters
 };
 
 template <class T>
 class CudaPass {
  public:
   // Terms are the expressions of all sets, in order.
-  CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> sets, int unknowns, const CudaAddresses& addresses, const CudaPassOptions& options);
+  CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> sets, int unknowns,
+           const CudaAddresses& addresses, const CudaPassOptions& options);
 
   // True if addresses or shapes changed: graphs made before are void.
   bool set_points(int set, const Points& points);
@@ -56,7 +58,8 @@ class CudaPass {
     const T* out_bar;
     std::size_t out_stride;
   };
-  std::vector<LayerView> layers(std::size_t batch) const;  // trainable dense layers, last first; needs absorb = false
+  std::vector<LayerView> layers(
+      std::size_t batch) const;  // trainable dense layers, last first; needs absorb = false
   const net::KernelPiece& piece(std::size_t batch, int set) const { return batches_[batch].pieces[set]; }
   int components(int set) const { return sets_[set]->jets.size(); }
 
@@ -66,8 +69,8 @@ class CudaPass {
  private:
   struct Batch {
     std::size_t first_row = 0, rows = 0, points = 0;
-    std::vector<net::KernelPiece> pieces;                  // blocks unset
-    std::vector<std::vector<double*>> adjoint_sums;        // per operation: where its kernel's partial sums go
+    std::vector<net::KernelPiece> pieces;            // blocks unset
+    std::vector<std::vector<double*>> adjoint_sums;  // per operation: where its kernel's partial sums go
     double* head_sums = nullptr;
   };
   struct SetMemory {
@@ -97,7 +100,8 @@ class CudaPass {
   void backward(const Batch& batch, bool first);
   void close(bool with_gradient);
   void run_pointwise(const net::PointwiseKernel& kernel, const Batch& batch, std::span<double* const> sums);
-  void run(const std::string& name, const cuda::Launch& shape, std::span<const net::KernelPiece> pieces, std::span<void* const> pointers);
+  void run(const std::string& name, const cuda::Launch& shape, std::span<const net::KernelPiece> pieces,
+           std::span<void* const> pointers);
   // Deals thread blocks to the sets; returns how many there are.
   int deal_blocks(std::span<net::KernelPiece> pieces, int points_per_block, int most) const;
 
@@ -118,26 +122,24 @@ class CudaPass {
   std::map<std::string, cudaKernel_t> kernels_;
 
   cuda::Stream stream_, side_;
-  cuda::Blas blas_, side_blas_;
+  cuda::Blas blas_;
+  std::unique_ptr<cuda::Blas> side_blas_;  // only if weight gradients are to overlap
   std::vector<std::unique_ptr<cuda::Event>> events_;
 
   std::vector<SetMemory> set_memory_;
-  std::vector<cuda::Memory<double>> point_weights_;      // per term
+  std::vector<cuda::Memory<double>> point_weights_;  // per term
   std::vector<Batch> batches_;
   std::size_t max_rows_ = 0, max_points_ = 0;
   cuda::Memory<T> inputs_;
-  std::vector<cuda::Memory<T>> values_, bars_;           // per buffer
-  std::vector<std::vector<cuda::Memory<T>>> stashes_;    // per operation
-  std::vector<cuda::Memory<T>> weights_, weight_bars_;   // per operation
-  std::vector<cuda::Memory<T>> results_;                 // values of the expressions, per term
+  std::vector<cuda::Memory<T>> values_, bars_;          // per buffer
+  std::vector<std::vector<cuda::Memory<T>>> stashes_;   // per operation
+  std::vector<cuda::Memory<T>> weights_, weight_bars_;  // per operation
+  std::vector<cuda::Memory<T>> results_;                // values of the expressions, per term
   cuda::Memory<double> sums_;
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
   std::vector<std::byte> job_list_;
   int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;
   std::size_t widest_job_ = 1;
 };
-
-extern template class CudaPass<double>;
-extern template class CudaPass<float>;
 
 }  // namespace lather::pde

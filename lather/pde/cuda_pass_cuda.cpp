@@ -1,4 +1,4 @@
-// First setting up: kernels, batches, memory, where sums go. Then enqueueing: what may be captured into a graph.
+// Setting up: kernels, batches, memory, where sums go.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,14 +30,23 @@ cuda::Memory<std::byte> on_device(const std::vector<std::byte>& list) {
 }  // namespace
 
 template <class T>
-CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> sets, int unknowns, const CudaAddresses& addresses, const CudaPassOptions& options)
-    : tape_(&tape), sets_(std::move(sets)), unknowns_(unknowns), addresses_(addresses), options_(options), kernel_options_{sizeof(T) == 4},
-      fusion_(net::plan_fusion(tape, sets_[0]->tape, options.absorb)), blas_(stream_), side_blas_(side_), set_memory_(sets_.size()) {
+CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> sets, int unknowns,
+                      const CudaAddresses& addresses, const CudaPassOptions& options)
+    : tape_(&tape),
+      sets_(std::move(sets)),
+      unknowns_(unknowns),
+      addresses_(addresses),
+      options_(options),
+      kernel_options_{sizeof(T) == 4},
+      fusion_(net::plan_fusion(tape, sets_[0]->tape, options.absorb)),
+      blas_(stream_),
+      set_memory_(sets_.size()) {
   for (std::size_t s = 0; s < sets_.size(); ++s)
     for (int e = 0; e < sets_[s]->values.outputs; ++e) term_place_.emplace_back(static_cast<int>(s), e);
   terms_ = term_place_.size();
   point_weights_.resize(terms_);
   results_.resize(terms_);
+  if (options_.gradient && options_.overlap) side_blas_ = std::make_unique<cuda::Blas>(side_);
   compile_kernels();
 }
 
@@ -51,11 +60,14 @@ void CudaPass<T>::compile_kernels() {
   for (int i = 0; i < operations; ++i) {
     if (!tape_->operations()[i].pointwise) continue;
     forward_[i] = net::forward_kernel(*tape_, i, kernel_sets, fusion_, kernel_options_);
-    if (options_.gradient) adjoint_[i] = net::adjoint_kernel(*tape_, i, kernel_sets, fusion_, kernel_options_);
+    if (options_.gradient)
+      adjoint_[i] = net::adjoint_kernel(*tape_, i, kernel_sets, fusion_, kernel_options_);
   }
   input_kernel_ = input_kernel(sets_, *tape_, kernel_options_);
   head_values_ = head_kernel(sets_, *tape_, unknowns_, HeadMode::values, kernel_options_);
-  if (options_.gradient) head_gradient_ = head_kernel(sets_, *tape_, unknowns_, options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
+  if (options_.gradient)
+    head_gradient_ = head_kernel(sets_, *tape_, unknowns_,
+                                 options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
 
   std::string source = net::kernel_prelude(kernel_options_) + kJobKernels;
   std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient"};
@@ -74,7 +86,8 @@ void CudaPass<T>::compile_kernels() {
 template <class T>
 bool CudaPass<T>::uses_products(std::size_t i) const {
   const auto& d = tape_->operations()[i].dense;
-  return d && (fusion_.form[i] == DenseForm::product || (options_.gradient && fusion_.form[i] == DenseForm::output));
+  return d && (fusion_.form[i] == DenseForm::product ||
+               (options_.gradient && fusion_.form[i] == DenseForm::output));
 }
 
 template <class T>
@@ -90,13 +103,18 @@ bool CudaPass<T>::has_bar(int buffer) const {
   const int producer = fusion_.producer[buffer];
   if (producer >= 0) return fusion_.form[producer] == DenseForm::product;
   const int output = fusion_.producer[tape_->output().buffer];
-  return !(fusion_.form[output] == DenseForm::absorbed_output && tape_->operations()[output].dense->in.buffer == buffer);
+  return !(fusion_.form[output] == DenseForm::absorbed_output &&
+           tape_->operations()[output].dense->in.buffer == buffer);
 }
 
 template <class T>
-T* CudaPass<T>::values_at(const net::Value& v) const { return values_[v.buffer].data() + v.offset; }
+T* CudaPass<T>::values_at(const net::Value& v) const {
+  return values_[v.buffer].data() + v.offset;
+}
 template <class T>
-T* CudaPass<T>::bar_at(const net::Value& v) const { return bars_[v.buffer].data() + v.offset; }
+T* CudaPass<T>::bar_at(const net::Value& v) const {
+  return bars_[v.buffer].data() + v.offset;
+}
 
 template <class T>
 const double* CudaPass<T>::block_address(net::WeightRef ref) const {
@@ -112,7 +130,8 @@ std::size_t CudaPass<T>::batch_bytes(std::size_t rows, std::size_t points) const
     if (!tape_->operations()[i].pointwise) continue;
     int stashes = 0;
     for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
-    bytes += points * stashes * kernel_options_.leading(tape_->operations()[i].pointwise->out.width) * sizeof(T);
+    bytes +=
+        points * stashes * kernel_options_.leading(tape_->operations()[i].pointwise->out.width) * sizeof(T);
   }
   return bytes;
 }
@@ -122,7 +141,9 @@ bool CudaPass<T>::set_points(int set, const Points& points) {
   SetMemory& memory = set_memory_[set];
   const std::size_t count = points.count();
   const bool same = memory.points == count;
-  if (!same) memory = {count, cuda::Memory<T>(count * points.coordinates.size()), cuda::Memory<T>(count * points.columns.size())};
+  if (!same)
+    memory = {count, cuda::Memory<T>(count * points.coordinates.size()),
+              cuda::Memory<T>(count * points.columns.size())};
   const auto upload = [&](const std::vector<std::vector<double>>& arrays, cuda::Memory<T>& to) {
     std::vector<T> flat;
     for (const auto& array : arrays) flat.insert(flat.end(), array.begin(), array.end());
@@ -132,8 +153,10 @@ bool CudaPass<T>::set_points(int set, const Points& points) {
   upload(points.columns, memory.columns);
   for (std::size_t k = 0; k < terms_; ++k) {
     if (term_place_[k].first != set || point_weights_[k].size() == 0) continue;
-    if (!same) point_weights_[k] = {};
-    else set_point_weights(static_cast<int>(k), {});
+    if (!same)
+      point_weights_[k] = {};
+    else
+      set_point_weights(static_cast<int>(k), {});
   }
   bool complete = true;
   for (const auto& m : set_memory_) complete = complete && m.points > 0;
@@ -180,8 +203,11 @@ void CudaPass<T>::make_batches() {
   const auto share = [&](std::size_t whole) { return (whole + count - 1) / count + sets_.size() * 8; };
   while (batch_bytes(share(rows), share(points)) > budget) {
     if (share(rows) < 1024)
-      throw Error(fmt::format("device cuda: the network needs {:.1f} GiB for a batch of {} rows, {:.1f} GiB of {:.1f} GiB are free; use a smaller width or depth",
-                              static_cast<double>(batch_bytes(share(rows), share(points))) / (1 << 30), share(rows), static_cast<double>(free) / (1 << 30), static_cast<double>(total) / (1 << 30)));
+      throw Error(
+          fmt::format("device cuda: the network needs {:.1f} GiB for a batch of {} rows, {:.1f} GiB of "
+                      "{:.1f} GiB are free; use a smaller width or depth",
+                      static_cast<double>(batch_bytes(share(rows), share(points))) / (1 << 30), share(rows),
+                      static_cast<double>(free) / (1 << 30), static_cast<double>(total) / (1 << 30)));
     ++count;
   }
   batches_.assign(count, {});
@@ -192,7 +218,9 @@ void CudaPass<T>::make_batches() {
     batch.first_row = first_row;
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       const std::size_t n = set_memory_[s].points, begin = n * j / count, end = n * (j + 1) / count;
-      batch.pieces.push_back({static_cast<int>(batch.rows), static_cast<int>(end - begin), static_cast<int>(batch.points), 0, 0, static_cast<int>(begin), static_cast<int>(n), 0});
+      batch.pieces.push_back({static_cast<int>(batch.rows), static_cast<int>(end - begin),
+                              static_cast<int>(batch.points), 0, 0, static_cast<int>(begin),
+                              static_cast<int>(n), 0});
       batch.rows += (end - begin) * sets_[s]->jets.size();
       batch.points += end - begin;
     }
@@ -221,14 +249,18 @@ void CudaPass<T>::allocate() {
     if (const auto& p = operations[i].pointwise) {
       int stashes = 0;
       for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
-      for (int k = 0; k < stashes; ++k) stashes_[i].emplace_back(max_points_ * kernel_options_.leading(p->out.width));
+      for (int k = 0; k < stashes; ++k)
+        stashes_[i].emplace_back(max_points_ * kernel_options_.leading(p->out.width));
     } else if (uses_products(i)) {
       const net::Dense& d = *operations[i].dense;
       const auto& block = tape_->block(d.weight);
       const int ld = kernel_options_.leading(static_cast<int>(block.cols));
       if (weights_[i].size() == 0) weights_[i] = cuda::Memory<T>(block.rows * ld);
-      if (options_.gradient && !d.weight.frozen && weight_bars_[i].size() == 0) weight_bars_[i] = cuda::Memory<T>(block.rows * ld);
-      append(weight_jobs, WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr, weights_[i].data(), static_cast<int>(block.rows), static_cast<int>(block.cols), ld, 0});
+      if (options_.gradient && !d.weight.frozen && weight_bars_[i].size() == 0)
+        weight_bars_[i] = cuda::Memory<T>(block.rows * ld);
+      append(weight_jobs, WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr,
+                                    weights_[i].data(), static_cast<int>(block.rows),
+                                    static_cast<int>(block.cols), ld, 0});
       ++weight_job_count_;
     }
   }
@@ -237,13 +269,16 @@ void CudaPass<T>::allocate() {
 }
 
 template <class T>
-void CudaPass<T>::add_job(const double* from, double* to, std::size_t rows, std::size_t columns, std::size_t leading) {
-  append(job_list_, CloseJob{from, to, static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(leading), 0});
+void CudaPass<T>::add_job(const double* from, double* to, std::size_t rows, std::size_t columns,
+                          std::size_t leading) {
+  append(job_list_,
+         CloseJob{from, to, static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(leading), 0});
   widest_job_ = std::max(widest_job_, columns / 32 + 1);
   ++job_count_;
 }
 
-// Every launch that sums writes rows of its own; the rows of one target lie together and are added up by one job.
+// Every launch that sums writes rows of its own; the rows of one target lie together and are added up by one
+// job.
 template <class T>
 void CudaPass<T>::assign_sums() {
   job_list_.clear();
@@ -293,14 +328,22 @@ void CudaPass<T>::assign_sums() {
   }
 
   double* const gradient = addresses_.gradient;
-  add_job(sums_.data(), addresses_.losses, head_rows, terms_, head_gradient_.sums);  // first: the only one a plain value needs
-  if (unknowns_ > 0) add_job(sums_.data() + terms_, gradient + tape_->parameters().size(), head_rows, unknowns_, head_gradient_.sums);
+  add_job(sums_.data(), addresses_.losses, head_rows, terms_,
+          head_gradient_.sums);  // first: the only one a plain value needs
+  if (unknowns_ > 0)
+    add_job(sums_.data() + terms_, gradient + tape_->parameters().size(), head_rows, unknowns_,
+            head_gradient_.sums);
   const net::Dense& output = *operations[fusion_.producer[tape_->output().buffer]].dense;
-  if (output.bias) add_job(sums_.data() + terms_ + unknowns_, gradient + blocks[output.bias.block].offset, head_rows, output.out.width, head_gradient_.sums);
+  if (output.bias)
+    add_job(sums_.data() + terms_ + unknowns_, gradient + blocks[output.bias.block].offset, head_rows,
+            output.out.width, head_gradient_.sums);
   for (const auto& [block, target] : targets) {
     const bool scalar = blocks[block].size() == 1;  // one number per block of threads, side by side too
-    if (scalar) add_job(sums_.data() + target.at, gradient + blocks[block].offset, target.rows * target.columns, 1, 1);
-    else add_job(sums_.data() + target.at, gradient + blocks[block].offset, target.rows, target.columns, target.columns);
+    if (scalar)
+      add_job(sums_.data() + target.at, gradient + blocks[block].offset, target.rows * target.columns, 1, 1);
+    else
+      add_job(sums_.data() + target.at, gradient + blocks[block].offset, target.rows, target.columns,
+              target.columns);
   }
   std::vector<std::byte> factor_jobs;
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -308,12 +351,16 @@ void CudaPass<T>::assign_sums() {
     if (!d || d->weight.frozen) continue;
     const auto& block = blocks[d->weight.block];
     if (weight_bars_[i].size() > 0) {
-      append(job_list_, CloseJob{weight_bars_[i].data(), gradient + block.offset, static_cast<int>(block.rows), static_cast<int>(block.cols), kernel_options_.leading(static_cast<int>(block.cols)), 1});
+      append(job_list_, CloseJob{weight_bars_[i].data(), gradient + block.offset,
+                                 static_cast<int>(block.rows), static_cast<int>(block.cols),
+                                 kernel_options_.leading(static_cast<int>(block.cols)), 1});
       widest_job_ = std::max(widest_job_, block.size() / 1024 + 1);
       ++job_count_;
     }
     if (!d->scale) continue;
-    append(factor_jobs, FactorJob{block_address(d->weight), block_address(d->scale), gradient + block.offset, gradient + blocks[d->scale.block].offset, static_cast<int>(block.rows), static_cast<int>(block.cols)});
+    append(factor_jobs, FactorJob{block_address(d->weight), block_address(d->scale), gradient + block.offset,
+                                  gradient + blocks[d->scale.block].offset, static_cast<int>(block.rows),
+                                  static_cast<int>(block.cols)});
     ++factor_job_count_;
   }
   jobs_ = on_device(job_list_);
@@ -332,220 +379,7 @@ std::size_t CudaPass<T>::bytes() const {
   return total;
 }
 
-// ---- enqueueing ----
-
-namespace {
-
-// Thread blocks of 256 that keep all multiprocessors of an H200 (132) busy without making the partial sums many.
-constexpr int kMostBlocks = 528;
-
-}  // namespace
-
-template <class T>
-int CudaPass<T>::deal_blocks(std::span<net::KernelPiece> pieces, int points_per_block, int side_by_side) const {
-  double points = 0;
-  for (const auto& piece : pieces) points += piece.points;
-  const int most = std::max(1, kMostBlocks / side_by_side);
-  int next = 0;
-  for (auto& piece : pieces) {
-    const int useful = (piece.points + points_per_block - 1) / points_per_block;
-    const int fair = std::max(1, static_cast<int>(most * (piece.points / points)));
-    piece.block = next;
-    piece.blocks = std::min(useful, fair);
-    next += piece.blocks;
-  }
-  return next;
-}
-
-template <class T>
-void CudaPass<T>::run(const std::string& name, const cuda::Launch& shape, std::span<const net::KernelPiece> pieces, std::span<void* const> pointers) {
-  cuda::Parameter parameter;
-  parameter.add(pieces).add(pointers);
-  cuda::launch(kernels_.at(name), shape, parameter, stream_);
-}
-
-template <class T>
-void CudaPass<T>::run_pointwise(const net::PointwiseKernel& kernel, const Batch& batch, std::span<double* const> sums) {
-  using What = net::KernelPointer::What;
-  std::vector<void*> pointers;
-  for (const auto& p : kernel.pointers) {
-    switch (p.what) {
-      case What::values: pointers.push_back(p.index == 0 ? inputs_.data() + batch.first_row * leading(0) : values_[p.index].data()); break;
-      case What::bar: pointers.push_back(bars_[p.index].data()); break;
-      case What::stash: pointers.push_back(stashes_[kernel.operation][p.index].data()); break;
-      case What::parameters: pointers.push_back(const_cast<double*>(addresses_.parameters) + tape_->parameters().blocks()[p.index].offset); break;
-      case What::frozen: pointers.push_back(const_cast<double*>(addresses_.frozen) + tape_->frozen().blocks()[p.index].offset); break;
-      case What::sums: pointers.push_back(sums[p.index]); break;
-    }
-  }
-  auto pieces = batch.pieces;
-  const unsigned blocks = deal_blocks(pieces, kernel.threads_y, kernel.columns_x);
-  run(kernel.name, {dim3(kernel.columns_x, blocks), dim3(kernel.threads_x, kernel.threads_y)}, pieces, pointers);
-}
-
-template <class T>
-void CudaPass<T>::weights() {
-  if (weight_job_count_ == 0) return;
-  const JobList list{weight_jobs_.data()};
-  cuda::launch(kernels_.at("prepare_weights"), {dim3(64, weight_job_count_), dim3(256)}, cuda::Parameter().add(list), stream_);
-}
-
-template <class T>
-void CudaPass<T>::inputs() {
-  for (const auto& batch : batches_) {
-    std::vector<void*> pointers;
-    for (const auto& p : input_kernel_.pointers)
-      pointers.push_back(p.what == SetPointer::What::inputs ? inputs_.data() + batch.first_row * leading(0) : set_memory_[p.index].coordinates.data());
-    auto pieces = batch.pieces;
-    const unsigned blocks = deal_blocks(pieces, 256, 1);
-    run(input_kernel_.name, {dim3(1, blocks), dim3(256)}, pieces, pointers);
-  }
-}
-
-template <class T>
-void CudaPass<T>::forward(const Batch& batch) {
-  const auto& operations = tape_->operations();
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (operations[i].pointwise) {
-      run_pointwise(forward_[i], batch, {});
-    } else if (fusion_.form[i] == DenseForm::product) {
-      const net::Dense& d = *operations[i].dense;
-      const T* in = d.in.buffer == 0 ? inputs_.data() + batch.first_row * leading(0) + d.in.offset : values_at(d.in);
-      blas_.multiply<T>({static_cast<int>(batch.rows), d.out.width, d.in.width}, in, leading(d.in.buffer), weights_[i].data(), kernel_options_.leading(d.out.width), values_at(d.out),
-                        leading(d.out.buffer));
-    }
-  }
-}
-
-template <class T>
-void CudaPass<T>::head(const Batch& batch, HeadMode mode) {
-  using What = SetPointer::What;
-  const HeadKernel& kernel = mode == HeadMode::gradient ? head_gradient_ : head_values_;
-  const net::Dense& output = *tape_->operations()[fusion_.producer[tape_->output().buffer]].dense;
-  const auto term_of = [&](const SetPointer& p) {
-    return std::find(term_place_.begin(), term_place_.end(), std::pair{p.index, p.component}) - term_place_.begin();
-  };
-  std::vector<void*> pointers;
-  for (const auto& p : kernel.pointers) {
-    switch (p.what) {
-      case What::coordinates: pointers.push_back(set_memory_[p.index].coordinates.data()); break;
-      case What::columns: pointers.push_back(set_memory_[p.index].columns.data()); break;
-      case What::values: pointers.push_back(results_[term_of(p)].data()); break;
-      case What::point_weights: pointers.push_back(point_weights_[term_of(p)].data()); break;
-      case What::scales: pointers.push_back(const_cast<double*>(addresses_.scales)); break;
-      case What::inputs: pointers.push_back(inputs_.data()); break;
-      case What::last: pointers.push_back(values_[output.in.buffer].data()); break;
-      case What::output_bar: pointers.push_back(bars_[tape_->output().buffer].data()); break;
-      case What::parameters: pointers.push_back(const_cast<double*>(addresses_.parameters) + tape_->parameters().blocks()[p.index].offset); break;
-      case What::frozen: pointers.push_back(const_cast<double*>(addresses_.frozen) + tape_->frozen().blocks()[p.index].offset); break;
-      case What::unknowns: pointers.push_back(const_cast<double*>(addresses_.parameters) + tape_->parameters().size()); break;
-      case What::sums: pointers.push_back(batch.head_sums); break;
-    }
-  }
-  auto pieces = batch.pieces;
-  const unsigned blocks = deal_blocks(pieces, kHeadWarps, 1);
-  run(kernel.name, {dim3(1, blocks), dim3(32 * kHeadWarps)}, pieces, pointers);
-}
-
-template <class T>
-void CudaPass<T>::backward(const Batch& batch, bool first) {
-  const auto& operations = tape_->operations();
-  const auto& needs_bar = sets_[0]->tape.needs_bar;
-  const int rows = static_cast<int>(batch.rows);
-  std::size_t forks = 0;
-  const auto next_event = [&]() -> cuda::Event& {
-    if (forks == events_.size()) events_.push_back(std::make_unique<cuda::Event>());
-    return *events_[forks++];
-  };
-  for (std::size_t i = operations.size(); i-- > 0;) {
-    if (operations[i].pointwise) {
-      if (!adjoint_[i].empty()) run_pointwise(adjoint_[i], batch, batch.adjoint_sums[i]);
-      continue;
-    }
-    const net::Dense& d = *operations[i].dense;
-    if (!uses_products(i) || !needs_bar[d.out.buffer]) continue;
-    const int ld_out = leading(d.out.buffer), ld_in = leading(d.in.buffer), ld_weight = kernel_options_.leading(d.out.width);
-    const T* in = d.in.buffer == 0 ? inputs_.data() + batch.first_row * leading(0) + d.in.offset : values_at(d.in);
-    if (weight_bars_[i].size() > 0) {  // W_bar = A^T Z_bar
-      const cuda::Blas::Product outer{.m = d.in.width, .n = d.out.width, .k = rows, .transpose_a = true, .beta = first ? 0.0 : 1.0};
-      if (options_.overlap) {
-        const cuda::Event& ready = next_event();
-        cuda::check(cudaEventRecord(ready, stream_));
-        cuda::check(cudaStreamWaitEvent(side_, ready, 0));
-      }
-      (options_.overlap ? side_blas_ : blas_).template multiply<T>(outer, in, ld_in, bar_at(d.out), ld_out, weight_bars_[i].data(), ld_weight);
-    }
-    if (needs_bar[d.in.buffer])  // A_bar = Z_bar W^T
-      blas_.multiply<T>({.m = rows, .n = d.in.width, .k = d.out.width, .transpose_b = true, .beta = sets_[0]->tape.accumulates[i][0] ? 1.0 : 0.0}, bar_at(d.out), ld_out, weights_[i].data(),
-                        ld_weight, bar_at(d.in), ld_in);
-  }
-  if (forks == 0) return;
-  const cuda::Event& done = next_event();
-  cuda::check(cudaEventRecord(done, side_));
-  cuda::check(cudaStreamWaitEvent(stream_, done, 0));
-}
-
-template <class T>
-void CudaPass<T>::close(bool with_gradient) {
-  const JobList list{jobs_.data()};
-  const unsigned width = static_cast<unsigned>(std::min<std::size_t>(widest_job_, 128));
-  cuda::launch(kernels_.at("close_sums"), {dim3(with_gradient ? width : 1, with_gradient ? job_count_ : 1), dim3(32, 32)}, cuda::Parameter().add(list), stream_);
-  if (!with_gradient || factor_job_count_ == 0) return;
-  const JobList factors{factor_jobs_.data()};
-  cuda::launch(kernels_.at("factor_gradient"), {dim3(4, factor_job_count_), dim3(256)}, cuda::Parameter().add(factors), stream_);
-}
-
-template <class T>
-void CudaPass<T>::enqueue(bool with_gradient) {
-  weights();
-  for (std::size_t j = 0; j < batches_.size(); ++j) {
-    forward(batches_[j]);
-    head(batches_[j], HeadMode::gradient);
-    if (with_gradient) backward(batches_[j], j == 0);
-  }
-  close(with_gradient);
-}
-
-template <class T>
-void CudaPass<T>::enqueue_batch(std::size_t batch) {
-  weights();
-  forward(batches_[batch]);
-  head(batches_[batch], HeadMode::gradient);
-  backward(batches_[batch], true);
-}
-
-template <class T>
-void CudaPass<T>::enqueue_values() {
-  for (std::size_t k = 0; k < terms_; ++k)
-    if (const std::size_t count = set_memory_[term_place_[k].first].points; results_[k].size() != count) results_[k] = cuda::Memory<T>(count);
-  weights();
-  for (const auto& batch : batches_) {
-    forward(batch);
-    head(batch, HeadMode::values);
-  }
-}
-
-template <class T>
-std::vector<double> CudaPass<T>::values(int set, int expression) {
-  const std::size_t term = std::find(term_place_.begin(), term_place_.end(), std::pair{set, expression}) - term_place_.begin();
-  std::vector<T> host(results_[term].size());
-  cuda::check(cudaStreamSynchronize(stream_));
-  results_[term].download(host);
-  return {host.begin(), host.end()};
-}
-
-template <class T>
-std::vector<typename CudaPass<T>::LayerView> CudaPass<T>::layers(std::size_t batch) const {
-  std::vector<LayerView> list;
-  for (std::size_t i = tape_->operations().size(); i-- > 0;) {
-    const auto& d = tape_->operations()[i].dense;
-    if (!d || d->weight.frozen) continue;
-    const T* in = d->in.buffer == 0 ? inputs_.data() + batches_[batch].first_row * leading(0) + d->in.offset : values_at(d->in);
-    list.push_back({i, in, static_cast<std::size_t>(leading(d->in.buffer)), bar_at(d->out), static_cast<std::size_t>(leading(d->out.buffer))});
-  }
-  return list;
-}
-
+// The members defined here; the others: cuda_pass_run_cuda.cpp.
 template class CudaPass<double>;
 template class CudaPass<float>;
 

@@ -1,24 +1,27 @@
 #pragma once
-// Kernels that do not depend on the problem: weights into the form the products want, and sums into the gradient. Each works
-// through a list of jobs; structures have the same layout on both sides.
+// Kernels that do not depend on the problem: weights into the form the products want, and sums into the
+// gradient. Each works through a list of jobs; structures have the same layout on both sides.
 
 namespace lather::pde {
 
-// W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded rows.
+// W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
+// rows.
 struct WeightJob {
   const double *from, *scale;
   void* to;
   int rows, columns, leading, unused;
 };
 
-// Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into the gradient or the losses.
+// Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into the
+// gradient or the losses.
 struct CloseJob {
   const void* from;
   double* to;
   int rows, columns, leading, matrix;
 };
 
-// W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and becomes V_bar.
+// W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and
+// becomes V_bar.
 struct FactorJob {
   const double *weight, *scale;
   double *weight_bar, *scale_bar;

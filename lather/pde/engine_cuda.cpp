@@ -1,5 +1,5 @@
-// The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through page-locked memory;
-// optimizers that live on the device use the device addresses instead (CudaObjective).
+// The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
+// page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
 
 #include <fmt/format.h>
 
@@ -37,13 +37,16 @@ class CudaEngine final : public Engine, public CudaObjective {
       used_sets_.push_back(&sets[s]);
       for (int k : terms_of[s]) terms_.push_back(k);
     }
-    pass_ = std::make_unique<CudaPass<T>>(tape, used_sets_, static_cast<int>(problem.unknowns.size()), addresses(),
-                                          CudaPassOptions{.overlap = options.overlap, .batch_rows = options.tile_rows});
+    pass_ = std::make_unique<CudaPass<T>>(
+        tape, used_sets_, static_cast<int>(problem.unknowns.size()), addresses(),
+        CudaPassOptions{.overlap = options.overlap, .batch_rows = options.tile_rows});
   }
 
   int threads() const override { return 1; }
   std::size_t tile_points(int set) const override { return points[set].count(); }
-  std::size_t workspace_bytes() const override { return pass_->bytes() + parameters_.bytes() + gradient_.bytes(); }
+  std::size_t workspace_bytes() const override {
+    return pass_->bytes() + parameters_.bytes() + gradient_.bytes();
+  }
   CudaObjective* cuda_objective() override { return this; }
 
   void points_changed(int set) override {
@@ -55,9 +58,10 @@ class CudaEngine final : public Engine, public CudaObjective {
     if (pass_->set_point_weights(place_of(term), point_weights[term])) forget_graphs();
   }
 
-  void compute(std::span<const double> x, double* gradient, std::vector<std::vector<double>>* term_gradients) override {
+  void compute(std::span<const double> x, double* gradient,
+               std::vector<std::vector<double>>* term_gradients) override {
     require_points();
-    upload(x);
+    stage(x);
     if (!term_gradients) {
       set_scales(-1);
       evaluate_graph(gradient != nullptr);
@@ -80,23 +84,28 @@ class CudaEngine final : public Engine, public CudaObjective {
     std::copy(values.begin(), values.end(), r);
   }
 
-  std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& at) override {
+  std::vector<std::vector<double>> evaluate(std::span<const double> x,
+                                            std::span<const symbolic::Expr> expressions,
+                                            const Points& at) override {
     upload(x);
     CudaPass<T>& pass = evaluation_pass(expressions);
     pass.set_points(0, at);
     pass.enqueue_values();
     std::vector<std::vector<double>> values;
-    for (std::size_t e = 0; e < expressions.size(); ++e) values.push_back(pass.values(0, static_cast<int>(e)));
+    for (std::size_t e = 0; e < expressions.size(); ++e)
+      values.push_back(pass.values(0, static_cast<int>(e)));
     return values;
   }
 
-  void visit_signals(std::span<const double> x, int term, const std::function<void(const PinnObjective::Signals&)>& visit) override {
+  void visit_signals(std::span<const double> x, int term,
+                     const std::function<void(const PinnObjective::Signals&)>& visit) override {
     if constexpr (!std::is_same_v<T, double>) {
       throw Error("signals of layers are available in double precision only");
     } else {
       upload(x);
       const int set = problem.terms[term].point_set;
-      CudaPass<T> pass(tape, {&sets[set]}, static_cast<int>(problem.unknowns.size()), addresses(), {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
+      CudaPass<T> pass(tape, {&sets[set]}, static_cast<int>(problem.unknowns.size()), addresses(),
+                       {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
       pass.set_points(0, points[set]);
       std::vector<double> scales(problem.terms.size(), 0.0);
       scales[place_in_set[term]] = 1;
@@ -110,9 +119,11 @@ class CudaEngine final : public Engine, public CudaObjective {
         for (const auto& layer : pass.layers(b)) {
           in.resize(rows * layer.in_stride), out_bar.resize(rows * layer.out_stride);
           cuda::check(cudaMemcpy(in.data(), layer.in, in.size() * sizeof(double), cudaMemcpyDeviceToHost));
-          cuda::check(cudaMemcpy(out_bar.data(), layer.out_bar, out_bar.size() * sizeof(double), cudaMemcpyDeviceToHost));
+          cuda::check(cudaMemcpy(out_bar.data(), layer.out_bar, out_bar.size() * sizeof(double),
+                                 cudaMemcpyDeviceToHost));
           const auto block = static_cast<std::size_t>(tape.operations()[layer.operation].dense->weight.block);
-          visit({static_cast<std::size_t>(piece.point), static_cast<std::size_t>(piece.points), pass.components(0), block, in.data(), layer.in_stride, out_bar.data(), layer.out_stride});
+          visit({static_cast<std::size_t>(piece.point), static_cast<std::size_t>(piece.points),
+                 pass.components(0), block, in.data(), layer.in_stride, out_bar.data(), layer.out_stride});
         }
       }
     }
@@ -130,13 +141,19 @@ class CudaEngine final : public Engine, public CudaObjective {
     scales_.upload({host_scales(), problem.terms.size()});
   }
   void enqueue_gradient() override { pass_->enqueue(true); }
-  double loss_scale(int term) const override { return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count()); }
+  double loss_scale(int term) const override {
+    return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+  }
   std::size_t version() const override { return version_; }
 
  private:
-  CudaAddresses addresses() const { return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()}; }
+  CudaAddresses addresses() const {
+    return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
+  }
   // The pass numbers terms set by set.
-  int place_of(int term) const { return static_cast<int>(std::find(terms_.begin(), terms_.end(), term) - terms_.begin()); }
+  int place_of(int term) const {
+    return static_cast<int>(std::find(terms_.begin(), terms_.end(), term) - terms_.begin());
+  }
 
   double* host_parameters() const { return host_.data(); }
   double* host_gradient() const { return host_.data() + layout.size(); }
@@ -145,14 +162,23 @@ class CudaEngine final : public Engine, public CudaObjective {
 
   void require_points() const {
     for (std::size_t s = 0; s < points.size(); ++s)
-      if (points[s].count() == 0 && !terms_of[s].empty()) throw Error("point set '" + problem.point_sets[s].name + "' has no points");
+      if (points[s].count() == 0 && !terms_of[s].empty())
+        throw Error("point set '" + problem.point_sets[s].name + "' has no points");
   }
 
-  void upload(std::span<const double> x) {
+  // Where the graph takes them from.
+  void stage(std::span<const double> x) {
     std::copy(x.begin(), x.end(), host_parameters());
-    cuda::check(cudaMemcpyAsync(parameters_.data(), host_parameters(), x.size_bytes(), cudaMemcpyHostToDevice, pass_->stream()));
-    cuda::check(cudaStreamSynchronize(pass_->stream()));
     upload_frozen();
+  }
+  void upload(std::span<const double> x) {
+    stage(x);
+    enqueue_upload();
+    cuda::check(cudaStreamSynchronize(pass_->stream()));
+  }
+  void enqueue_upload() {
+    cuda::check(cudaMemcpyAsync(parameters_.data(), host_parameters(), parameters_.bytes(),
+                                cudaMemcpyHostToDevice, pass_->stream()));
   }
   void upload_frozen() {
     if (frozen == frozen_on_device_) return;
@@ -164,26 +190,40 @@ class CudaEngine final : public Engine, public CudaObjective {
   void set_scales(int only) {
     for (std::size_t k = 0; k < terms_.size(); ++k) {
       const int term = terms_[k];
-      host_scales()[k] = only >= 0 && term != only ? 0.0 : 2 * term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+      host_scales()[k] =
+          only >= 0 && term != only
+              ? 0.0
+              : 2 * term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
     }
   }
 
   void evaluate_graph(bool with_gradient) {
     cuda::Graph& graph = graphs_[with_gradient];
     const cudaStream_t stream = pass_->stream();
-    if (!graph) graph = cuda::Graph(stream, [&] {
-      const std::size_t terms = problem.terms.size() * sizeof(double);
-      cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream));
-      pass_->enqueue(with_gradient);
-      cuda::check(cudaMemcpyAsync(host_losses(), losses_.data(), terms, cudaMemcpyDeviceToHost, stream));
-      if (with_gradient) cuda::check(cudaMemcpyAsync(host_gradient(), gradient_.data(), gradient_.bytes(), cudaMemcpyDeviceToHost, stream));
-    });
+    if (!graph) {
+      // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
+      enqueue_evaluation(with_gradient);
+      graph = cuda::Graph(stream, [&] { enqueue_evaluation(with_gradient); });
+    }
     graph.launch(stream);
     cuda::check(cudaStreamSynchronize(stream));
   }
 
+  void enqueue_evaluation(bool with_gradient) {
+    const cudaStream_t stream = pass_->stream();
+    const std::size_t terms = problem.terms.size() * sizeof(double);
+    enqueue_upload();
+    cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream));
+    pass_->enqueue(with_gradient);
+    cuda::check(cudaMemcpyAsync(host_losses(), losses_.data(), terms, cudaMemcpyDeviceToHost, stream));
+    if (with_gradient)
+      cuda::check(cudaMemcpyAsync(host_gradient(), gradient_.data(), gradient_.bytes(),
+                                  cudaMemcpyDeviceToHost, stream));
+  }
+
   void read_losses() {
-    for (std::size_t k = 0; k < terms_.size(); ++k) losses[terms_[k]] = loss_scale(terms_[k]) * host_losses()[k];
+    for (std::size_t k = 0; k < terms_.size(); ++k)
+      losses[terms_[k]] = loss_scale(terms_[k]) * host_losses()[k];
   }
 
   void forget_graphs() {
@@ -197,8 +237,9 @@ class CudaEngine final : public Engine, public CudaObjective {
     auto& entry = evaluations_[key];
     if (!entry.pass) {
       entry.set = std::make_unique<CompiledSet>(compile_set(problem, tape, expressions));
-      entry.pass = std::make_unique<CudaPass<T>>(tape, std::vector<const CompiledSet*>{entry.set.get()}, static_cast<int>(problem.unknowns.size()), addresses(),
-                                                 CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows});
+      entry.pass = std::make_unique<CudaPass<T>>(
+          tape, std::vector<const CompiledSet*>{entry.set.get()}, static_cast<int>(problem.unknowns.size()),
+          addresses(), CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows});
     }
     return *entry.pass;
   }
@@ -212,9 +253,9 @@ class CudaEngine final : public Engine, public CudaObjective {
   std::vector<double> frozen_on_device_;
   std::map<int, int> pass_set_;  // point set -> set of the pass; sets without terms are left out
   std::vector<const CompiledSet*> used_sets_;
-  std::vector<int> terms_;       // of the pass -> of the problem
+  std::vector<int> terms_;  // of the pass -> of the problem
   std::unique_ptr<CudaPass<T>> pass_;
-  cuda::Graph graphs_[2];        // value; value and gradient
+  cuda::Graph graphs_[2];  // value; value and gradient
   std::size_t version_ = 0;
   std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;
 };

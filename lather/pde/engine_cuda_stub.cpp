@@ -4,6 +4,8 @@
 
 namespace lather::pde {
 
-std::unique_ptr<Engine> make_cuda_engine(const Problem&, const EngineOptions&) { throw Error("device cuda: " + cuda_report().text); }
+std::unique_ptr<Engine> make_cuda_engine(const Problem&, const EngineOptions&) {
+  throw Error("device cuda: " + cuda_report().text);
+}
 
 }  // namespace lather::pde

@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA kernels of a problem, as source text, beside those of its network (net/kernel_source.hpp): the network's inputs from
-// the coordinates; and output layer, residuals, loss and cotangent in one.
+// The CUDA kernels of a problem, as source text, beside those of its network (net/kernel_source.hpp): the
+// network's inputs from the coordinates; and output layer, residuals, loss and cotangent in one.
 
 #include "lather/net/kernel_source.hpp"
 #include "lather/pde/compiled_set.hpp"
@@ -23,7 +23,7 @@ struct SetPointer {
     parameters,     // block of weights `index`
     frozen,
     unknowns,
-    sums,           // partial sums, one row per thread block: see HeadKernel::sums
+    sums,  // partial sums, one row per thread block: see HeadKernel::sums
   } what;
   int index = 0, component = 0;
   friend bool operator==(const SetPointer&, const SetPointer&) = default;
@@ -35,10 +35,11 @@ struct SetKernel {
 };
 
 // One thread per point.
-SetKernel input_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, const net::KernelOptions& options);
+SetKernel input_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape,
+                       const net::KernelOptions& options);
 
-// One warp per point. Partial sums of a thread block, one row: the sum of point weight * residual^2 of every term (all sets, in
-// order), then the bars of the unknowns, then those of the output layer's bias.
+// One warp per point. Partial sums of a thread block, one row: the sum of point weight * residual^2 of every
+// term (all sets, in order), then the bars of the unknowns, then those of the output layer's bias.
 struct HeadKernel : SetKernel {
   std::size_t sums = 0;
 };
@@ -49,6 +50,7 @@ enum class HeadMode {
   gradient,  // sums of squares and the cotangent they send back
   signals,   // the cotangent d residual / d residual = scale of its term, the same at every point
 };
-HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, int unknowns, HeadMode mode, const net::KernelOptions& options);
+HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, int unknowns,
+                       HeadMode mode, const net::KernelOptions& options);
 
 }  // namespace lather::pde

@@ -1,4 +1,5 @@
-// The engine on CUDA against the engine on the CPU, which is tested in quadruple precision (tests/pde/engine_test.cpp).
+// The engine on CUDA against the engine on the CPU, which is tested in quadruple precision
+// (tests/pde/engine_test.cpp).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -39,11 +40,14 @@ MultiIndex index_of(const std::array<int, 3>& orders) {
   return index;
 }
 
-// Interior with two residuals and an unknown, a boundary with values, and data; inputs of the network with varying jets.
+// Interior with two residuals and an unknown, a boundary with values, and data; inputs of the network with
+// varying jets.
 Problem make_problem(const DerivativeSet& set, const NetworkOptions& network) {
   Problem p;
   const std::vector<std::string> names{"x", "y", "t"};
-  p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions), std::vector<std::string>{"N1", "N2"});
+  p.symbols = std::make_shared<OutputSymbols>(
+      *p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions),
+      std::vector<std::string>{"N1", "N2"});
   for (int i = 0; i < set.dimensions; ++i) {
     p.domain.push_back({-1, 1});
     p.network_inputs.push_back(p.symbols->coordinate(i));
@@ -85,25 +89,42 @@ struct Case {
 
 std::vector<Case> networks() {
   std::vector<Case> list;
-  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh}, {"sin", ActivationName::sin}, {"swish", ActivationName::swish},
-                                  {"gelu", ActivationName::gelu}, {"softplus", ActivationName::softplus}})
+  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
+                                  {"sin", ActivationName::sin},
+                                  {"swish", ActivationName::swish},
+                                  {"gelu", ActivationName::gelu},
+                                  {"softplus", ActivationName::softplus}})
     list.push_back({std::string("mlp_") + name, {.width = 16, .depth = 3, .activation = activation}});
   list.push_back({"mlp_odd_width", {.width = 13, .depth = 2}});
   list.push_back({"mlp_wide", {.width = 640, .depth = 2}});
   list.push_back({"mlp_fourier_frozen", {.width = 12, .depth = 2, .fourier_features = 6}});
-  list.push_back({"mlp_fourier_trainable", {.width = 12, .depth = 2, .fourier_features = 8, .fourier_trainable = true}});
+  list.push_back(
+      {"mlp_fourier_trainable", {.width = 12, .depth = 2, .fourier_features = 8, .fourier_trainable = true}});
   list.push_back({"mlp_factorized", {.width = 10, .depth = 2, .weight_factorization = true}});
   list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 16, .depth = 2}});
-  list.push_back({"piratenet", {.type = NetworkType::piratenet, .width = 16, .depth = 2, .activation = ActivationName::swish, .fourier_features = 12}});
-  list.push_back({"piratenet_trainable", {.type = NetworkType::piratenet, .width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true, .weight_factorization = true}});
+  list.push_back({"piratenet",
+                  {.type = NetworkType::piratenet,
+                   .width = 16,
+                   .depth = 2,
+                   .activation = ActivationName::swish,
+                   .fourier_features = 12}});
+  list.push_back({"piratenet_trainable",
+                  {.type = NetworkType::piratenet,
+                   .width = 6,
+                   .depth = 1,
+                   .fourier_features = 4,
+                   .fourier_trainable = true,
+                   .weight_factorization = true}});
   return list;
 }
 
 struct Pair {
-  Pair(const Problem& problem, int dimensions, EngineOptions options = {.device = Device::cuda}) : cpu(problem, {.threads = 1, .precision = options.precision}), gpu(problem, options) {
+  Pair(const Problem& problem, int dimensions, EngineOptions options = {.device = Device::cuda})
+      : cpu(problem, {.threads = 1, .precision = options.precision}), gpu(problem, options) {
     x = cpu.initialize(11);
     gpu.initialize(11);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.1 * Random(5, 5).normal(i);  // biases and alphas away from zero
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] += 0.1 * Random(5, 5).normal(i);  // biases and alphas away from zero
     for (auto* objective : {&cpu, &gpu}) {
       objective->set_points(0, random_points(dimensions, 301, 17));
       objective->set_points(1, random_points(dimensions, 67, 18));
@@ -114,11 +135,13 @@ struct Pair {
   std::vector<double> x;
 };
 
-void expect_close(std::span<const double> got, std::span<const double> expected, double tolerance, const std::string& what) {
+void expect_close(std::span<const double> got, std::span<const double> expected, double tolerance,
+                  const std::string& what) {
   ASSERT_EQ(got.size(), expected.size());
   double scale = 0;
   for (double v : expected) scale = std::max(scale, std::abs(v));
-  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << " " << i;
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << " " << i;
 }
 
 class EveryNetworkOnCuda : public testing::TestWithParam<std::tuple<Case, DerivativeSet>> {};
@@ -144,7 +167,8 @@ TEST_P(EveryNetworkOnCuda, AgreesWithTheCpu) {
   std::vector<double> losses(4);
   p.cpu.term_gradients(p.x, losses, expected_terms);
   p.gpu.term_gradients(p.x, losses, got_terms);
-  for (int k = 0; k < 4; ++k) expect_close(got_terms[k], expected_terms[k], 1e-11, "gradient of term " + std::to_string(k));
+  for (int k = 0; k < 4; ++k)
+    expect_close(got_terms[k], expected_terms[k], 1e-11, "gradient of term " + std::to_string(k));
 
   std::vector<double> expected_residuals(p.cpu.residual_count()), residuals(p.gpu.residual_count());
   p.cpu.residuals(p.x, expected_residuals);
@@ -152,13 +176,19 @@ TEST_P(EveryNetworkOnCuda, AgreesWithTheCpu) {
   expect_close(residuals, expected_residuals, 1e-11, "residual");
 
   const Points anywhere = random_points(set.dimensions, 100, 23);
-  const std::vector<Expr> list{p.cpu.problem().symbols->output(0), p.cpu.problem().symbols->output(1, MultiIndex{}.plus(0))};
-  const auto expected_values = p.cpu.evaluate(p.x, list, anywhere), values = p.gpu.evaluate(p.x, list, anywhere);
+  const std::vector<Expr> list{p.cpu.problem().symbols->output(0),
+                               p.cpu.problem().symbols->output(1, MultiIndex{}.plus(0))};
+  const auto expected_values = p.cpu.evaluate(p.x, list, anywhere),
+             values = p.gpu.evaluate(p.x, list, anywhere);
   for (int e = 0; e < 2; ++e) expect_close(values[e], expected_values[e], 1e-11, "evaluated");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryNetworkOnCuda, testing::Combine(testing::ValuesIn(networks()), testing::ValuesIn(derivative_sets())),
-                         [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name; });
+INSTANTIATE_TEST_SUITE_P(All, EveryNetworkOnCuda,
+                         testing::Combine(testing::ValuesIn(networks()),
+                                          testing::ValuesIn(derivative_sets())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+                         });
 
 TEST(CudaEngine, GivesTheSameBitsFromRunToRun) {
   REQUIRE_GPU();
@@ -179,9 +209,12 @@ TEST(CudaEngine, GivesTheSameBitsFromRunToRun) {
 
 TEST(CudaEngine, DoesNotDependOnBatchesOrOverlapBeyondRounding) {
   REQUIRE_GPU();
-  const Problem problem = make_problem(derivative_sets()[1], {.type = NetworkType::modified_mlp, .width = 24, .depth = 2});
-  for (const EngineOptions options : {EngineOptions{.device = Device::cuda, .tile_rows = 100}, EngineOptions{.device = Device::cuda, .overlap = false},
-                                      EngineOptions{.device = Device::cuda, .tile_rows = 7, .overlap = false}}) {
+  const Problem problem =
+      make_problem(derivative_sets()[1], {.type = NetworkType::modified_mlp, .width = 24, .depth = 2});
+  for (const EngineOptions options :
+       {EngineOptions{.device = Device::cuda, .tile_rows = 100},
+        EngineOptions{.device = Device::cuda, .overlap = false},
+        EngineOptions{.device = Device::cuda, .tile_rows = 7, .overlap = false}}) {
     Pair p(problem, 2, options);
     std::vector<double> expected(p.x.size()), got(p.x.size());
     p.cpu.value_and_gradient(p.x, expected);
@@ -192,7 +225,8 @@ TEST(CudaEngine, DoesNotDependOnBatchesOrOverlapBeyondRounding) {
 
 TEST(CudaEngine, FollowsNewPointsWeightsAndFrozenFeatures) {
   REQUIRE_GPU();
-  const Problem problem = make_problem(derivative_sets()[1], {.width = 24, .depth = 2, .fourier_features = 8});
+  const Problem problem =
+      make_problem(derivative_sets()[1], {.width = 24, .depth = 2, .fourier_features = 8});
   Pair p(problem, 2);
   std::vector<double> expected(p.x.size()), got(p.x.size());
   for (std::size_t count : {301u, 301u, 77u}) {
@@ -216,7 +250,8 @@ TEST(CudaEngine, FollowsNewPointsWeightsAndFrozenFeatures) {
 
 TEST(CudaEngine, ShowsTheSignalsOfTheCpu) {
   REQUIRE_GPU();
-  const Problem problem = make_problem(derivative_sets()[3], {.type = NetworkType::piratenet, .width = 8, .depth = 1, .fourier_features = 6});
+  const Problem problem = make_problem(
+      derivative_sets()[3], {.type = NetworkType::piratenet, .width = 8, .depth = 1, .fourier_features = 6});
   Pair p(problem, 2);
   // J^T r from the signals of every layer: the same sum on both sides, whatever the tiles.
   std::vector<double> r(301);
@@ -229,7 +264,9 @@ TEST(CudaEngine, ShowsTheSignalsOfTheCpu) {
         for (std::size_t k = 0; k < s.points; ++k)
           for (std::size_t i = 0; i < block.rows; ++i)
             for (std::size_t j = 0; j < block.cols; ++j)
-              g[block.offset + i * block.cols + j] += r[s.first_point + k] * s.in[(c * s.points + k) * s.in_stride + i] * s.out_bar[(c * s.points + k) * s.out_stride + j];
+              g[block.offset + i * block.cols + j] += r[s.first_point + k] *
+                                                      s.in[(c * s.points + k) * s.in_stride + i] *
+                                                      s.out_bar[(c * s.points + k) * s.out_stride + j];
     });
     return g;
   };
@@ -241,7 +278,8 @@ TEST(CudaEngine, InSinglePrecisionAgreesWithDouble) {
   const Problem problem = make_problem(derivative_sets()[1], {.width = 64, .depth = 3});
   Pair fine(problem, 2), coarse(problem, 2, {.device = Device::cuda, .precision = Precision::float32});
   std::vector<double> g(fine.x.size()), h(fine.x.size());
-  const double loss = fine.gpu.value_and_gradient(fine.x, g), loss32 = coarse.gpu.value_and_gradient(fine.x, h);
+  const double loss = fine.gpu.value_and_gradient(fine.x, g),
+               loss32 = coarse.gpu.value_and_gradient(fine.x, h);
   EXPECT_NEAR(loss32 / loss, 1, 1e-5);
   double norm = 0, difference = 0;
   for (std::size_t i = 0; i < g.size(); ++i) {
@@ -255,7 +293,9 @@ TEST(CudaEngine, InSinglePrecisionAgreesWithDouble) {
 TEST(CudaEngine, SaysWhatIsMissingWhereThereIsNoGpu) {
   if (cuda_report().usable) GTEST_SKIP() << "a GPU is here";
   EXPECT_FALSE(cuda_report().text.empty());
-  EXPECT_THROW(PinnObjective(make_problem(derivative_sets()[0], {.width = 4, .depth = 1}), {.device = Device::cuda}), Error);
+  EXPECT_THROW(
+      PinnObjective(make_problem(derivative_sets()[0], {.width = 4, .depth = 1}), {.device = Device::cuda}),
+      Error);
 }
 
 }  // namespace
