@@ -204,10 +204,9 @@ void CudaPass<T>::make_batches() {
   while (batch_bytes(share(rows), share(points)) > budget) {
     if (share(rows) < 1024)
       throw Error(
-          fmt::format("device cuda: the network needs {:.1f} GiB for a batch of {} rows, {:.1f} GiB of "
-                      "{:.1f} GiB are free; use a smaller width or depth",
-                      static_cast<double>(batch_bytes(share(rows), share(points))) / (1 << 30), share(rows),
-                      static_cast<double>(free) / (1 << 30), static_cast<double>(total) / (1 << 30)));
+          fmt::format("device cuda: the network needs {} MiB for a batch of {} rows, {} MiB of {} MiB are "
+                      "free; use a smaller width or depth",
+                      batch_bytes(share(rows), share(points)) >> 20, share(rows), free >> 20, total >> 20));
     ++count;
   }
   batches_.assign(count, {});
