@@ -12,6 +12,8 @@
 
 namespace lather::pde {
 
+class CudaObjective;
+
 class Engine {
  public:
   Engine(const Problem& problem, const EngineOptions& options);
@@ -23,11 +25,13 @@ class Engine {
   virtual void residuals(std::span<const double> x, int term, double* r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points) = 0;
   // d (sum_i seed_i residual_i) / d x, seeds given for every term and point.
-  virtual void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds, double* gradient) = 0;
+  virtual void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds, double* gradient);
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count, std::span<const double> seeds,
                              PinnObjective::SignalVisitor& visitor) = 0;
   virtual ThreadTeam& team() = 0;
   virtual void points_changed(int point_set) = 0;
+  virtual void point_weights_changed(int /*term*/) {}
+  virtual CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
   virtual std::size_t workspace_bytes() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
 
@@ -49,5 +53,7 @@ class Engine {
 };
 
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
+// Throws Error, saying what is missing, where no GPU can be used.
+std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options);
 
 }  // namespace lather::pde

@@ -35,7 +35,8 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
-PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) : engine_(make_cpu_engine(problem, options)) {}
+PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) 
+    : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options) : make_cpu_engine(problem, options)) {}
 PinnObjective::~PinnObjective() = default;
 
 std::vector<double> PinnObjective::initialize(std::uint64_t seed) {
@@ -52,6 +53,10 @@ void PinnObjective::set_frozen(std::span<const double> values) {
   if (values.size() != engine_->frozen.size())
     throw Error(fmt::format("the network has {} frozen weights, got {}", engine_->frozen.size(), values.size()));
   std::copy(values.begin(), values.end(), engine_->frozen.begin());
+}
+
+void Engine::transposed_times(std::span<const double>, const std::vector<std::vector<double>>&, double*) {
+  throw Error("products with the transposed Jacobian are available on the CPU only (--device cpu)");
 }
 
 void PinnObjective::set_points(int point_set, Points points) {
@@ -78,6 +83,7 @@ void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
   if (!weights.empty() && weights.size() != count)
     throw Error(fmt::format("term '{}' has {} points, got {} weights", t.name, count, weights.size()));
   engine_->point_weights[term] = std::move(weights);
+  engine_->point_weights_changed(term);
 }
 
 std::span<const double> PinnObjective::point_weights(int term) const { return engine_->point_weights.at(term); }
@@ -144,5 +150,6 @@ const net::Tape& PinnObjective::tape() const { return engine_->tape; }
 int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
+CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
 
 }  // namespace lather::pde

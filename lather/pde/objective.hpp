@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "lather/core/device.hpp"
 #include "lather/net/initialize.hpp"
 #include "lather/optim/objective.hpp"
 #include "lather/pde/points.hpp"
@@ -16,12 +17,15 @@ namespace lather::pde {
 enum class Precision { float64, float32 };
 
 struct EngineOptions {
+  Device device = Device::cpu;
   int threads = 0;  // 0: all cores
   Precision precision = Precision::float64;
-  std::size_t tile_rows = 0;  // points times derivative components per tile; 0: chosen by width
+  std::size_t tile_rows = 0;  // points times derivative components per tile; 0: chosen by width (CPU) or memory (CUDA)
+  bool overlap = true;        // CUDA: weight gradients beside the rest of the backward pass
 };
 
 class Engine;
+class CudaObjective;
 
 class PinnObjective final : public optim::Objective {
  public:
@@ -92,7 +96,8 @@ class PinnObjective final : public optim::Objective {
   const net::Tape& tape() const;
   int threads() const;
   std::size_t tile_points(int point_set) const;
-  std::size_t workspace_bytes() const;  // all threads' arenas and gradients
+  std::size_t workspace_bytes() const;  // all threads' arenas and gradients, or what is held on the GPU
+  CudaObjective* cuda_objective();      // null on the CPU
 
  private:
   std::unique_ptr<Engine> engine_;

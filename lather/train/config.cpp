@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/threads.hpp"
@@ -32,8 +33,10 @@ const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 // The one place that knows which devices this build can use.
 void require_device(const std::string& device) {
   if (device == "cpu") return;
-  if (device == "cuda")
-    throw Error("this build of Lather has no CUDA; use --device cpu (`lather doctor` says what is there)");
+  if (device == "cuda") {
+    if (const auto cuda = cuda_report(); !cuda.usable) throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+    return;
+  }
   throw Error(unknown_name_message("device", device, std::vector<std::string>{"cpu", "cuda"}));
 }
 

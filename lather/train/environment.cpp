@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/device.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/core/version.hpp"
 #include "lather/linalg/simd.hpp"
@@ -49,9 +50,7 @@ void find_gpus(Environment& e) {
   for (const auto& entry : fs::directory_iterator("/proc/driver/nvidia/gpus", status))
     e.gpus.push_back(proc_value((entry.path() / "information").c_str(), "Model"));
   e.gpu_driver = proc_value("/proc/driver/nvidia/version", "NVRM version");
-#ifdef LATHER_HAS_CUDA
-  e.cuda = true;
-#endif
+  e.cuda = cuda_report().text;
 }
 
 std::string on_path(const std::string& program) {

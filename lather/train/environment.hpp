@@ -18,7 +18,8 @@ struct Environment {
   double memory_gib = 0;
   std::vector<std::string> gpus;   // found on this machine
   std::string gpu_driver;          // empty: none
-  bool cuda = false, mpi = false;  // compiled in?
+  std::string cuda;  // the device --device cuda uses, or what is missing
+  bool mpi = false;  // compiled in?
   std::string mpi_launcher;        // mpirun on the PATH; empty: none
 };
 

@@ -25,6 +25,7 @@ pde::EngineOptions engine_options(const Config& config) {
   pde::EngineOptions options;
   options.threads = config.threads;
   options.precision = config.precision;
+  options.device = config.device == "cuda" ? Device::cuda : Device::cpu;
   return options;
 }
 

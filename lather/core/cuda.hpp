@@ -1,0 +1,212 @@
+#pragma once
+// The CUDA runtime and its libraries with owners and checked calls. Only files named *_cuda include this.
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <source_location>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lather::cuda {
+
+// Throw Error saying which call failed and why.
+void check(cudaError_t status, std::source_location where = std::source_location::current());
+void check(cublasStatus_t status, std::source_location where = std::source_location::current());
+void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
+
+// Throws Error unless a GPU can be used; says what is missing.
+void require_device();
+
+// Libraries are loaded at their first use; a missing one is an Error that names it.
+struct BlasLibrary {
+  decltype(&cublasCreate) create;
+  decltype(&cublasDestroy) destroy;
+  decltype(&cublasSetStream) set_stream;
+  decltype(&cublasSetWorkspace) set_workspace;
+  decltype(&cublasDgemm) dgemm;
+  decltype(&cublasSgemm) sgemm;
+  decltype(&cublasDgemmStridedBatched) dgemm_batched;
+};
+const BlasLibrary& blas_library();
+
+struct SolverLibrary {
+  decltype(&cusolverDnCreate) create;
+  decltype(&cusolverDnDestroy) destroy;
+  decltype(&cusolverDnSetStream) set_stream;
+  decltype(&cusolverDnCreateParams) create_params;
+  decltype(&cusolverDnDestroyParams) destroy_params;
+  decltype(&cusolverDnXsyevBatched_bufferSize) syev_batched_size;
+  decltype(&cusolverDnXsyevBatched) syev_batched;
+};
+const SolverLibrary& solver_library();
+
+struct RtcLibrary {
+  decltype(&nvrtcVersion) version;
+  decltype(&nvrtcCreateProgram) create;
+  decltype(&nvrtcDestroyProgram) destroy;
+  decltype(&nvrtcCompileProgram) compile;
+  decltype(&nvrtcGetProgramLogSize) log_size;
+  decltype(&nvrtcGetProgramLog) log;
+  decltype(&nvrtcGetCUBINSize) cubin_size;
+  decltype(&nvrtcGetCUBIN) cubin;
+};
+const RtcLibrary& rtc_library();
+
+class Stream {
+ public:
+  Stream() { check(cudaStreamCreateWithFlags(&handle_, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(handle_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  operator cudaStream_t() const { return handle_; }
+  void synchronize() const { check(cudaStreamSynchronize(handle_)); }
+
+ private:
+  cudaStream_t handle_ = nullptr;
+};
+
+class Event {
+ public:
+  explicit Event(bool timed = false) {
+    check(cudaEventCreateWithFlags(&handle_, timed ? cudaEventDefault : cudaEventDisableTiming));
+  }
+  ~Event() { cudaEventDestroy(handle_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  operator cudaEvent_t() const { return handle_; }
+
+ private:
+  cudaEvent_t handle_ = nullptr;
+};
+
+// Device memory, zeroed when taken.
+template <class T>
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(std::size_t size) : size_(size) {
+    if (size == 0) return;
+    check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)));
+    check(cudaMemset(data_, 0, size * sizeof(T)));
+    check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
+  }
+  ~Memory() { cudaFree(data_); }
+  Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) {
+    other.data_ = nullptr, other.size_ = 0;
+  }
+  Memory& operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+
+  void upload(std::span<const T> values, std::size_t at = 0) {
+    check(cudaMemcpy(data_ + at, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+    check(cudaStreamSynchronize(nullptr));
+  }
+  void download(std::span<T> values, std::size_t at = 0) const {
+    check(cudaMemcpy(values.data(), data_ + at, values.size() * sizeof(T), cudaMemcpyDeviceToHost));
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// Page-locked host memory: copies to and from it run at full speed and inside graphs.
+template <class T>
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  explicit PinnedMemory(std::size_t size) : size_(size) {
+    check(cudaMallocHost(reinterpret_cast<void**>(&data_), std::max<std::size_t>(size, 1) * sizeof(T)));
+  }
+  ~PinnedMemory() { cudaFreeHost(data_); }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside
+// it.
+class Blas {
+ public:
+  explicit Blas(cudaStream_t stream);
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+  operator cublasHandle_t() const { return handle_; }
+
+  // Row-major C (m × n) = alpha op(A) op(B) + beta C, op(A) being m × k.
+  struct Product {
+    int m, n, k;
+    bool transpose_a = false, transpose_b = false;
+    double alpha = 1, beta = 0;
+  };
+  template <class T>
+  void multiply(const Product& p, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
+  // The same for `count` matrices at the given distances.
+  struct Batch {
+    int count;
+    std::size_t stride_a, stride_b, stride_c;
+  };
+  void multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb,
+                double* c, int ldc) const;
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+  Memory<std::byte> workspace_;
+};
+
+// Work captured once, replayed with one launch.
+class Graph {
+ public:
+  Graph() = default;
+  template <class F>
+  Graph(cudaStream_t stream, F&& enqueue) {
+    begin(stream);
+    enqueue();
+    end(stream);
+  }
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph(Graph&& other) noexcept : executable_(other.executable_), nodes_(other.nodes_) {
+    other.executable_ = nullptr;
+  }
+  Graph& operator=(Graph&& other) noexcept {
+    std::swap(executable_, other.executable_);
+    std::swap(nodes_, other.nodes_);
+    return *this;
+  }
+  explicit operator bool() const { return executable_ != nullptr; }
+  void launch(cudaStream_t stream) const { check(cudaGraphLaunch(executable_, stream)); }
+  std::size_t nodes() const { return nodes_; }
+
+ private:
+  void begin(cudaStream_t stream);
+  void end(cudaStream_t stream);
+  cudaGraphExec_t executable_ = nullptr;
+  std::size_t nodes_ = 0;
+};
+
+}  // namespace lather::cuda

@@ -1,0 +1,24 @@
+#pragma once
+// What an optimizer that lives on the GPU needs of the objective: addresses, and work to put on the stream.
+// Everything enqueued may be captured into a graph, which stays valid until version() changes.
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace lather::pde {
+
+class CudaObjective {
+ public:
+  virtual ~CudaObjective() = default;
+  virtual cudaStream_t stream() = 0;
+  virtual double* device_parameters() = 0;
+  virtual double* device_gradient() = 0;
+  virtual double* device_losses() = 0;            // per term: sum of point weight * residual^2
+  virtual double loss_scale(int term) const = 0;  // what makes it the term's loss
+  virtual void refresh() = 0;                     // weights of terms, frozen weights: to the device
+  virtual void enqueue_gradient() = 0;            // losses and gradient at device_parameters()
+  virtual std::size_t version() const = 0;
+};
+
+}  // namespace lather::pde

@@ -1,0 +1,284 @@
+// The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
+// page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lather/core/error.hpp"
+#include "lather/pde/cuda_objective.hpp"
+#include "lather/pde/cuda_pass.hpp"
+#include "lather/pde/engine.hpp"
+
+namespace lather::pde {
+
+namespace {
+
+// Rows of a batch when every layer's signals are shown to the host.
+constexpr std::size_t kSignalRows = 8192;
+// Points of a batch of an evaluation anywhere.
+constexpr std::size_t kEvaluationRows = 1 << 18;
+
+template <class T>
+class CudaEngine final : public Engine, public CudaObjective {
+ public:
+  CudaEngine(const Problem& given, const EngineOptions& engine_options) : Engine(given, engine_options) {
+    cuda::require_device();
+    parameters_ = cuda::Memory<double>(layout.size());
+    gradient_ = cuda::Memory<double>(layout.size());
+    frozen_ = cuda::Memory<double>(std::max<std::size_t>(1, frozen.size()));
+    scales_ = cuda::Memory<double>(problem.terms.size());
+    losses_ = cuda::Memory<double>(problem.terms.size());
+    host_ = cuda::PinnedMemory<double>(2 * layout.size() + 2 * problem.terms.size());
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      if (terms_of[s].empty()) continue;
+      pass_set_[static_cast<int>(s)] = static_cast<int>(used_sets_.size());
+      used_sets_.push_back(&sets[s]);
+      for (int k : terms_of[s]) terms_.push_back(k);
+    }
+    pass_ = std::make_unique<CudaPass<T>>(
+        tape, used_sets_, static_cast<int>(problem.unknowns.size()), addresses(),
+        CudaPassOptions{.overlap = options.overlap, .batch_rows = options.tile_rows});
+  }
+
+  ThreadTeam& team() override { return team_; }
+  std::size_t tile_points(int set) const override { return points[set].count(); }
+  std::size_t workspace_bytes() const override {
+    return pass_->bytes() + parameters_.bytes() + gradient_.bytes();
+  }
+  CudaObjective* cuda_objective() override { return this; }
+
+  void points_changed(int set) override {
+    const auto place = pass_set_.find(set);
+    if (place == pass_set_.end() || points[set].count() == 0) return;
+    if (pass_->set_points(place->second, points[set])) forget_graphs();
+  }
+  void point_weights_changed(int term) override {
+    if (pass_->set_point_weights(place_of(term), point_weights[term])) forget_graphs();
+  }
+
+  void compute(std::span<const double> x, double* gradient,
+               std::vector<std::vector<double>>* term_gradients) override {
+    require_points();
+    stage(x);
+    if (!term_gradients) {
+      set_scales(-1);
+      evaluate_graph(gradient != nullptr);
+      if (gradient) std::copy_n(host_gradient(), layout.size(), gradient);
+    } else {
+      for (std::size_t k = 0; k < problem.terms.size(); ++k) {
+        set_scales(static_cast<int>(k));
+        evaluate_graph(true);
+        std::copy_n(host_gradient(), layout.size(), (*term_gradients)[k].data());
+      }
+    }
+    read_losses();
+  }
+
+  void residuals(std::span<const double> x, int term, double* r) override {
+    require_points();
+    upload(x);
+    pass_->enqueue_values();
+    const auto values = pass_->values(pass_set_.at(problem.terms[term].point_set), place_in_set[term]);
+    std::copy(values.begin(), values.end(), r);
+  }
+
+  std::vector<std::vector<double>> evaluate(std::span<const double> x,
+                                            std::span<const symbolic::Expr> expressions,
+                                            const Points& at) override {
+    upload(x);
+    CudaPass<T>& pass = evaluation_pass(expressions);
+    pass.set_points(0, at);
+    pass.enqueue_values();
+    std::vector<std::vector<double>> values;
+    for (std::size_t e = 0; e < expressions.size(); ++e)
+      values.push_back(pass.values(0, static_cast<int>(e)));
+    return values;
+  }
+
+  void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
+                     std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
+    if constexpr (!std::is_same_v<T, double>) {
+      throw Error("derivatives point by point are available in double precision only");
+    } else {
+      const bool has_scalars = std::any_of(tape.operations().begin(), tape.operations().end(), [](const auto& operation) {
+        return operation.pointwise && !operation.pointwise->scalars.empty();
+      });
+      if (has_scalars || !problem.unknowns.empty())
+        throw Error("derivatives point by point by unknowns and PirateNet's alphas are available on the CPU only (--device cpu)");
+      upload(x);
+      const int set = problem.terms[term].point_set;
+      CudaPass<T> pass(tape, {&sets[set]}, 0, addresses(),
+                       {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
+      Points chosen;
+      for (const auto& c : points[set].coordinates) chosen.coordinates.emplace_back(c.begin() + first, c.begin() + first + count);
+      for (const auto& c : points[set].columns) chosen.columns.emplace_back(c.begin() + first, c.begin() + first + count);
+      pass.set_points(0, chosen);
+      std::vector<double> scales(problem.terms.size(), 0.0);
+      scales[place_in_set[term]] = 1;
+      scales_.upload(scales);
+      for (std::size_t b = 0; b < pass.batches(); ++b) {
+        pass.enqueue_batch(b);
+        cuda::check(cudaStreamSynchronize(pass.stream()));
+        const auto& piece = pass.piece(b, 0);
+        const std::size_t start = piece.point, size = piece.points;
+        const int components = pass.components(0);
+        visitor.begin_tile(0, first + start, size);
+        std::vector<double> in, out_bar;
+        for (const auto& layer : pass.layers(b)) {
+          in.resize(components * size * layer.in_stride), out_bar.resize(components * size * layer.out_stride);
+          cuda::check(cudaMemcpy(in.data(), layer.in, in.size() * sizeof(double), cudaMemcpyDeviceToHost));
+          cuda::check(cudaMemcpy(out_bar.data(), layer.out_bar, out_bar.size() * sizeof(double),
+                                 cudaMemcpyDeviceToHost));
+          if (!seeds.empty())  // signals are linear in the seed of their point
+            for (std::size_t row = 0; row < components * size; ++row)
+              for (std::size_t j = 0; j < layer.out_stride; ++j) out_bar[row * layer.out_stride + j] *= seeds[start + row % size];
+          const auto block = static_cast<std::size_t>(tape.operations()[layer.operation].dense->weight.block);
+          visitor.layer(0, {block, components, in.data(), layer.in_stride, out_bar.data(), layer.out_stride});
+        }
+        visitor.end_tile(0);
+      }
+    }
+  }
+
+  // CudaObjective
+  cudaStream_t stream() override { return pass_->stream(); }
+  double* device_parameters() override { return parameters_.data(); }
+  double* device_gradient() override { return gradient_.data(); }
+  double* device_losses() override { return losses_.data(); }
+  void refresh() override {
+    require_points();
+    upload_frozen();
+    set_scales(-1);
+    scales_.upload({host_scales(), problem.terms.size()});
+  }
+  void enqueue_gradient() override { pass_->enqueue(true); }
+  double loss_scale(int term) const override {
+    return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+  }
+  std::size_t version() const override { return version_; }
+
+ private:
+  CudaAddresses addresses() const {
+    return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
+  }
+  // The pass numbers terms set by set.
+  int place_of(int term) const {
+    return static_cast<int>(std::find(terms_.begin(), terms_.end(), term) - terms_.begin());
+  }
+
+  double* host_parameters() const { return host_.data(); }
+  double* host_gradient() const { return host_.data() + layout.size(); }
+  double* host_scales() const { return host_.data() + 2 * layout.size(); }
+  double* host_losses() const { return host_scales() + problem.terms.size(); }
+
+  void require_points() const {
+    for (std::size_t s = 0; s < points.size(); ++s)
+      if (points[s].count() == 0 && !terms_of[s].empty())
+        throw Error("point set '" + problem.point_sets[s].name + "' has no points");
+  }
+
+  // Where the graph takes them from.
+  void stage(std::span<const double> x) {
+    std::copy(x.begin(), x.end(), host_parameters());
+    upload_frozen();
+  }
+  void upload(std::span<const double> x) {
+    stage(x);
+    enqueue_upload();
+    cuda::check(cudaStreamSynchronize(pass_->stream()));
+  }
+  void enqueue_upload() {
+    cuda::check(cudaMemcpyAsync(parameters_.data(), host_parameters(), parameters_.bytes(),
+                                cudaMemcpyHostToDevice, pass_->stream()));
+  }
+  void upload_frozen() {
+    if (frozen == frozen_on_device_) return;
+    frozen_on_device_ = frozen;
+    if (!frozen.empty()) frozen_.upload(frozen);
+  }
+
+  // Of all terms, or of one alone.
+  void set_scales(int only) {
+    for (std::size_t k = 0; k < terms_.size(); ++k) {
+      const int term = terms_[k];
+      host_scales()[k] =
+          only >= 0 && term != only
+              ? 0.0
+              : 2 * term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+    }
+  }
+
+  void evaluate_graph(bool with_gradient) {
+    cuda::Graph& graph = graphs_[with_gradient];
+    const cudaStream_t stream = pass_->stream();
+    if (!graph) {
+      // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
+      enqueue_evaluation(with_gradient);
+      graph = cuda::Graph(stream, [&] { enqueue_evaluation(with_gradient); });
+    }
+    graph.launch(stream);
+    cuda::check(cudaStreamSynchronize(stream));
+  }
+
+  void enqueue_evaluation(bool with_gradient) {
+    const cudaStream_t stream = pass_->stream();
+    const std::size_t terms = problem.terms.size() * sizeof(double);
+    enqueue_upload();
+    cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream));
+    pass_->enqueue(with_gradient);
+    cuda::check(cudaMemcpyAsync(host_losses(), losses_.data(), terms, cudaMemcpyDeviceToHost, stream));
+    if (with_gradient)
+      cuda::check(cudaMemcpyAsync(host_gradient(), gradient_.data(), gradient_.bytes(),
+                                  cudaMemcpyDeviceToHost, stream));
+  }
+
+  void read_losses() {
+    for (std::size_t k = 0; k < terms_.size(); ++k)
+      losses[terms_[k]] = loss_scale(terms_[k]) * host_losses()[k];
+  }
+
+  void forget_graphs() {
+    for (auto& graph : graphs_) graph = {};
+    ++version_;
+  }
+
+  CudaPass<T>& evaluation_pass(std::span<const symbolic::Expr> expressions) {
+    std::vector<std::uint32_t> key;
+    for (const auto& e : expressions) key.push_back(e.id());
+    auto& entry = evaluations_[key];
+    if (!entry.pass) {
+      entry.set = std::make_unique<CompiledSet>(compile_set(problem, tape, expressions));
+      entry.pass = std::make_unique<CudaPass<T>>(
+          tape, std::vector<const CompiledSet*>{entry.set.get()}, static_cast<int>(problem.unknowns.size()),
+          addresses(), CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows});
+    }
+    return *entry.pass;
+  }
+  struct Evaluation {
+    std::unique_ptr<CompiledSet> set;
+    std::unique_ptr<CudaPass<T>> pass;
+  };
+
+  cuda::Memory<double> parameters_, gradient_, frozen_, scales_, losses_;
+  cuda::PinnedMemory<double> host_;  // parameters, gradient, scales, losses
+  std::vector<double> frozen_on_device_;
+  std::map<int, int> pass_set_;  // point set -> set of the pass; sets without terms are left out
+  std::vector<const CompiledSet*> used_sets_;
+  std::vector<int> terms_;  // of the pass -> of the problem
+  std::unique_ptr<CudaPass<T>> pass_;
+  ThreadTeam team_{1};
+  cuda::Graph graphs_[2];  // value; value and gradient
+  std::size_t version_ = 0;
+  std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;
+};
+
+}  // namespace
+
+std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options) {
+  if (options.precision == Precision::float32) return std::make_unique<CudaEngine<float>>(problem, options);
+  return std::make_unique<CudaEngine<double>>(problem, options);
+}
+
+}  // namespace lather::pde

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Everything about CUDA in one go, on a machine with a GPU and no network: build, tests (label gpu), compute-sanitizer, benchmark,
+# peers. Needs .staged (scripts/stage-headers.sh) where packages are missing. Logs go to $OUT (default: build/gpu-logs).
+#   scripts/gpu-check.sh [build|test|sanitize|bench|profile|cpu|peers]…      default: build test bench peers
+set -uo pipefail
+cd "$(dirname "$0")/.."
+OUT=${OUT:-build/gpu-logs}
+mkdir -p "$OUT"
+export PATH=/usr/local/cuda/bin:$PATH LATHER_CACHE=$PWD/build/kernel-cache PYTHONUNBUFFERED=1
+steps=("$@")
+[ ${#steps[@]} -eq 0 ] && steps=(build test bench peers)
+status=0
+note() { echo "== $1: $(date +%T)"; }
+for step in "${steps[@]}"; do
+  note "$step"
+  case $step in
+    build)
+      { cmake --preset cuda && cmake --build --preset cuda --target test_gpu bench_engine_cuda bench_engine; } >"$OUT/build.log" 2>&1 ||
+        { grep -E "error|Error|FAILED" -A5 "$OUT/build.log" | head -60; exit 1; } ;;
+    test) ctest --test-dir build/cuda -L gpu -j 12 --output-on-failure >"$OUT/test.log" 2>&1 || status=1
+      grep -E "Failure|tests passed|tests failed|\*\*\*|terminate|what" "$OUT/test.log" | head -60 ;;
+    sanitize)
+      compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu --gtest_brief=1 --gtest_filter='*second*:CudaEngine.*:*Optimizer*' 2>&1 |
+        tee "$OUT/sanitize.log" | tail -15; status=$((status + PIPESTATUS[0])) ;;
+    bench) build/cuda/bin/bench_engine_cuda 2>&1 | tee "$OUT/bench.log" ;;
+    profile)
+      ncu --clock-control none --metrics gpu__time_duration.sum,launch__registers_per_thread --csv build/cuda/bin/bench_engine_cuda once 128 >"$OUT/profile.csv" 2>&1 ;;
+    cpu) build/cuda/bin/bench_engine 16 2>&1 | tee "$OUT/cpu.log" ;;
+    peers)
+      python3 .staged/peers/peer_jax.py 2>&1 | tee "$OUT/peer_jax.log" | grep -E "JAX|Error"
+      python3 bench/peer_jax_more.py 2>&1 | tee "$OUT/peer_jax_more.log" | grep -E "JAX|Error"
+      python3 .staged/peers/peer_torch.py 2>&1 | tee "$OUT/peer_torch.log" | grep -E "W=|Error" ;;
+    *) echo "unknown step $step" >&2; exit 2 ;;
+  esac
+done
+note end
+exit $status

@@ -1,0 +1,372 @@
+// A CUDA device made of one CPU thread, for tests on machines without a GPU: the part of the runtime, cuBLAS
+// and NVRTC that Lather uses, linked in place of the real ones. Kernel source is compiled by the C++
+// compiler; the threads of a block are fibers that take turns and meet at barriers. Slow, and blind to races
+// and to what only hardware does; it checks that kernels, indices, sums and the order of work are right.
+
+#include <dlfcn.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "lather/core/cuda.hpp"
+#include "lather/core/error.hpp"
+
+namespace {
+
+constexpr const char* kShim = R"(
+#include <cmath>
+#include <cstddef>
+using std::fma, std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh, std::asinh, std::atan, std::erf, std::fabs, std::pow, std::sqrt;
+#define __device__
+#define __forceinline__ inline
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(n)
+struct Index { unsigned x, y, z; };
+extern "C" { Index threadIdx, blockIdx, blockDim, gridDim; void (*emulator_block_barrier)(); void (*emulator_warp_barrier)(); double emulator_exchange[1024]; }
+struct double2 { double x, y; };
+struct float4 { float x, y, z, w; };
+template <class T> inline T __ldg(const T* p) { return *p; }
+inline void __syncthreads() { emulator_block_barrier(); }
+template <class T> inline T __shfl_xor_sync(unsigned, T value, int mask) {
+  const int t = threadIdx.y * blockDim.x + threadIdx.x;
+  emulator_exchange[t] = value;
+  emulator_warp_barrier();
+  const T other = T(emulator_exchange[t ^ mask]);
+  emulator_warp_barrier();
+  return other;
+}
+)";
+
+struct Index {
+  unsigned x, y, z;
+};
+
+struct Library {
+  void* handle;
+};
+struct Kernel {
+  void (*function)(const void*);
+  Index *thread, *block, *block_size, *grid_size;
+};
+
+// The threads of one block as fibers.
+class Block {
+ public:
+  static Block* current;
+  void run(const Kernel& kernel, const void* parameter, unsigned threads) {
+    current = this;
+    kernel_ = &kernel, parameter_ = parameter;
+    if (stacks_.size() < threads * kStack) stacks_.resize(threads * kStack);
+    fibers_.assign(threads, {});
+    alive_ = static_cast<int>(threads);
+    arrived_ = 0, generation_ = 0;
+    warp_arrived_.assign(threads / 32 + 1, 0);
+    warp_generation_.assign(threads / 32 + 1, 0);
+    for (unsigned t = 0; t < threads; ++t) {
+      getcontext(&fibers_[t].context);
+      fibers_[t].context.uc_stack.ss_sp = stacks_.data() + t * kStack;
+      fibers_[t].context.uc_stack.ss_size = kStack;
+      fibers_[t].context.uc_link = &scheduler_;
+      makecontext(
+          &fibers_[t].context, [] { current->body(); }, 0);
+    }
+    const unsigned width = kernel.block_size->x;
+    while (alive_ > 0)
+      for (unsigned t = 0; t < threads; ++t) {
+        Fiber& f = fibers_[t];
+        if (f.done || (f.wait && *f.wait == f.wait_generation)) continue;
+        running_ = t;
+        *kernel.thread = {t % width, t / width, 0};
+        swapcontext(&scheduler_, &f.context);
+      }
+  }
+  static void block_barrier() {
+    Block& b = *current;
+    b.meet(b.arrived_, b.generation_, b.alive_);
+  }
+  static void warp_barrier() {
+    Block& b = *current;
+    b.meet(b.warp_arrived_[b.running_ / 32], b.warp_generation_[b.running_ / 32], 32);
+  }
+
+ private:
+  static constexpr std::size_t kStack = 1 << 16;
+  struct Fiber {
+    ucontext_t context;
+    bool done = false;
+    int* wait = nullptr;
+    int wait_generation = 0;
+  };
+  void body() {
+    kernel_->function(parameter_);
+    fibers_[running_].done = true;
+    --alive_;
+  }
+  void meet(int& arrived, int& generation, int all) {
+    if (++arrived == all) {
+      arrived = 0;
+      ++generation;
+      return;
+    }
+    Fiber& f = fibers_[running_];
+    f.wait = &generation, f.wait_generation = generation;
+    swapcontext(&f.context, &scheduler_);
+    f.wait = nullptr;
+  }
+  const Kernel* kernel_ = nullptr;
+  const void* parameter_ = nullptr;
+  std::vector<char> stacks_;
+  std::vector<Fiber> fibers_;
+  std::vector<int> warp_arrived_, warp_generation_;
+  ucontext_t scheduler_;
+  unsigned running_ = 0;
+  int alive_ = 0, arrived_ = 0, generation_ = 0;
+};
+Block* Block::current = nullptr;
+
+// Work is done at once, or recorded while a stream is captured.
+using Work = std::vector<std::function<void()>>;
+Work* capture = nullptr;
+void enqueue(std::function<void()> work) {
+  if (capture)
+    capture->push_back(std::move(work));
+  else
+    work();
+}
+
+void launch(const Kernel& kernel, dim3 grid, dim3 block, const void* parameter) {
+  static Block fibers;
+  *kernel.grid_size = {grid.x, grid.y, grid.z};
+  *kernel.block_size = {block.x, block.y, block.z};
+  for (unsigned y = 0; y < grid.y; ++y)
+    for (unsigned x = 0; x < grid.x; ++x) {
+      *kernel.block = {x, y, 0};
+      fibers.run(kernel, parameter, block.x * block.y);
+    }
+}
+
+constexpr std::size_t kParameterBytes = 4096;  // of cuda::Parameter
+
+// C = alpha op(A) op(B) + beta C, column-major, as cuBLAS has it.
+template <class T>
+cublasStatus_t gemm(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                    const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {
+  enqueue([=, al = *alpha, be = *beta] {
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l)
+          sum += static_cast<double>(ta == CUBLAS_OP_N ? a[i + static_cast<std::size_t>(l) * lda]
+                                                       : a[l + static_cast<std::size_t>(i) * lda]) *
+                 (tb == CUBLAS_OP_N ? b[l + static_cast<std::size_t>(j) * ldb]
+                                    : b[j + static_cast<std::size_t>(l) * ldb]);
+        T& target = c[i + static_cast<std::size_t>(j) * ldc];
+        target = static_cast<T>(al * sum + (be == 0 ? 0 : be * target));
+      }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+std::string compiled_path;  // of the last program
+
+}  // namespace
+
+namespace lather::cuda {
+
+const BlasLibrary& blas_library() {
+  static const BlasLibrary table{[](cublasHandle_t* h) {
+                                   *h = reinterpret_cast<cublasHandle_t>(1);
+                                   return CUBLAS_STATUS_SUCCESS;
+                                 },
+                                 [](cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; },
+                                 [](cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; },
+                                 [](cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; },
+                                 gemm<double>,
+                                 gemm<float>,
+                                 nullptr};
+  return table;
+}
+
+const SolverLibrary& solver_library() { throw Error("the emulated device has no eigensolver"); }
+
+const RtcLibrary& rtc_library() {
+  static std::string source;
+  static const RtcLibrary table{
+      [](int* major, int* minor) {
+        *major = 0, *minor = 0;
+        return NVRTC_SUCCESS;
+      },
+      [](nvrtcProgram* p, const char* text, const char*, int, const char* const*, const char* const*) {
+        *p = reinterpret_cast<nvrtcProgram>(1);
+        source = std::regex_replace(std::string(text), std::regex(R"(const __grid_constant__ (\w+) (\w+)\))"),
+                                    "const $1& $2)");
+        return NVRTC_SUCCESS;
+      },
+      [](nvrtcProgram*) { return NVRTC_SUCCESS; },
+      [](nvrtcProgram, int, const char* const*) {
+        char folder[] = "/tmp/lather-emulator-XXXXXX";
+        if (!mkdtemp(folder)) return NVRTC_ERROR_COMPILATION;
+        compiled_path = std::string(folder) + "/kernels.so";
+        std::ofstream(std::string(folder) + "/kernels.cpp") << kShim << source;
+        const std::string command =
+            "c++ -std=c++20 -O0 -w -shared -fPIC -o " + compiled_path + " " + folder + "/kernels.cpp";
+        return std::system(command.c_str()) == 0 ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+      },
+      [](nvrtcProgram, std::size_t* size) {
+        *size = 1;
+        return NVRTC_SUCCESS;
+      },
+      [](nvrtcProgram, char* log) {
+        *log = 0;
+        return NVRTC_SUCCESS;
+      },
+      [](nvrtcProgram, std::size_t* size) {
+        *size = compiled_path.size() + 1;
+        return NVRTC_SUCCESS;
+      },
+      [](nvrtcProgram, char* code) {
+        std::strcpy(code, compiled_path.c_str());
+        return NVRTC_SUCCESS;
+      }};
+  return table;
+}
+
+}  // namespace lather::cuda
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
+  std::memset(p, 0, sizeof *p);
+  std::strcpy(p->name, "emulated device");
+  return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  const char* bytes = std::getenv("LATHER_EMULATED_BYTES");
+  *free = *total = bytes ? std::strtoull(bytes, nullptr, 10) : std::size_t(1) << 30;
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+const char* cudaGetErrorString(cudaError_t) { return "error of the emulated device"; }
+
+cudaError_t cudaMalloc(void** p, std::size_t size) {
+  return (*p = std::malloc(size)) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void* p) {
+  std::free(p);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** p, std::size_t size) { return cudaMalloc(p, size); }
+cudaError_t cudaFreeHost(void* p) { return cudaFree(p); }
+cudaError_t cudaMemset(void* p, int value, std::size_t size) {
+  std::memset(p, value, size);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
+  std::memcpy(to, from, size);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind, cudaStream_t) {
+  enqueue([=] { std::memcpy(to, from, size); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
+  *s = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+  *e = nullptr;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
+                                cudaLibraryOption*, void**, unsigned) {
+  void* handle = dlopen(static_cast<const char*>(code), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) return cudaErrorInvalidValue;
+  *library = reinterpret_cast<cudaLibrary_t>(new Library{handle});
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+  delete reinterpret_cast<Library*>(library);
+  return cudaSuccess;
+}
+cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+  static std::vector<std::unique_ptr<Kernel>> kernels;
+  void* handle = reinterpret_cast<Library*>(library)->handle;
+  const auto index = [&](const char* symbol) { return static_cast<Index*>(dlsym(handle, symbol)); };
+  auto k = std::make_unique<Kernel>(Kernel{reinterpret_cast<void (*)(const void*)>(dlsym(handle, name)),
+                                           index("threadIdx"), index("blockIdx"), index("blockDim"),
+                                           index("gridDim")});
+  if (!k->function) return cudaErrorInvalidValue;
+  *static_cast<void (**)()>(dlsym(handle, "emulator_block_barrier")) = Block::block_barrier;
+  *static_cast<void (**)()>(dlsym(handle, "emulator_warp_barrier")) = Block::warp_barrier;
+  *kernel = reinterpret_cast<cudaKernel_t>(kernels.emplace_back(std::move(k)).get());
+  return cudaSuccess;
+}
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t,
+                             cudaStream_t) {
+  std::vector<char> parameter(kParameterBytes);
+  std::memcpy(parameter.data(), arguments[0], kParameterBytes);
+  enqueue([=, parameter = std::move(parameter)] {
+    launch(*static_cast<const Kernel*>(function), grid, block, parameter.data());
+  });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  capture = new Work;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  *graph = reinterpret_cast<cudaGraph_t>(std::exchange(capture, nullptr));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
+  *count = reinterpret_cast<Work*>(graph)->size();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  *executable = reinterpret_cast<cudaGraphExec_t>(new Work(*reinterpret_cast<Work*>(graph)));
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete reinterpret_cast<Work*>(graph);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete reinterpret_cast<Work*>(executable);
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
+  for (const auto& work : *reinterpret_cast<Work*>(executable)) work();
+  return cudaSuccess;
+}
+
+}  // extern "C"

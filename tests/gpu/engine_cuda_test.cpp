@@ -1,0 +1,291 @@
+// The engine on CUDA against the engine on the CPU, which is tested in quadruple precision
+// (tests/pde/engine_test.cpp).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lather/core/error.hpp"
+#include "lather/core/rng.hpp"
+#include "lather/pde/objective.hpp"
+
+namespace lather::pde {
+namespace {
+
+using net::ActivationName;
+using net::NetworkOptions;
+using net::NetworkType;
+using symbolic::Expr;
+using symbolic::MultiIndex;
+
+#define REQUIRE_GPU() \
+  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text
+
+struct DerivativeSet {
+  const char* name;
+  int dimensions;
+  std::vector<std::array<int, 3>> orders;
+};
+
+std::vector<DerivativeSet> derivative_sets() {
+  return {{"value", 2, {}},
+          {"second", 2, {{2, 0, 0}, {0, 1, 0}}},
+          {"laplacian", 2, {{2, 0, 0}, {0, 2, 0}}},
+          {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
+          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
+}
+
+MultiIndex index_of(const std::array<int, 3>& orders) {
+  MultiIndex index;
+  for (int i = 0; i < 3; ++i) index.order[i] = static_cast<std::uint8_t>(orders[i]);
+  return index;
+}
+
+// Interior with two residuals and an unknown, a boundary with values, and data; inputs of the network with
+// varying jets.
+Problem make_problem(const DerivativeSet& set, const NetworkOptions& network) {
+  Problem p;
+  const std::vector<std::string> names{"x", "y", "t"};
+  p.symbols = std::make_shared<OutputSymbols>(
+      *p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions),
+      std::vector<std::string>{"N1", "N2"});
+  for (int i = 0; i < set.dimensions; ++i) {
+    p.domain.push_back({-1, 1});
+    p.network_inputs.push_back(p.symbols->coordinate(i));
+  }
+  p.network_inputs.push_back(sin(2.0 * p.symbols->coordinate(0)));
+  p.network = network;
+  p.unknowns.push_back({"mu", 0.7, {}});
+  const Expr mu = p.graph->symbol("mu");
+  const Expr a = p.symbols->output(0), b = p.symbols->output(1), x = p.symbols->coordinate(0);
+  Expr first = a * b - mu * a + sin(x), second = b - pow(x, 2);
+  for (const auto& orders : set.orders) {
+    first = first + 0.5 * p.symbols->output(0, index_of(orders)) * (1.0 + b);
+    second = second - 0.3 * mu * p.symbols->output(1, index_of(orders));
+  }
+  p.point_sets.push_back({"interior", PointSet::Kind::interior, {}, {}, {}});
+  p.point_sets.push_back({"walls", PointSet::Kind::boundary, {}, {}, {}});
+  p.point_sets.push_back({"data", PointSet::Kind::data, {}, {"measured"}, {}});
+  p.terms.push_back({"first", 0, first, 1.5});
+  p.terms.push_back({"walls", 1, a - exp(b), 2.0});
+  p.terms.push_back({"second", 0, second, 0.5});
+  p.terms.push_back({"data", 2, mu * a - p.graph->symbol("data:measured"), 1.0});
+  return p;
+}
+
+Points random_points(int dimensions, std::size_t count, std::uint64_t seed, int columns = 0) {
+  Points points;
+  for (int i = 0; i < dimensions + columns; ++i) {
+    const Random random(seed, i);
+    auto& c = (i < dimensions ? points.coordinates : points.columns).emplace_back(count);
+    for (std::size_t k = 0; k < count; ++k) c[k] = random.uniform(k, -1, 1);
+  }
+  return points;
+}
+
+struct Case {
+  std::string name;
+  NetworkOptions network;
+};
+
+std::vector<Case> networks() {
+  std::vector<Case> list;
+  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
+                                  {"sin", ActivationName::sin},
+                                  {"swish", ActivationName::swish},
+                                  {"gelu", ActivationName::gelu},
+                                  {"softplus", ActivationName::softplus}})
+    list.push_back({std::string("mlp_") + name, {.width = 16, .depth = 3, .activation = activation}});
+  list.push_back({"mlp_odd_width", {.width = 13, .depth = 2}});
+  list.push_back({"mlp_wide", {.width = 640, .depth = 2}});
+  list.push_back({"mlp_fourier_frozen", {.width = 12, .depth = 2, .fourier_features = 6}});
+  list.push_back(
+      {"mlp_fourier_trainable", {.width = 12, .depth = 2, .fourier_features = 8, .fourier_trainable = true}});
+  list.push_back({"mlp_factorized", {.width = 10, .depth = 2, .weight_factorization = true}});
+  list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 16, .depth = 2}});
+  list.push_back({"piratenet",
+                  {.type = NetworkType::piratenet,
+                   .width = 16,
+                   .depth = 2,
+                   .activation = ActivationName::swish,
+                   .fourier_features = 12}});
+  list.push_back({"piratenet_trainable",
+                  {.type = NetworkType::piratenet,
+                   .width = 6,
+                   .depth = 1,
+                   .fourier_features = 4,
+                   .fourier_trainable = true,
+                   .weight_factorization = true}});
+  return list;
+}
+
+struct Pair {
+  Pair(const Problem& problem, int dimensions, EngineOptions options = {.device = Device::cuda})
+      : cpu(problem, {.threads = 1, .precision = options.precision}), gpu(problem, options) {
+    x = cpu.initialize(11);
+    gpu.initialize(11);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] += 0.1 * Random(5, 5).normal(i);  // biases and alphas away from zero
+    for (auto* objective : {&cpu, &gpu}) {
+      objective->set_points(0, random_points(dimensions, 301, 17));
+      objective->set_points(1, random_points(dimensions, 67, 18));
+      objective->set_points(2, random_points(dimensions, 40, 19, 1));
+    }
+  }
+  PinnObjective cpu, gpu;
+  std::vector<double> x;
+};
+
+void expect_close(std::span<const double> got, std::span<const double> expected, double tolerance,
+                  const std::string& what) {
+  ASSERT_EQ(got.size(), expected.size());
+  double scale = 0;
+  for (double v : expected) scale = std::max(scale, std::abs(v));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << " " << i;
+}
+
+class EveryNetworkOnCuda : public testing::TestWithParam<std::tuple<Case, DerivativeSet>> {};
+
+TEST_P(EveryNetworkOnCuda, AgreesWithTheCpu) {
+  REQUIRE_GPU();
+  const auto& [network, set] = GetParam();
+  Pair p(make_problem(set, network.network), set.dimensions);
+  std::vector<double> weights(301);
+  for (int i = 0; i < 301; ++i) weights[i] = 0.5 + 0.01 * i;
+  for (auto* objective : {&p.cpu, &p.gpu}) {
+    objective->set_point_weights(0, weights);
+    objective->set_term_weight(2, 3.0);
+  }
+  std::vector<double> expected(p.x.size()), got(p.x.size());
+  const double loss = p.cpu.value_and_gradient(p.x, expected);
+  EXPECT_NEAR(p.gpu.value_and_gradient(p.x, got) / loss, 1, 1e-12);
+  expect_close(got, expected, 1e-11, "gradient");
+  expect_close(p.gpu.term_losses(), p.cpu.term_losses(), 1e-12, "term losses");
+  EXPECT_NEAR(p.gpu.value(p.x) / loss, 1, 1e-12);
+
+  std::vector<std::vector<double>> expected_terms, got_terms;
+  std::vector<double> losses(4);
+  p.cpu.term_gradients(p.x, losses, expected_terms);
+  p.gpu.term_gradients(p.x, losses, got_terms);
+  for (int k = 0; k < 4; ++k)
+    expect_close(got_terms[k], expected_terms[k], 1e-11, "gradient of term " + std::to_string(k));
+
+  std::vector<double> expected_residuals(p.cpu.residual_count()), residuals(p.gpu.residual_count());
+  p.cpu.residuals(p.x, expected_residuals);
+  p.gpu.residuals(p.x, residuals);
+  expect_close(residuals, expected_residuals, 1e-11, "residual");
+
+  const Points anywhere = random_points(set.dimensions, 100, 23);
+  const std::vector<Expr> list{p.cpu.problem().symbols->output(0),
+                               p.cpu.problem().symbols->output(1, MultiIndex{}.plus(0))};
+  const auto expected_values = p.cpu.evaluate(p.x, list, anywhere),
+             values = p.gpu.evaluate(p.x, list, anywhere);
+  for (int e = 0; e < 2; ++e) expect_close(values[e], expected_values[e], 1e-11, "evaluated");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryNetworkOnCuda,
+                         testing::Combine(testing::ValuesIn(networks()),
+                                          testing::ValuesIn(derivative_sets())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+                         });
+
+TEST(CudaEngine, GivesTheSameBitsFromRunToRun) {
+  REQUIRE_GPU();
+  const Problem problem = make_problem(derivative_sets()[1], {.width = 64, .depth = 4});
+  std::vector<double> first;
+  for (int run = 0; run < 3; ++run) {
+    Pair p(problem, 2);
+    std::vector<double> g(p.x.size());
+    for (int repeat = 0; repeat < 20; ++repeat) {
+      const double loss = p.gpu.value_and_gradient(p.x, g);
+      g.push_back(loss);
+      if (first.empty()) first = g;
+      ASSERT_EQ(g, first);
+      g.pop_back();
+    }
+  }
+}
+
+TEST(CudaEngine, DoesNotDependOnBatchesOrOverlapBeyondRounding) {
+  REQUIRE_GPU();
+  const Problem problem =
+      make_problem(derivative_sets()[1], {.type = NetworkType::modified_mlp, .width = 24, .depth = 2});
+  for (const EngineOptions options :
+       {EngineOptions{.device = Device::cuda, .tile_rows = 100},
+        EngineOptions{.device = Device::cuda, .overlap = false},
+        EngineOptions{.device = Device::cuda, .tile_rows = 7, .overlap = false}}) {
+    Pair p(problem, 2, options);
+    std::vector<double> expected(p.x.size()), got(p.x.size());
+    p.cpu.value_and_gradient(p.x, expected);
+    p.gpu.value_and_gradient(p.x, got);
+    expect_close(got, expected, 1e-12, "gradient");
+  }
+}
+
+TEST(CudaEngine, FollowsNewPointsWeightsAndFrozenFeatures) {
+  REQUIRE_GPU();
+  const Problem problem =
+      make_problem(derivative_sets()[1], {.width = 24, .depth = 2, .fourier_features = 8});
+  Pair p(problem, 2);
+  std::vector<double> expected(p.x.size()), got(p.x.size());
+  for (std::size_t count : {301u, 301u, 77u}) {
+    for (auto* objective : {&p.cpu, &p.gpu}) {
+      objective->set_points(0, random_points(2, count, count + 5));
+      objective->set_term_weight(0, static_cast<double>(count));
+    }
+    p.cpu.value_and_gradient(p.x, expected);
+    p.gpu.value_and_gradient(p.x, got);
+    expect_close(got, expected, 1e-12, "gradient");
+  }
+  const std::vector<double> features(p.cpu.frozen().size(), 0.4);
+  for (auto* objective : {&p.cpu, &p.gpu}) {
+    objective->set_frozen(features);
+    objective->set_point_weights(3, std::vector<double>(40, 0.3));
+  }
+  p.cpu.value_and_gradient(p.x, expected);
+  p.gpu.value_and_gradient(p.x, got);
+  expect_close(got, expected, 1e-12, "gradient");
+}
+
+TEST(CudaEngine, GivesTheJacobianOfTheCpu) {
+  REQUIRE_GPU();
+  Problem problem = make_problem(derivative_sets()[3], {.type = NetworkType::modified_mlp, .width = 8, .depth = 1, .fourier_features = 6});
+  problem.unknowns.clear();
+  const symbolic::Expr mu = problem.graph->symbol("mu");
+  for (auto& term : problem.terms) term.residual = symbolic::substitute(term.residual, {{mu, problem.graph->constant(0.7)}});
+  Pair p(problem, 2);
+  const std::size_t rows = 40, first = 290;  // across two terms
+  std::vector<double> cpu(rows * p.x.size()), gpu(rows * p.x.size());
+  p.cpu.jacobian_rows(p.x, first, rows, cpu.data());
+  p.gpu.jacobian_rows(p.x, first, rows, gpu.data());
+  expect_close(gpu, cpu, 1e-11, "Jacobian");
+}
+
+TEST(CudaEngine, InSinglePrecisionAgreesWithDouble) {
+  REQUIRE_GPU();
+  const Problem problem = make_problem(derivative_sets()[1], {.width = 64, .depth = 3});
+  Pair fine(problem, 2), coarse(problem, 2, {.device = Device::cuda, .precision = Precision::float32});
+  std::vector<double> g(fine.x.size()), h(fine.x.size());
+  const double loss = fine.gpu.value_and_gradient(fine.x, g),
+               loss32 = coarse.gpu.value_and_gradient(fine.x, h);
+  EXPECT_NEAR(loss32 / loss, 1, 1e-5);
+  double norm = 0, difference = 0;
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    norm += g[i] * g[i];
+    difference += (g[i] - h[i]) * (g[i] - h[i]);
+  }
+  EXPECT_LT(std::sqrt(difference / norm), 1e-4);
+  EXPECT_GT(difference, 0) << "single precision was not used";
+}
+
+TEST(CudaEngine, SaysWhatIsMissingWhereThereIsNoGpu) {
+  if (cuda_report().usable) GTEST_SKIP() << "a GPU is here";
+  EXPECT_FALSE(cuda_report().text.empty());
+  EXPECT_THROW(
+      PinnObjective(make_problem(derivative_sets()[0], {.width = 4, .depth = 1}), {.device = Device::cuda}),
+      Error);
+}
+
+}  // namespace
+}  // namespace lather::pde
