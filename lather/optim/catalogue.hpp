@@ -19,12 +19,15 @@ struct OptimizerEntry {
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make;
   std::function<std::vector<FieldDescription>()> describe;
   std::function<nlohmann::json(const nlohmann::json& settings)> resolve;  // defaults with `settings` applied
+  bool needs_residuals = false;  // the objective must be a sum of squares and give its Jacobian
 };
 
 // An entry for a class with constructor Method(const ParameterLayout&, const Options&).
 template <class Method, class Options>
 OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
-  OptimizerEntry e{name, std::move(summary), {}, {}, {}};
+  OptimizerEntry e;
+  e.name = name;
+  e.summary = std::move(summary);
   e.make = [name, defaults](const ParameterLayout& layout, const auto& settings) -> std::unique_ptr<Optimizer> {
     Options chosen = defaults;
     options::set_all(chosen, name, settings);
@@ -36,6 +39,13 @@ OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
     options::set_all(chosen, name, settings);
     return options::to_json(chosen);
   };
+  return e;
+}
+
+template <class Method, class Options>
+OptimizerEntry residual_entry(std::string name, std::string summary, Options defaults) {
+  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults));
+  e.needs_residuals = true;
   return e;
 }
 
