@@ -46,7 +46,7 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
   objective.jacobian_rows(x, 0, m, Phi.data());
   report.evaluations = 1;
   const linalg::MatrixView Phi_view{Phi.data(), m, n};
-  linalg::multiply_left_transposed(linalg::view(Jtr, n, 1), Phi_view, linalg::view(rho, m, 1));
+  linalg::multiply_left_transposed({Jtr.data(), n, 1}, Phi_view, {rho.data(), m, 1});
   const double value = dot(rho, rho);
   if (!may_step(value, Jtr, report)) return report;
 
@@ -69,14 +69,14 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
       options_.cutoff > 0 ? options_.cutoff
                           : std::sqrt(std::numeric_limits<double>::epsilon() * static_cast<double>(n));
   const double cutoff = std::max(relative * Lambda[0], options_.absolute_cutoff);
-  linalg::multiply_left_transposed(linalg::view(c, k, 1), {U.data(), m, k}, linalg::view(rho, m, 1));
+  linalg::multiply_left_transposed({c.data(), k, 1}, {U.data(), m, k}, {rho.data(), m, 1});
   double rank = 0;
   for (std::size_t i = 0; i < k; ++i) {
     rank += Lambda[i] > cutoff;
     c[i] = Lambda[i] > cutoff ? -c[i] / Lambda[i] : 0;
   }
-  linalg::multiply(linalg::view(direction, n, 1), {V.data(), n, k},
-                   linalg::view(c, k, 1));  // -d = -V Lambda^+ U^T rho
+  linalg::multiply({direction.data(), n, 1}, {V.data(), n, k},
+                   {c.data(), k, 1});  // -d = -V Lambda^+ U^T rho
   const double eta = grid_search(objective, x, direction, value, options_.halvings, report);
   diagnostics_.push_back({"all", "rank", rank});
   diagnostics_.push_back({"all", "eta", eta});

@@ -19,15 +19,13 @@ struct OptimizerEntry {
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make;
   std::function<std::vector<FieldDescription>()> describe;
   std::function<nlohmann::json(const nlohmann::json& settings)> resolve;  // defaults with `settings` applied
-  bool needs_residuals = false;  // the objective must be a sum of squares and give its Jacobian
+  bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
 };
 
 // An entry for a class with constructor Method(const ParameterLayout&, const Options&).
 template <class Method, class Options>
 OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
-  OptimizerEntry e;
-  e.name = name;
-  e.summary = std::move(summary);
+  OptimizerEntry e{name, std::move(summary), {}, {}, {}, false};
   e.make = [name, defaults](const ParameterLayout& layout, const auto& settings) -> std::unique_ptr<Optimizer> {
     Options chosen = defaults;
     options::set_all(chosen, name, settings);
@@ -42,6 +40,7 @@ OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
   return e;
 }
 
+// The same for a method that works on residuals.
 template <class Method, class Options>
 OptimizerEntry residual_entry(std::string name, std::string summary, Options defaults) {
   auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults));

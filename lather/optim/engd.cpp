@@ -54,12 +54,12 @@ bool Engd::solve(std::span<const double> gradient, std::span<double> xi) {
                                                     : std::numeric_limits<double>::epsilon() *
                                                           static_cast<double>(size_));
   double rank = 0;
-  linalg::multiply_left_transposed(linalg::view(c, size_, 1), Q, linalg::view(gradient, size_, 1));
+  linalg::multiply_left_transposed({c.data(), size_, 1}, Q, {gradient.data(), size_, 1});
   for (std::size_t i = 0; i < size_; ++i) {
     rank += s[i] > cutoff;
     c[i] = s[i] > cutoff ? c[i] / s[i] : 0;
   }
-  linalg::multiply(linalg::view(xi, size_, 1), Q, linalg::view(c, size_, 1));  // xi = G^+ grad L
+  linalg::multiply({xi.data(), size_, 1}, Q, {c.data(), size_, 1});  // xi = G^+ grad L
   diagnostics_.push_back({"all", "rank", rank});
   return true;
 }

@@ -14,9 +14,11 @@ namespace {
 using namespace testing;
 using Json = nlohmann::json;
 
+// Methods on residuals have tests of their own: these objectives are plain functions.
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
-  for (const auto& e : catalogue()) names.push_back(e.name);
+  for (const auto& e : catalogue())
+    if (!e.needs_residuals) names.push_back(e.name);
   return names;
 }
 std::string test_name(std::string name) {
