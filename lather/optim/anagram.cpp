@@ -21,7 +21,7 @@ void AnagramOptions::fields(FieldVisitor& v) {
            {{"bare", Rows::bare}, {"weighted", Rows::weighted}});
   v.real("cutoff", cutoff,
          "singular values below this part of the largest count as zero; 0: sqrt(machine epsilon times "
-         "parameters)",
+         "parameters), as in the paper",
          non_negative());
   v.real("absolute_cutoff", absolute_cutoff, "singular values below this count as zero as well",
          non_negative());
@@ -81,7 +81,7 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
   diagnostics_.push_back({"all", "rank", rank});
   diagnostics_.push_back({"all", "eta", eta});
   if (eta == 0)
-    say_stalled(options_.halvings, report);
+    say_stalled(options_.halvings, "rounding, or singular values below the cut-off, leave no descent", report);
   else
     move(x, eta, direction, report);
   return report;

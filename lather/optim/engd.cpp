@@ -20,7 +20,7 @@ void EngdOptions::fields(FieldVisitor& v) {
          non_negative());
   v.real("cutoff", cutoff,
          "eigenvalues below this part of the largest count as zero in the pseudo-inverse; 0: machine epsilon "
-         "times the number of parameters",
+         "times the number of parameters, as in the paper",
          non_negative());
   v.integer("halvings", halvings, "the line search tries steps 1, 1/2, ..., 2^-halvings", non_negative());
   v.real("max_memory", max_memory, "GiB the matrices may take", positive());
@@ -50,9 +50,8 @@ bool Engd::solve(std::span<const double> gradient, std::span<double> xi) {
   const linalg::MatrixView Q{Q_.data(), size_, size_};
   std::vector<double> s(size_), c(size_);
   if (!linalg::eigenvectors(G, s, Q)) return false;
-  const double cutoff = s[0] * (options_.cutoff > 0 ? options_.cutoff
-                                                    : std::numeric_limits<double>::epsilon() *
-                                                          static_cast<double>(size_));
+  const double machine = std::numeric_limits<double>::epsilon() * static_cast<double>(size_);
+  const double cutoff = s[0] * (options_.cutoff > 0 ? options_.cutoff : machine);
   double rank = 0;
   linalg::multiply_left_transposed({c.data(), size_, 1}, Q, {gradient.data(), size_, 1});
   for (std::size_t i = 0; i < size_; ++i) {
@@ -82,7 +81,7 @@ StepReport Engd::step(Objective& objective, std::span<double> x) {
   const double eta = grid_search(objective, x, direction, value, options_.halvings, report);
   diagnostics_.push_back({"all", "eta", eta});
   if (eta == 0)
-    say_stalled(options_.halvings, report);
+    say_stalled(options_.halvings, "rounding, or eigenvalues below the cut-off, leave no descent", report);
   else
     move(x, eta, direction, report);
   return report;

@@ -165,7 +165,7 @@ void Kfac::search(Objective& objective, std::span<double> x, std::span<const dou
   }
   diagnostics_.push_back({"all", "eta", eta});
   if (eta == 0)
-    say_stalled(options_.halvings, report);
+    say_stalled(options_.halvings, "the rounding floor may be reached", report);
   else
     move(x, eta, step_, report);
 }

@@ -10,7 +10,7 @@ namespace lather::optim {
 double grid_search(Objective& objective, std::span<const double> x, std::span<const double> d, double value,
                    std::int64_t halvings, StepReport& report);
 
-// The status after a search that found nothing.
-void say_stalled(std::int64_t halvings, StepReport& report);
+// The status after a search that found nothing; `why` says what may be the matter.
+void say_stalled(std::int64_t halvings, std::string_view why, StepReport& report);
 
 }  // namespace lather::optim

@@ -12,6 +12,14 @@
 
 namespace lather::optim {
 
+SpringOptions SpringOptions::paper() {
+  SpringOptions options;
+  options.step = Step::limited;
+  options.damping = 1e-3;
+  options.momentum = 0.99;
+  return options;
+}
+
 void SpringOptions::fields(FieldVisitor& v) {
   v.choice("step", step,
            "length of a step: limited by learning_rate and norm_constraint, or the best of 1, 1/2, ..., "
@@ -80,7 +88,7 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
     std::fill(phi_.begin(), phi_.end(), 0.0);
     report.message = "no step along the direction lowers the loss; momentum forgotten";
   } else {
-    say_stalled(options_.halvings, report);
+    say_stalled(options_.halvings, "the rounding floor may be reached", report);
   }
   return report;
 }

@@ -16,14 +16,17 @@ namespace lather::optim {
 
 struct SpringOptions {
   enum class Step { limited, grid };
-  Step step = Step::limited;
+  // Departs from the paper (its constants: `spring-paper`). Measured: Poisson, 65 parameters, three seeds: after 60
+  // steps 2e-10 to 5e-9 of the loss are left; with the paper's constants 0.74 to 0.95 after 200.
+  Step step = Step::grid;
   double learning_rate = 0.1;
-  double damping = 1e-3;
-  double momentum = 0.99;
+  double damping = 1e-5;
+  double momentum = 0.5;
   double norm_constraint = 1e-3;
   std::int64_t halvings = 30;
   double max_memory = 4;
   void fields(FieldVisitor& v);
+  static SpringOptions paper();
 };
 
 class Spring final : public Optimizer {

@@ -102,7 +102,8 @@ TEST(LevenbergMarquardt, ReachesTheMinimumOfClassicProblems) {
   auto c = run(inconsistent, std::vector<double>(7), 60);
   std::vector<double> g(7);
   inconsistent.value_and_gradient(c.x, g);
-  EXPECT_LT(norm(g), 1e-12);
+  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature beyond that is unseen.
+  EXPECT_LT(norm(g), 1e-7);
 }
 
 TEST(LevenbergMarquardt, ZeroesTheResidualsOfUnderdeterminedAndRankDeficientSystems) {

@@ -34,11 +34,11 @@ const std::vector<Method> kMethods = {
     {"engd", {{"damping", 1e-10}}},
     {"anagram"},
     {"anagram", {{"rows", "weighted"}, {"absolute_cutoff", 1e-6}}},
-    {"spring", {{"learning_rate", 1}, {"norm_constraint", 1}, {"momentum", 0.5}}},
-    {"spring", {{"step", "grid"}, {"momentum", 0.3}}},
+    {"spring"},
+    {"spring-paper", {{"learning_rate", 1}, {"norm_constraint", 1}, {"momentum", 0.5}}},
     {"nncg"},
     {"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}, {"refresh_every", 2}}},
-    {"kfac", {{"averaging", 0.5}}},
+    {"kfac", {{"averaging", 0.5}, {"momentum", 0.3}}},
     {"kfac", {{"damping_rule", "trace-norm"}, {"start_at_identity", false}, {"momentum", 0}}},
     {"kfac-star", {{"averaging", 0.5}}},
 };
@@ -315,7 +315,7 @@ TEST(Anagram, CutsOffSingularValues) {
 TEST(Spring, MinimizesItsRegularizedModel) {
   auto problem = linear(7, 12, 0, 0.3);
   const double lambda = 0.05, mu = 0.8;
-  const auto spring = find_optimizer("spring").make(
+  const auto spring = find_optimizer("spring-paper").make(
       problem.layout(), {{"damping", lambda}, {"momentum", mu}, {"learning_rate", 1}, {"norm_constraint", 1e10}});
   std::vector<double> x(12), phi_previous(12);
   for (int t = 0; t < 5; ++t) {
@@ -335,7 +335,7 @@ TEST(Spring, MinimizesItsRegularizedModel) {
 
 TEST(Spring, ObeysItsBoundOnTheLengthOfAStep) {
   auto problem = linear(7, 12);
-  const auto spring = find_optimizer("spring").make(problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
+  const auto spring = find_optimizer("spring-paper").make(problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
   std::vector<double> x(12);
   EXPECT_NEAR(spring->step(problem, x).step_norm, 1e-2, 1e-15);
 }
