@@ -14,8 +14,8 @@ void cholesky_solve(ConstMatrixView factor, std::span<double> b);
 // B = C^{-1} B
 void solve_lower(ConstMatrixView factor, MatrixView b);
 
-// A = U diag(values) V^T with min(rows, cols) singular values, descending. U and V have as many columns. False
-// if A is not finite.
+// A = U diag(values) V^T with min(rows, cols) singular values, descending. U and V have as many columns.
+// False if A is not finite.
 bool thin_svd(ConstMatrixView a, MatrixView u, std::span<double> values, MatrixView v);
 
 }  // namespace lather::linalg

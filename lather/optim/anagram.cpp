@@ -65,9 +65,9 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
     report.message = "the Jacobian of the residuals is not finite";
     return report;
   }
-  const double relative =
-      options_.cutoff > 0 ? options_.cutoff
-                          : std::sqrt(std::numeric_limits<double>::epsilon() * static_cast<double>(n));
+  const double relative = options_.cutoff > 0
+                              ? options_.cutoff
+                              : std::sqrt(std::numeric_limits<double>::epsilon() * static_cast<double>(n));
   const double cutoff = std::max(relative * Lambda[0], options_.absolute_cutoff);
   linalg::multiply_left_transposed({c.data(), k, 1}, {U.data(), m, k}, {rho.data(), m, 1});
   double rank = 0;
@@ -75,13 +75,13 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
     rank += Lambda[i] > cutoff;
     c[i] = Lambda[i] > cutoff ? -c[i] / Lambda[i] : 0;
   }
-  linalg::multiply({direction.data(), n, 1}, {V.data(), n, k},
-                   {c.data(), k, 1});  // -d = -V Lambda^+ U^T rho
+  linalg::multiply({direction.data(), n, 1}, {V.data(), n, k}, {c.data(), k, 1});  // -d = -V Lambda^+ U^T rho
   const double eta = grid_search(objective, x, direction, value, options_.halvings, report);
   diagnostics_.push_back({"all", "rank", rank});
   diagnostics_.push_back({"all", "eta", eta});
   if (eta == 0)
-    say_stalled(options_.halvings, "rounding, or singular values below the cut-off, leave no descent", report);
+    say_stalled(options_.halvings, "rounding, or singular values below the cut-off, leave no descent",
+                report);
   else
     move(x, eta, direction, report);
   return report;

@@ -10,7 +10,7 @@
 namespace lather::optim {
 
 struct ConjugateGradientOptions {
-  double tolerance = 1e-8;        // |b - A x| <= tolerance |b| ends the iteration
+  double tolerance = 1e-8;  // |b - A x| <= tolerance |b| ends the iteration
   std::int64_t max_iterations = 500;
 };
 

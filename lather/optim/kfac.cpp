@@ -63,9 +63,10 @@ void KfacOptions::fields(FieldVisitor& v) {
            "step and momentum: momentum given and the best of 1, 1/2, ..., 2^-halvings, or both from the "
            "exact quadratic model (K-FAC*)",
            {{"grid", Step::grid}, {"model", Step::model}});
-  v.choice("damping_rule", damping_rule,
-           "how damping is shared: the same for every factor, or sqrt(damping) weighted by the traces of a pair",
-           {{"same", Damping::same}, {"trace-norm", Damping::trace_norm}});
+  v.choice(
+      "damping_rule", damping_rule,
+      "how damping is shared: the same for every factor, or sqrt(damping) weighted by the traces of a pair",
+      {{"same", Damping::same}, {"trace-norm", Damping::trace_norm}});
   v.choice("sharing", sharing,
            "how the derivative components of a point enter: as rows of their own, or summed up first",
            {{"expand", Sharing::expand}, {"reduce", Sharing::reduce}});
@@ -113,7 +114,8 @@ bool Kfac::precondition(std::span<const double> Jtr, std::span<double> Delta) co
       std::copy_n(Jtr.data() + offset, cols, G.data() + weight.size());
     }
     std::vector<KroneckerFactors::Pair> pairs;
-    for (const auto& group : layer.groups) pairs.push_back(damped(group, options_.damping, options_.damping_rule));
+    for (const auto& group : layer.groups)
+      pairs.push_back(damped(group, options_.damping, options_.damping_rule));
     KroneckerSum sum;
     const bool two = pairs.size() > 1;
     if (!sum.decompose(square_view(pairs[0].A), square_view(pairs[0].B),
@@ -181,7 +183,8 @@ void Kfac::follow_model(Objective& objective, std::span<double> x, std::span<con
   report.evaluations += 2;
   const double a = dot(J_Delta, J_Delta) + lambda * dot(Delta, Delta),
                b = dot(J_Delta, J_delta) + lambda * dot(Delta, step_),
-               c = dot(J_delta, J_delta) + lambda * dot(step_, step_), f = dot(Jtr, Delta), g = dot(Jtr, step_);
+               c = dot(J_delta, J_delta) + lambda * dot(step_, step_), f = dot(Jtr, Delta),
+               g = dot(Jtr, step_);
   // Departs from the paper: where there is no step before (or one parallel to Delta) alpha is the minimizer
   // along Delta; the authors' code takes 1e-6 for its first step.
   const double determinant = a * c - b * b;

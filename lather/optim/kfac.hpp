@@ -1,16 +1,17 @@
 #pragma once
-// K-FAC for PINNs (Dangel, Müller & Zeinhofer, NeurIPS 2024): per dense layer the Gauss–Newton matrix is the sum
-// of one Kronecker product for the equations and one for the conditions; its inverse is exact.
+// K-FAC for PINNs (Dangel, Müller & Zeinhofer, NeurIPS 2024): per dense layer the Gauss–Newton matrix is the
+// sum of one Kronecker product for the equations and one for the conditions; its inverse is exact.
 //
 //   A, B     factors (inputs, signals) of one group of terms, averaged:  A^ = rho A^ + (1 - rho) A
 //   Delta    -(A1 (x) B1 + A2 (x) B2)^{-1} J^T r, every factor damped by lambda
 //   delta    the step of the iteration before           mu    momentum
 //
 //   kfac        Delta^ = mu Delta^_prev + Delta, step = best of 2^0, …, 2^-halvings times Delta^
-//   kfac-star   delta = alpha Delta + mu delta_prev, both from the exact quadratic model with J^T J + lambda I
+//   kfac-star   delta = alpha Delta + mu delta_prev, both from the exact quadratic model with J^T J + lambda
+//   I
 //
-// Parameters in no dense layer (unknowns, gates, scales): Delta_i = -(J^T r)_i / (diag(J^T J)_i + lambda), the
-// diagonal averaged likewise.
+// Parameters in no dense layer (unknowns, gates, scales): Delta_i = -(J^T r)_i / (diag(J^T J)_i + lambda),
+// the diagonal averaged likewise.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/optimizer.hpp"
@@ -24,8 +25,8 @@ struct KfacOptions {
   Step step = Step::grid;
   Damping damping_rule = Damping::same;
   Sharing sharing = Sharing::expand;
-  // Measured: Poisson, 65 parameters, 600 steps, three seeds: between 1e-10 and 1e-3 the loss that is left differs by
-  // less than from seed to seed (kfac 3e-6 to 2e-5, kfac-star 5e-7 to 4e-6).
+  // Measured: Poisson, 65 parameters, 600 steps, three seeds: between 1e-10 and 1e-3 the loss that is left
+  // differs by less than from seed to seed (kfac 3e-6 to 2e-5, kfac-star 5e-7 to 4e-6).
   double damping = 1e-8;
   double averaging = 0.95;
   bool start_at_identity = true;  // Measured: kfac-star diverges without (same problem)
@@ -53,8 +54,8 @@ class Kfac final : public Optimizer {
 
   KfacOptions options_;
   ParameterLayout layout_;
-  KroneckerFactors factors_;   // averages; no layers before the first step
-  std::vector<double> step_;   // Delta^ (kfac) or delta (kfac-star) of the iteration before
+  KroneckerFactors factors_;  // averages; no layers before the first step
+  std::vector<double> step_;  // Delta^ (kfac) or delta (kfac-star) of the iteration before
   std::vector<Diagnostic> diagnostics_;
 };
 

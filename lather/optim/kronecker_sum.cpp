@@ -28,7 +28,8 @@ bool diagonalize_both(ConstMatrixView first, ConstMatrixView second, std::vector
   const double floor = std::max(values[0] * std::numeric_limits<double>::epsilon() * static_cast<double>(n),
                                 std::numeric_limits<double>::min());
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) work[i * n + j] = Q[i * n + j] / std::sqrt(std::max(values[j], floor));
+    for (std::size_t j = 0; j < n; ++j)
+      work[i * n + j] = Q[i * n + j] / std::sqrt(std::max(values[j], floor));
   if (second.data == nullptr) {
     K = std::move(work);
     return true;

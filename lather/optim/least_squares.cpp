@@ -20,8 +20,8 @@ bool may_step(double value, std::span<const double> Jtr, StepReport& report) {
   report.gradient_norm = 2 * norm(Jtr);
   if (!std::isfinite(value) || !std::isfinite(report.gradient_norm)) {
     report.status = Status::non_finite;
-    report.message = std::isfinite(value) ? "the Jacobian of the residuals is not finite"
-                                          : "the residuals are not finite";
+    report.message =
+        std::isfinite(value) ? "the Jacobian of the residuals is not finite" : "the residuals are not finite";
   } else if (report.gradient_norm == 0) {
     report.status = Status::converged;
     report.message =

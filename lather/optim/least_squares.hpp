@@ -13,8 +13,8 @@ namespace lather::optim {
 // Throws Error if the objective has no residuals or another number of parameters than x.
 void require_residuals(const Objective& objective, std::string_view method, std::span<const double> x);
 
-// Fills loss and gradient norm. False if no step can follow (not finite, or exactly zero); the report then says
-// so.
+// Fills loss and gradient norm. False if no step can follow (not finite, or exactly zero); the report then
+// says so.
 bool may_step(double value, std::span<const double> Jtr, StepReport& report);
 
 // x += eta d

@@ -236,7 +236,8 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   return report;
 }
 
-// Raises lambda until a step lowers the value, and takes that step. Returns the gain ratio, 0 if there was none.
+// Raises lambda until a step lowers the value, and takes that step. Returns the gain ratio, 0 if there was
+// none.
 double LevenbergMarquardt::decrease(Objective& objective, System& system, std::span<double> x,
                                     StepReport& report) {
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {

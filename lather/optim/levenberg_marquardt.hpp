@@ -1,6 +1,6 @@
 #pragma once
-// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the gain
-// ratio.
+// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the
+// gain ratio.
 //
 //   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping
 //   D        mean of diag(J^T J) times I, or diag(J^T J) itself   gain     achieved / predicted decrease

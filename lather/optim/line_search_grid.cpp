@@ -24,8 +24,8 @@ double grid_search(Objective& objective, std::span<const double> x, std::span<co
 
 void say_stalled(std::int64_t halvings, std::string_view why, StepReport& report) {
   report.status = Status::stalled;
-  report.message =
-      fmt::format("none of the steps 1, 1/2, ..., 2^-{} along the direction lowers the loss: {}", halvings, why);
+  report.message = fmt::format("none of the steps 1, 1/2, ..., 2^-{} along the direction lowers the loss: {}",
+                               halvings, why);
 }
 
 }  // namespace lather::optim

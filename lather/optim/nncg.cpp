@@ -76,21 +76,21 @@ std::vector<double> orthonormal_rows(std::size_t rows, std::size_t n, const Rand
 
 }  // namespace
 
-// Randomized Nyström approximation: Y = H Phi, C C^T = Phi^T Y, B = C^{-1} Y^T, svd of B. False if it cannot be
-// had.
+// Randomized Nyström approximation: Y = H Phi, C C^T = Phi^T Y, B = C^{-1} Y^T, svd of B. False if it cannot
+// be had.
 bool NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepReport& report) {
   const std::size_t n = x.size(), k = rank_;
   const Random random(static_cast<std::uint64_t>(options_.seed), static_cast<std::uint64_t>(steps_));
   const auto Phi = orthonormal_rows(k, n, random);  // Phi^T
   std::vector<double> Y(k * n), M(k * k), C(k * k), eigenvalues(k), V(k * k);
-  for (std::size_t i = 0; i < k; ++i)
-    hessian_times(objective, x, {&Phi[i * n], n}, {&Y[i * n], n}, report);
+  for (std::size_t i = 0; i < k; ++i) hessian_times(objective, x, {&Phi[i * n], n}, {&Y[i * n], n}, report);
   const linalg::MatrixView C_view{C.data(), k, k}, M_view{M.data(), k, k};
   linalg::multiply_right_transposed(M_view, {Phi.data(), k, n}, {Y.data(), k, n});
   for (std::size_t i = 0; i < k; ++i)
     for (std::size_t j = 0; j < i; ++j) M[i * k + j] = M[j * k + i] = (M[i * k + j] + M[j * k + i]) / 2;
   if (!linalg::eigenvalues(M_view, eigenvalues)) return false;
-  // Departs from the paper: the shift is relative to H; a fixed machine epsilon is nothing beside a large one.
+  // Departs from the paper: the shift is relative to H; a fixed machine epsilon is nothing beside a large
+  // one.
   double shift = std::numeric_limits<double>::epsilon() * std::max(eigenvalues.front(), -eigenvalues.back());
   for (int attempt = 0; attempt < 2; ++attempt) {
     C = M;
@@ -101,7 +101,8 @@ bool NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepRe
       U_.assign(n * k, 0.0);
       Lambda_.assign(k, 0.0);
       std::vector<double> columns(n * k);
-      if (!linalg::thin_svd({Y.data(), k, n}, {V.data(), k, k}, Lambda_, {columns.data(), n, k})) return false;
+      if (!linalg::thin_svd({Y.data(), k, n}, {V.data(), k, k}, Lambda_, {columns.data(), n, k}))
+        return false;
       for (std::size_t i = 0; i < n; ++i)
         for (std::size_t j = 0; j < k; ++j) U_[j * n + i] = columns[i * k + j];
       for (double& value : Lambda_) value = std::max(value * value - shift, 0.0);
@@ -129,8 +130,8 @@ void NysNewtonCg::newton_direction(Objective& objective, std::span<const double>
     add_scaled(Ap, options_.damping, p);
   };
   const auto inverse = [&](std::span<const double> r, std::span<double> z) { precondition(r, z); };
-  const auto result = conjugate_gradients(product, inverse, point_.g, d_,
-                                          {options_.cg_tolerance, options_.cg_iterations});
+  const auto result =
+      conjugate_gradients(product, inverse, point_.g, d_, {options_.cg_tolerance, options_.cg_iterations});
   diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(result.iterations)});
   diagnostics_.push_back({"all", "cg_residual", result.residual});
   if (result.negative_curvature) report.message = "negative curvature met; conjugate gradients ended early";

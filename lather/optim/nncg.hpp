@@ -1,6 +1,6 @@
 #pragma once
-// NysNewton-CG (Rathore, Lei, Frangella, Lu & Udell, ICML 2024): damped Newton steps by conjugate gradients, with
-// a randomized low-rank preconditioner and Armijo backtracking.
+// NysNewton-CG (Rathore, Lei, Frangella, Lu & Udell, ICML 2024): damped Newton steps by conjugate gradients,
+// with a randomized low-rank preconditioner and Armijo backtracking.
 //
 //   H        Hessian of the value           mu    damping: (H + mu I) d = g, x -= t d
 //   U, Lambda  Nyström approximation of H, H ~ U diag(Lambda) U^T, of rank `rank`

@@ -58,9 +58,9 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
   const std::size_t m = objective.residual_count();
   const double needed = gibibytes(static_cast<double>(m) * static_cast<double>(m));
   if (needed > options_.max_memory)
-    throw Error(fmt::format(
-        "spring needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; take fewer points", needed, m,
-        options_.max_memory));
+    throw Error(
+        fmt::format("spring needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; take fewer points",
+                    needed, m, options_.max_memory));
   StepReport report;
   diagnostics_.clear();
   if (K_.size() != m * m) K_ = Buffer<double>(m * m);
@@ -75,10 +75,10 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
     report.message = "J J^T + lambda I is not positive definite in this precision; raise damping";
     return report;
   }
-  const double eta = options_.step == SpringOptions::Step::grid
-                         ? grid_search(objective, x, phi, value, options_.halvings, report)
-                         : std::min(factor_ * options_.learning_rate,
-                                    std::sqrt(options_.norm_constraint) / norm(phi));
+  const double eta =
+      options_.step == SpringOptions::Step::grid
+          ? grid_search(objective, x, phi, value, options_.halvings, report)
+          : std::min(factor_ * options_.learning_rate, std::sqrt(options_.norm_constraint) / norm(phi));
   diagnostics_.push_back({"all", "eta", eta});
   if (eta > 0) {
     move(x, eta, phi, report);

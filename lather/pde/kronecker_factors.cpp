@@ -45,11 +45,14 @@ class FactorSums final : public PinnObjective::SignalVisitor {
   void layer(int thread, const PinnObjective::LayerSignals& s) override {
     Thread& t = threads_[thread];
     const std::size_t inputs = this->inputs(s.block), outputs = layers_[s.block].weight->cols;
-    const std::size_t a_stride = linalg::padded_width<double>(inputs), z_stride = linalg::padded_width<double>(outputs);
+    const std::size_t a_stride = linalg::padded_width<double>(inputs),
+                      z_stride = linalg::padded_width<double>(outputs);
     const std::size_t rows = load_rows(t, s, a_stride, z_stride);
     Sums& sums = t.groups[group][s.block];
-    linalg::add_outer(rows, t.a.data(), a_stride, inputs, t.a.data(), a_stride, inputs, sums.A.data(), a_stride);
-    linalg::add_outer(rows, t.z.data(), z_stride, outputs, t.z.data(), z_stride, outputs, sums.B.data(), z_stride);
+    linalg::add_outer(rows, t.a.data(), a_stride, inputs, t.a.data(), a_stride, inputs, sums.A.data(),
+                      a_stride);
+    linalg::add_outer(rows, t.z.data(), z_stride, outputs, t.z.data(), z_stride, outputs, sums.B.data(),
+                      z_stride);
     sums.rows += rows;
     if (layers_[s.block].scale) add_diagonal(t, s);
   }
@@ -97,7 +100,8 @@ class FactorSums final : public PinnObjective::SignalVisitor {
   std::size_t inputs(std::size_t block) const { return layers_[block].weight->rows + has_bias(block); }
 
   // Rows a and z of one tile, padded; returns their number.
-  std::size_t load_rows(Thread& t, const PinnObjective::LayerSignals& s, std::size_t a_stride, std::size_t z_stride) const {
+  std::size_t load_rows(Thread& t, const PinnObjective::LayerSignals& s, std::size_t a_stride,
+                        std::size_t z_stride) const {
     const LayerBlocks& l = layers_[s.block];
     const std::size_t components = s.components, m = l.weight->rows, n = l.weight->cols;
     const bool expand = sharing_ == Sharing::expand;
@@ -140,7 +144,8 @@ class FactorSums final : public PinnObjective::SignalVisitor {
       }
   }
 
-  std::vector<double> collect(int group, std::size_t block, Buffer<double> Sums::*which, std::size_t dimension, double factor) const {
+  std::vector<double> collect(int group, std::size_t block, Buffer<double> Sums::*which,
+                              std::size_t dimension, double factor) const {
     const std::size_t stride = linalg::padded_width<double>(dimension);
     std::vector<double> result(dimension * dimension);
     for (const auto& thread : threads_)

@@ -23,7 +23,8 @@ std::vector<double> root_weights(const Engine& engine, int term) {
   const auto& weights = engine.point_weights[term];
   std::vector<double> roots(count);
   for (std::size_t i = 0; i < count; ++i)
-    roots[i] = std::sqrt(engine.term_weights[term] * (weights.empty() ? 1 : weights[i]) / static_cast<double>(count));
+    roots[i] = std::sqrt(engine.term_weights[term] * (weights.empty() ? 1 : weights[i]) /
+                         static_cast<double>(count));
   return roots;
 }
 

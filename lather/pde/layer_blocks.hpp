@@ -1,6 +1,6 @@
 #pragma once
-// What the methods that read layer signals share: where a dense layer's parameters lie, and the square roots of
-// the weights that turn residuals into r_i = sqrt(weight * point weight / points) * residual_i.
+// What the methods that read layer signals share: where a dense layer's parameters lie, and the square roots
+// of the weights that turn residuals into r_i = sqrt(weight * point weight / points) * residual_i.
 
 #include "lather/pde/engine.hpp"
 

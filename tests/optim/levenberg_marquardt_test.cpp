@@ -44,7 +44,8 @@ double relative_difference(std::span<const double> a, std::span<const double> b)
 
 TEST(LevenbergMarquardt, TakesTheSameStepInItsThreeForms) {
   // More residuals than parameters, fewer, and a Jacobian of deficient rank.
-  for (auto problem : {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1), linear(15, 10, 4, 0.1), exponential_fit()}) {
+  for (auto problem :
+       {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1), linear(15, 10, 4, 0.1), exponential_fit()}) {
     const auto primal = one_step(problem, Form::primal), dual = one_step(problem, Form::dual),
                cg = one_step(problem, Form::conjugate_gradients);
     EXPECT_LT(relative_difference(dual, primal), 1e-8);
@@ -102,7 +103,8 @@ TEST(LevenbergMarquardt, ReachesTheMinimumOfClassicProblems) {
   auto c = run(inconsistent, std::vector<double>(7), 60);
   std::vector<double> g(7);
   inconsistent.value_and_gradient(c.x, g);
-  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature beyond that is unseen.
+  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature beyond
+  // that is unseen.
   EXPECT_LT(norm(g), 1e-7);
 }
 
@@ -134,9 +136,13 @@ TEST(LevenbergMarquardt, SaysWhyItEnds) {
 
 TEST(LevenbergMarquardt, SaysWhichFormItChoseAndHowMuchMemoryItTakes) {
   auto wide = linear(7, 20), tall = linear(20, 7);
-  EXPECT_NE(run(wide, std::vector<double>(20), 1).last.message.find("dual form: Cholesky of a 7 × 7"), std::string::npos);
-  EXPECT_NE(run(tall, std::vector<double>(7), 1).last.message.find("primal form: Cholesky of a 7 × 7"), std::string::npos);
-  EXPECT_NE(run(tall, std::vector<double>(7), 1, {.max_memory = 1e-9}).last.message.find("conjugate gradients"), std::string::npos);
+  EXPECT_NE(run(wide, std::vector<double>(20), 1).last.message.find("dual form: Cholesky of a 7 × 7"),
+            std::string::npos);
+  EXPECT_NE(run(tall, std::vector<double>(7), 1).last.message.find("primal form: Cholesky of a 7 × 7"),
+            std::string::npos);
+  EXPECT_NE(
+      run(tall, std::vector<double>(7), 1, {.max_memory = 1e-9}).last.message.find("conjugate gradients"),
+      std::string::npos);
 }
 
 TEST(LevenbergMarquardt, LeavesParametersAndDampingAloneWhereResidualsAreNotFinite) {
@@ -181,7 +187,8 @@ TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
     }
     return "";
   };
-  EXPECT_NE(message({.form = Form::dual, .damping = Damping::marquardt}).find("use form=primal or form=cg"), std::string::npos);
+  EXPECT_NE(message({.form = Form::dual, .damping = Damping::marquardt}).find("use form=primal or form=cg"),
+            std::string::npos);
   EXPECT_NE(message({.form = Form::primal, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
   EXPECT_NE(message({.form = Form::dual, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
 }

@@ -57,7 +57,8 @@ INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, testing::ValuesIn(kMethods), 
 
 TEST(JacobianMethods, AreAllInTheListAbove) {
   for (const auto& e : catalogue()) {
-    const auto tried = std::count_if(kMethods.begin(), kMethods.end(), [&](const Method& m) { return m.name == e.name; });
+    const auto tried =
+        std::count_if(kMethods.begin(), kMethods.end(), [&](const Method& m) { return m.name == e.name; });
     EXPECT_TRUE(tried > 0 || !e.needs_residuals) << e.name;
   }
 }
@@ -188,7 +189,9 @@ TEST(ConjugateGradients, SolveASmallSystemAndNoticeNegativeCurvature) {
       Ap[1] = p[0] + last * p[1];
     };
   };
-  const auto none = [](std::span<const double> r, std::span<double> z) { std::copy(r.begin(), r.end(), z.begin()); };
+  const auto none = [](std::span<const double> r, std::span<double> z) {
+    std::copy(r.begin(), r.end(), z.begin());
+  };
   const std::vector<double> b{3, 4};
   std::vector<double> x{10, -3};
   const auto result = conjugate_gradients(system(3), none, b, x, {1e-14, 10});
@@ -212,7 +215,8 @@ std::vector<double> random_positive(std::size_t n, std::uint64_t seed) {
 
 TEST(KroneckerSum, SolvesAsADenseMatrixWould) {
   constexpr std::size_t m = 4, n = 3;
-  const auto A1 = random_positive(m, 1), B1 = random_positive(n, 2), A2 = random_positive(m, 3), B2 = random_positive(n, 4);
+  const auto A1 = random_positive(m, 1), B1 = random_positive(n, 2), A2 = random_positive(m, 3),
+             B2 = random_positive(n, 4);
   std::vector<double> G(m * n);
   for (std::size_t i = 0; i < G.size(); ++i) G[i] = Random(9, 9).normal(i);
   for (const bool two : {false, true}) {
@@ -259,11 +263,12 @@ TEST(Kfac, SaysThatAnObjectiveGivesNoFactors) {
   }
 }
 
-// K-FAC* minimizes |r + J (alpha Delta + mu delta)|^2 (here without damping to speak of): the gradient after the step of a
-// linear problem is orthogonal to both directions.
+// K-FAC* minimizes |r + J (alpha Delta + mu delta)|^2 (here without damping to speak of): the gradient after
+// the step of a linear problem is orthogonal to both directions.
 TEST(KfacStar, StepsToTheMinimumOfThePlaneOfItsTwoDirections) {
   LinearLayer problem;
-  const auto kfac = find_optimizer("kfac-star").make(problem.layout(), {{"averaging", 0.9}, {"damping", 1e-14}});
+  const auto kfac =
+      find_optimizer("kfac-star").make(problem.layout(), {{"averaging", 0.9}, {"damping", 1e-14}});
   std::vector<double> x(problem.size()), g(problem.size());
   std::vector<double> previous_step;
   for (int t = 0; t < 4; ++t) {
@@ -281,8 +286,8 @@ TEST(KfacStar, StepsToTheMinimumOfThePlaneOfItsTwoDirections) {
   }
 }
 
-// Engd and ANaGRAM: the minimum-norm solution of J d = r, hence for a linear system one full step (1/2 for the paper's gradient
-// with its factor 2).
+// Engd and ANaGRAM: the minimum-norm solution of J d = r, hence for a linear system one full step (1/2 for
+// the paper's gradient with its factor 2).
 TEST(NaturalGradient, SolvesLinearSystemsInOneStepWithMinimumNorm) {
   for (const char* name : {"engd", "anagram"}) {
     auto problem = linear(7, 20);
@@ -315,8 +320,10 @@ TEST(Anagram, CutsOffSingularValues) {
 TEST(Spring, MinimizesItsRegularizedModel) {
   auto problem = linear(7, 12, 0, 0.3);
   const double lambda = 0.05, mu = 0.8;
-  const auto spring = find_optimizer("spring-paper").make(
-      problem.layout(), {{"damping", lambda}, {"momentum", mu}, {"learning_rate", 1}, {"norm_constraint", 1e10}});
+  const auto spring =
+      find_optimizer("spring-paper")
+          .make(problem.layout(),
+                {{"damping", lambda}, {"momentum", mu}, {"learning_rate", 1}, {"norm_constraint", 1e10}});
   std::vector<double> x(12), phi_previous(12);
   for (int t = 0; t < 5; ++t) {
     const auto before = x;
@@ -335,7 +342,8 @@ TEST(Spring, MinimizesItsRegularizedModel) {
 
 TEST(Spring, ObeysItsBoundOnTheLengthOfAStep) {
   auto problem = linear(7, 12);
-  const auto spring = find_optimizer("spring-paper").make(problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
+  const auto spring = find_optimizer("spring-paper")
+                          .make(problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
   std::vector<double> x(12);
   EXPECT_NEAR(spring->step(problem, x).step_norm, 1e-2, 1e-15);
 }
@@ -345,7 +353,8 @@ TEST(NysNewtonCg, TakesANewtonStepOnAQuadratic) {
   const auto nncg = find_optimizer("nncg").make(problem.layout(), {{"damping", 1e-9}});
   std::vector<double> x{1, 1, 1, 1};
   nncg->step(problem, x);
-  for (const double value : x) EXPECT_NEAR(value, 0, 1e-6);  // central differences know the Hessian to eps^(2/3)
+  for (const double value : x)
+    EXPECT_NEAR(value, 0, 1e-6);  // central differences know the Hessian to eps^(2/3)
 }
 
 }  // namespace

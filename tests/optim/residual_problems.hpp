@@ -108,8 +108,8 @@ inline ResidualFunction exponential_fit() {
           }};
 }
 
-// z = a W + b at 12 points against a target of the same form, a mean of squares: J^T J = A (x) I exactly, with
-// A = mean of (a, 1)^T (a, 1).
+// z = a W + b at 12 points against a target of the same form, a mean of squares: J^T J = A (x) I exactly,
+// with A = mean of (a, 1)^T (a, 1).
 class LinearLayer final : public ResidualFunction {
  public:
   static constexpr std::size_t kIn = 3, kOut = 2, kPoints = 12;
@@ -121,7 +121,8 @@ class LinearLayer final : public ResidualFunction {
     KroneckerFactors::Pair pair{std::vector<double>((kIn + 1) * (kIn + 1)), {1, 0, 0, 1}};
     for (std::size_t p = 0; p < kPoints; ++p)
       for (std::size_t i = 0; i <= kIn; ++i)
-        for (std::size_t j = 0; j <= kIn; ++j) pair.A[i * (kIn + 1) + j] += input(p, i) * input(p, j) / kPoints;
+        for (std::size_t j = 0; j <= kIn; ++j)
+          pair.A[i * (kIn + 1) + j] += input(p, i) * input(p, j) / kPoints;
     factors.layers.push_back({0, 1, {pair}});
     return factors;
   }

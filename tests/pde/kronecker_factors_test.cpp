@@ -16,10 +16,11 @@ using optim::KroneckerFactors;
 using Sharing = KroneckerFactors::Sharing;
 
 class FactorsOfEveryNetwork : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(All, FactorsOfEveryNetwork, testing::ValuesIn(networks()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, FactorsOfEveryNetwork, testing::ValuesIn(networks()),
+                         [](const auto& info) { return info.param.name; });
 
-// One point and no derivatives: inputs and signals do not vary, so A (x) B is the block of J^T J itself. Two terms at the point
-// share their inputs.
+// One point and no derivatives: inputs and signals do not vary, so A (x) B is the block of J^T J itself. Two
+// terms at the point share their inputs.
 TEST_P(FactorsOfEveryNetwork, AreExactForOneSample) {
   const auto problem = make_problem(derivative_sets()[0], GetParam().network);
   PinnObjective objective(problem, {.threads = 1});
@@ -48,11 +49,13 @@ TEST_P(FactorsOfEveryNetwork, AreExactForOneSample) {
           in_layer[parameter(i, j)] = true;
           for (std::size_t k = 0; k < rows; ++k)
             for (std::size_t l = 0; l < cols; ++l)
-              ASSERT_NEAR(layer.groups[0].A[i * rows + k] * layer.groups[0].B[j * cols + l], JtJ[parameter(i, j) * n + parameter(k, l)], 1e-13)
+              ASSERT_NEAR(layer.groups[0].A[i * rows + k] * layer.groups[0].B[j * cols + l],
+                          JtJ[parameter(i, j) * n + parameter(k, l)], 1e-13)
                   << weight.name;
         }
     }
-    for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(factors.diagonal[i], in_layer[i] ? 0 : JtJ[i * n + i], 1e-13) << i;
+    for (std::size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(factors.diagonal[i], in_layer[i] ? 0 : JtJ[i * n + i], 1e-13) << i;
   }
 }
 
@@ -77,14 +80,17 @@ TEST_P(FactorsOfEveryNetwork, GiveTheDiagonalOfParametersInNoLayer) {
 TEST(KroneckerFactors, EqualABruteForceComputationOnATinyNetwork) {
   constexpr std::size_t kWidth = 3, kInside = 40, kWall = 7;
   Problem p;
-  p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>{"x", "y"}, std::vector<std::string>{"N"});
+  p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>{"x", "y"},
+                                              std::vector<std::string>{"N"});
   for (int i = 0; i < 2; ++i) {
     p.domain.push_back({-1, 1});
     p.network_inputs.push_back(p.symbols->coordinate(i));
   }
   p.network = {.width = kWidth, .depth = 1};
-  p.point_sets = {{"interior", PointSet::Kind::interior, {}, {}, {}}, {"wall", PointSet::Kind::boundary, {}, {}, {}}};
-  p.terms = {{"slope", 0, p.symbols->output(0, index_of({1, 0, 0})), 2.0}, {"wall", 1, p.symbols->output(0) - 0.3, 5.0}};
+  p.point_sets = {{"interior", PointSet::Kind::interior, {}, {}, {}},
+                  {"wall", PointSet::Kind::boundary, {}, {}, {}}};
+  p.terms = {{"slope", 0, p.symbols->output(0, index_of({1, 0, 0})), 2.0},
+             {"wall", 1, p.symbols->output(0) - 0.3, 5.0}};
   PinnObjective objective(p, {.threads = 2, .tile_rows = 16});
   auto x = objective.initialize(1);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.3 * Random(2, 2).normal(i);
@@ -108,9 +114,9 @@ TEST(KroneckerFactors, EqualABruteForceComputationOnATinyNetwork) {
         h[k] = std::tanh(points[0][q] * W[k] + points[1][q] * W[kWidth + k] + b[k]);
         const double slope = 1 - h[k] * h[k];
         h_x[k] = slope * W[k];
-        z_value[k] = s * V[k] * slope;                  // of r = u
-        z[k] = s * V[k] * -2 * h[k] * slope * W[k];     // of r = u_x, by the value of the first layer
-        z_x[k] = s * V[k] * slope;                      // and by its derivative
+        z_value[k] = s * V[k] * slope;               // of r = u
+        z[k] = s * V[k] * -2 * h[k] * slope * W[k];  // of r = u_x, by the value of the first layer
+        z_x[k] = s * V[k] * slope;                   // and by its derivative
       }
       const auto with = [](Row row, double last) {
         row.push_back(last);
@@ -162,8 +168,10 @@ TEST(KroneckerFactors, EqualABruteForceComputationOnATinyNetwork) {
         const auto& pair = factors.layers[l].groups[g];
         ASSERT_EQ(pair.A.size(), A.size());
         ASSERT_EQ(pair.B.size(), B.size());
-        for (std::size_t i = 0; i < A.size(); ++i) EXPECT_NEAR(pair.A[i], A[i], 1e-14) << "layer " << l << " group " << g;
-        for (std::size_t i = 0; i < B.size(); ++i) EXPECT_NEAR(pair.B[i], B[i], 1e-13) << "layer " << l << " group " << g;
+        for (std::size_t i = 0; i < A.size(); ++i)
+          EXPECT_NEAR(pair.A[i], A[i], 1e-14) << "layer " << l << " group " << g;
+        for (std::size_t i = 0; i < B.size(); ++i)
+          EXPECT_NEAR(pair.B[i], B[i], 1e-13) << "layer " << l << " group " << g;
       }
     }
   }
@@ -173,7 +181,8 @@ TEST(KroneckerFactors, EqualABruteForceComputationOnATinyNetwork) {
 struct Poisson {
   Poisson() {
     Problem p;
-    p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>{"x", "y"}, std::vector<std::string>{"N"});
+    p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>{"x", "y"},
+                                                std::vector<std::string>{"N"});
     for (int i = 0; i < 2; ++i) {
       p.domain.push_back({0, 1});
       p.network_inputs.push_back(p.symbols->coordinate(i));
@@ -181,8 +190,12 @@ struct Poisson {
     p.network = {.width = 16, .depth = 1};
     const double pi = std::numbers::pi;
     const Expr x = p.symbols->coordinate(0), y = p.symbols->coordinate(1);
-    p.point_sets = {{"interior", PointSet::Kind::interior, {}, {}, {}}, {"wall", PointSet::Kind::boundary, {}, {}, {}}};
-    p.terms = {{"poisson", 0, p.symbols->output(0, index_of({2, 0, 0})) + p.symbols->output(0, index_of({0, 2, 0})) + 2 * pi * pi * sin(pi * x) * sin(pi * y), 1.0},
+    p.point_sets = {{"interior", PointSet::Kind::interior, {}, {}, {}},
+                    {"wall", PointSet::Kind::boundary, {}, {}, {}}};
+    p.terms = {{"poisson", 0,
+                p.symbols->output(0, index_of({2, 0, 0})) + p.symbols->output(0, index_of({0, 2, 0})) +
+                    2 * pi * pi * sin(pi * x) * sin(pi * y),
+                1.0},
                {"wall", 1, p.symbols->output(0), 1.0}};
     objective = std::make_unique<PinnObjective>(p, EngineOptions{.threads = 1});
     Points inside, wall;
@@ -194,7 +207,10 @@ struct Poisson {
         inside.coordinates[1].push_back((j + 0.5) / 12);
       }
     for (int i = 0; i < 10; ++i)
-      for (const auto& [a, c] : {std::pair{(i + 0.5) / 10, 0.0}, {(i + 0.5) / 10, 1.0}, {0.0, (i + 0.5) / 10}, {1.0, (i + 0.5) / 10}}) {
+      for (const auto& [a, c] : {std::pair{(i + 0.5) / 10, 0.0},
+                                 {(i + 0.5) / 10, 1.0},
+                                 {0.0, (i + 0.5) / 10},
+                                 {1.0, (i + 0.5) / 10}}) {
         wall.coordinates[0].push_back(a);
         wall.coordinates[1].push_back(c);
       }
@@ -217,7 +233,8 @@ class MethodOnPoisson : public testing::TestWithParam<Promise> {};
 
 TEST_P(MethodOnPoisson, LowersTheLossByTheStatedFactorInTheStatedSteps) {
   Poisson poisson;
-  const auto method = optim::find_optimizer(GetParam().name).make(poisson.objective->layout(), GetParam().settings);
+  const auto method =
+      optim::find_optimizer(GetParam().name).make(poisson.objective->layout(), GetParam().settings);
   auto x = poisson.start;
   const double before = poisson.objective->value(x);
   for (int t = 0; t < GetParam().steps; ++t) {
@@ -229,8 +246,9 @@ TEST_P(MethodOnPoisson, LowersTheLossByTheStatedFactorInTheStatedSteps) {
   EXPECT_LT(left, GetParam().part);
 }
 INSTANTIATE_TEST_SUITE_P(Catalogue, MethodOnPoisson,
-                         testing::Values(Promise{"lm", {}, 60, 1e-4}, Promise{"engd", {}, 60, 1e-5}, Promise{"anagram", {}, 60, 1e-5},
-                                         Promise{"spring", {}, 60, 1e-5}, Promise{"nncg", {}, 60, 0.1},
+                         testing::Values(Promise{"lm", {}, 60, 1e-4}, Promise{"engd", {}, 60, 1e-5},
+                                         Promise{"anagram", {}, 60, 1e-5}, Promise{"spring", {}, 60, 1e-5},
+                                         Promise{"nncg", {}, 60, 0.1},
                                          Promise{"nncg", {{"hessian", "gauss-newton"}}, 20, 1e-3},
                                          Promise{"kfac", {}, 100, 2e-2}, Promise{"kfac-star", {}, 100, 2e-3}),
                          [](const auto& info) {
