@@ -11,18 +11,30 @@
 
 namespace lather::linalg {
 
-bool eigenvectors(ConstMatrixView a, std::span<double> values, MatrixView vectors) {
-  assert(a.rows == a.cols && values.size() == a.rows && vectors.rows == a.rows && vectors.cols == a.rows);
+namespace {
+
+bool decompose(ConstMatrixView a, std::span<double> values, MatrixView vectors, int what) {
   ++work_count().factorizations;
   const auto A = eigen(a);
-  const double scale = A.cwiseAbs().maxCoeff();
-  if (!std::isfinite(scale) || !A.allFinite()) return false;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(A);
+  if (!A.allFinite()) return false;
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(A, what);
   if (solver.info() != Eigen::Success) return false;
   const auto d = static_cast<Eigen::Index>(a.rows);
   for (Eigen::Index i = 0; i < d; ++i) values[i] = solver.eigenvalues()[d - 1 - i];
-  eigen(vectors) = solver.eigenvectors().rowwise().reverse();
+  if (what == Eigen::ComputeEigenvectors) eigen(vectors) = solver.eigenvectors().rowwise().reverse();
   return true;
+}
+
+}  // namespace
+
+bool eigenvectors(ConstMatrixView a, std::span<double> values, MatrixView vectors) {
+  assert(a.rows == a.cols && values.size() == a.rows && vectors.rows == a.rows && vectors.cols == a.rows);
+  return decompose(a, values, vectors, Eigen::ComputeEigenvectors);
+}
+
+bool eigenvalues(ConstMatrixView a, std::span<double> values) {
+  assert(a.rows == a.cols && values.size() == a.rows);
+  return decompose(a, values, {}, Eigen::EigenvaluesOnly);
 }
 
 namespace {

@@ -9,6 +9,8 @@ namespace lather::linalg {
 // finite or the iteration did not converge; then `vectors` and `values` are not to be used. Columns are not
 // yet canonical.
 bool eigenvectors(ConstMatrixView a, std::span<double> values, MatrixView vectors);
+// The values alone, a fraction of the work.
+bool eigenvalues(ConstMatrixView a, std::span<double> values);
 
 // Makes the columns of X unique. Eigenvalues closer than kClusterTolerance · max|value| form a cluster;
 // inside a cluster any orthonormal basis would do, so the columns are replaced by a basis that depends on the

@@ -4,15 +4,20 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/adam.hpp"
+#include "lather/optim/anagram.hpp"
 #include "lather/optim/bfgs.hpp"
+#include "lather/optim/engd.hpp"
+#include "lather/optim/kfac.hpp"
 #include "lather/optim/lbfgs.hpp"
 #include "lather/optim/levenberg_marquardt.hpp"
 #include "lather/optim/multiadam.hpp"
 #include "lather/optim/muon.hpp"
+#include "lather/optim/nncg.hpp"
 #include "lather/optim/purifying_shampoo.hpp"
 #include "lather/optim/sgd.hpp"
 #include "lather/optim/shampoo.hpp"
 #include "lather/optim/soap.hpp"
+#include "lather/optim/spring.hpp"
 #include "lather/optim/ss_bfgs.hpp"
 #include "lather/optim/ss_broyden.hpp"
 #include "lather/optim/ss_esoap.hpp"
@@ -45,7 +50,21 @@ const std::vector<OptimizerEntry>& catalogue() {
                        "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
                        SsBroydenOptions{}),
       // Methods that use the Jacobian of the residuals.
-      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
+      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
+                                         LevenbergMarquardtOptions{}),
+      residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
+                           EngdOptions{}),
+      residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",
+                              AnagramOptions{}),
+      residual_entry<Spring>("spring", "natural gradient in residual space with momentum; grid line search",
+                             SpringOptions{}),
+      residual_entry<Spring>("spring-paper", "SPRING with the constants and the step length of its code",
+                             SpringOptions::paper()),
+      residual_entry<Kfac>("kfac", "K-FAC for PINNs, momentum and grid line search", KfacOptions{}),
+      residual_entry<Kfac>("kfac-star", "K-FAC*: step and momentum from the exact quadratic model",
+                           KfacOptions::star()),
+      entry<NysNewtonCg>("nncg", "Newton by conjugate gradients with a Nystrom preconditioner",
+                         NysNewtonCgOptions{}),
   };
   return entries;
 }

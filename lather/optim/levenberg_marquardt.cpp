@@ -2,217 +2,292 @@
 
 #include <fmt/format.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/linalg/eigensolver.hpp"
+#include "lather/linalg/factorizations.hpp"
+#include "lather/optim/conjugate_gradients.hpp"
+#include "lather/optim/least_squares.hpp"
+#include "lather/optim/vectors.hpp"
 
 namespace lather::optim {
 
 namespace {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Vector = Eigen::VectorXd;
+// The matrix and its factor.
+double memory(std::size_t dimension) {
+  return gibibytes(2.0 * static_cast<double>(dimension) * static_cast<double>(dimension));
+}
 
-double gigabytes(double numbers) { return numbers * 8 / (1 << 30); }
+// diag(J^T J) from blocks of rows.
+std::vector<double> diagonal_of_normal_matrix(Objective& objective, std::span<const double> x) {
+  constexpr std::size_t kRows = 256;
+  const std::size_t n = objective.size(), m = objective.residual_count();
+  std::vector<double> diagonal(n), rows(std::min(kRows, m) * n);
+  for (std::size_t first = 0; first < m; first += kRows) {
+    const std::size_t count = std::min(kRows, m - first);
+    objective.jacobian_rows(x, first, count, rows.data());
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < n; ++i) diagonal[i] += rows[k * n + i] * rows[k * n + i];
+  }
+  return diagonal;
+}
 
 }  // namespace
 
 void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
-  v.choice("form", form, "which matrix is factored: by size, parameters × parameters, residuals × residuals, or none",
-           {{"auto", Form::automatic}, {"primal", Form::primal}, {"dual", Form::dual}, {"cg", Form::conjugate_gradients}});
-  v.choice("damping", damping, "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale of each parameter",
+  v.choice("form", form,
+           "which matrix is factored: by size, parameters × parameters, residuals × residuals, or none",
+           {{"auto", Form::automatic},
+            {"primal", Form::primal},
+            {"dual", Form::dual},
+            {"cg", Form::conjugate_gradients}});
+  v.choice("damping", damping,
+           "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
+           "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
-  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps", positive());
+  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
+         positive());
   v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
-  v.integer("halvings", halvings, "shorter steps tried along a direction before lambda is raised", non_negative());
-  v.real("max_memory", max_memory, "GiB the matrices may take; beyond it conjugate gradients are used", positive());
+  v.integer("halvings", halvings, "shorter steps tried along a direction before lambda is raised",
+            non_negative());
+  v.real("max_memory", max_memory, "GiB the matrices may take; beyond it conjugate gradients are used",
+         positive());
   v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
   v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
-  v.integer("spectrum_every", spectrum_every, "steps between reports of condition number and effective rank; 0: never", non_negative());
+  v.integer("spectrum_every", spectrum_every,
+            "steps between reports of condition number and effective rank; 0: never", non_negative());
+}
+
+void LevenbergMarquardt::Matrices::resize(std::size_t dimension) {
+  const std::size_t size = dimension * dimension;
+  if (matrix.size() == size) return;
+  matrix = Buffer<double>(size);
+  factor = Buffer<double>(size);
 }
 
 // The model |r + J d|^2 at one x. solve() gives the step for one lambda.
 struct LevenbergMarquardt::System {
-  System(Objective& objective, std::span<const double> at, Form chosen, const LevenbergMarquardtOptions& settings)
-      : objective(objective), x(at), form(chosen), options(settings), Jtr(objective.size()) {
-    const auto n = static_cast<Eigen::Index>(objective.size()), m = static_cast<Eigen::Index>(objective.residual_count());
+  System(Objective& objective, std::span<const double> at, Form chosen,
+         const LevenbergMarquardtOptions& settings, Matrices& matrices)
+      : objective(objective),
+        x(at),
+        form(chosen),
+        options(settings),
+        matrices(matrices),
+        n(objective.size()),
+        m(objective.residual_count()),
+        Jtr(n) {
+    std::vector<double> diagonal;  // of J^T J, or of J J^T: the same sum
     if (form == Form::primal) {
-      matrix.resize(n, n);
-      value = objective.normal_equations(x, matrix.data(), {Jtr.data(), static_cast<std::size_t>(n)});
-      mean_diagonal = matrix.diagonal().mean();
-      scales = options.damping == LevenbergMarquardtOptions::Damping::marquardt ? Vector(matrix.diagonal()) : Vector::Constant(n, mean_diagonal);
-      scales = scales.cwiseMax(1e-12 * mean_diagonal);
-      return;
-    }
-    r.resize(m);
-    if (form == Form::dual) {
-      matrix.resize(m, m);
-      objective.residual_gram(x, matrix.data(), {r.data(), static_cast<std::size_t>(m)});
-      mean_diagonal = matrix.diagonal().sum() / static_cast<double>(n);  // trace J J^T = trace J^T J
+      matrices.resize(n);
+      value = objective.normal_equations(x, matrices.matrix.data(), Jtr);
+      diagonal = matrix_diagonal();
     } else {
-      objective.residuals(x, {r.data(), static_cast<std::size_t>(m)});
+      r.resize(m);
+      if (form == Form::dual) {
+        matrices.resize(m);
+        objective.residual_gram(x, matrices.matrix.data(), r);
+        diagonal = matrix_diagonal();
+      } else {
+        objective.residuals(x, r);
+        diagonal = diagonal_of_normal_matrix(objective, x);
+      }
+      value = dot(r, r);
+      objective.transposed_jacobian_times(x, r, Jtr);
     }
-    value = r.squaredNorm();
-    objective.transposed_jacobian_times(x, {r.data(), static_cast<std::size_t>(m)}, {Jtr.data(), static_cast<std::size_t>(n)});
-    if (form == Form::conjugate_gradients) {
-      // trace(J^T J) = E |J v|^2 for random signs v; one sample is enough for a scale.
-      Vector v(n), Jv(m);
-      for (Eigen::Index i = 0; i < n; ++i) v[i] = (i * 2654435761u) & 0x10000 ? 1 : -1;
-      objective.jacobian_times(x, {v.data(), static_cast<std::size_t>(n)}, {Jv.data(), static_cast<std::size_t>(m)});
-      mean_diagonal = Jv.squaredNorm() / static_cast<double>(n);
-    }
-    scales = Vector::Constant(n, mean_diagonal);
+    mean_diagonal = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n);
+    D.assign(n, mean_diagonal);
+    if (options.damping == Damping::marquardt)
+      // A parameter without influence has a zero here; D must stay positive.
+      for (std::size_t i = 0; i < n; ++i) D[i] = std::max(diagonal[i], 1e-12 * mean_diagonal);
+    if (form == Form::conjugate_gradients) normal_diagonal = std::move(diagonal);
+  }
+
+  std::size_t dimension() const { return form == Form::primal ? n : m; }
+  std::vector<double> matrix_diagonal() const {
+    std::vector<double> diagonal(dimension());
+    for (std::size_t i = 0; i < diagonal.size(); ++i)
+      diagonal[i] = matrices.matrix[i * (diagonal.size() + 1)];
+    return diagonal;
   }
 
   // False if the damped matrix is not positive definite in this precision.
-  bool solve(double lambda, Vector& d) {
-    if (form == Form::primal) {
-      factor = matrix;
-      factor.diagonal() += lambda * scales;
-      Eigen::LLT<Eigen::Ref<Matrix>, Eigen::Lower> llt(factor);
-      if (llt.info() != Eigen::Success) return false;
-      d = -llt.solve(Jtr);
-    } else if (form == Form::dual) {
-      factor = matrix;
-      factor.diagonal().array() += lambda * mean_diagonal;
-      Eigen::LLT<Eigen::Ref<Matrix>, Eigen::Lower> llt(factor);
-      if (llt.info() != Eigen::Success) return false;
-      const Vector w = -llt.solve(r);
-      d.resize(Jtr.size());
-      objective.transposed_jacobian_times(x, {w.data(), static_cast<std::size_t>(w.size())}, {d.data(), static_cast<std::size_t>(d.size())});
-    } else {
-      conjugate_gradients(lambda, d);
+  bool solve(double lambda, std::span<double> d) {
+    if (form == Form::conjugate_gradients) {
+      iterate(lambda, d);
+      return all_finite(d);
     }
-    return d.allFinite();
+    const std::size_t size = dimension();
+    std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
+    for (std::size_t i = 0; i < size; ++i)
+      matrices.factor[i * (size + 1)] += lambda * (form == Form::primal ? D[i] : mean_diagonal);
+    const linalg::MatrixView factor{matrices.factor.data(), size, size};
+    if (!linalg::cholesky(factor)) return false;
+    if (form == Form::primal) {
+      std::transform(Jtr.begin(), Jtr.end(), d.begin(), std::negate<>());
+      linalg::cholesky_solve(factor, d);
+    } else {
+      std::vector<double> w(m);
+      std::transform(r.begin(), r.end(), w.begin(), std::negate<>());
+      linalg::cholesky_solve(factor, w);
+      objective.transposed_jacobian_times(x, w, d);
+    }
+    return all_finite(d);
   }
 
   // The decrease the damped model promises: -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r)
-  double predicted(double lambda, const Vector& d) const { return d.dot(lambda * scales.cwiseProduct(d) - Jtr); }
+  double predicted(double lambda, std::span<const double> d) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += d[i] * (lambda * D[i] * d[i] - Jtr[i]);
+    return sum;
+  }
 
-  void conjugate_gradients(double lambda, Vector& d) {
-    const std::size_t n = Jtr.size(), m = r.size();
-    d = Vector::Zero(Jtr.size());
-    Vector residual = -Jtr, p = residual, Jp(r.size()), Ap(Jtr.size());
-    double rho = residual.squaredNorm();
-    const double stop = rho * options.cg_tolerance * options.cg_tolerance;
-    for (cg_used = 0; cg_used < options.cg_iterations && rho > stop; ++cg_used) {
-      objective.jacobian_times(x, {p.data(), n}, {Jp.data(), m});
-      objective.transposed_jacobian_times(x, {Jp.data(), m}, {Ap.data(), n});
-      Ap += lambda * scales.cwiseProduct(p);
-      const double alpha = rho / p.dot(Ap);
-      if (!std::isfinite(alpha)) break;
-      d += alpha * p;
-      residual -= alpha * Ap;
-      const double next = residual.squaredNorm();
-      p = residual + (next / rho) * p;
-      rho = next;
-    }
+  void iterate(double lambda, std::span<double> d) {
+    std::vector<double> b(n), Jp(m);
+    std::transform(Jtr.begin(), Jtr.end(), b.begin(), std::negate<>());
+    std::fill(d.begin(), d.end(), 0.0);
+    const auto product = [&](std::span<const double> p, std::span<double> Ap) {
+      objective.jacobian_times(x, p, Jp);
+      objective.transposed_jacobian_times(x, Jp, Ap);
+      for (std::size_t i = 0; i < n; ++i) Ap[i] += lambda * D[i] * p[i];
+    };
+    const auto by_diagonal = [&](std::span<const double> residual, std::span<double> z) {
+      for (std::size_t i = 0; i < n; ++i) z[i] = residual[i] / (normal_diagonal[i] + lambda * D[i]);
+    };
+    cg_used = conjugate_gradients(product, by_diagonal, b, d, {options.cg_tolerance, options.cg_iterations})
+                  .iterations;
   }
 
   Objective& objective;
   std::span<const double> x;
   Form form;
   const LevenbergMarquardtOptions& options;
-  Matrix matrix, factor;
-  Vector Jtr, r, scales;
+  Matrices& matrices;
+  std::size_t n, m;
+  std::vector<double> Jtr, r, D, normal_diagonal;
   double value = 0, mean_diagonal = 0;
   std::int64_t cg_used = 0;
 };
 
-LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options)
-    : size_(layout.size()), options_(options), gradient_(size_), direction_(size_), trial_(size_) {
-  const double needed = gigabytes(2.0 * static_cast<double>(size_) * static_cast<double>(size_));
-  if (options.form == Form::primal && needed > options.max_memory)
-    throw Error(fmt::format("lm: the primal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use form=dual or form=cg", needed, size_, options.max_memory));
+LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
+                                       const LevenbergMarquardtOptions& options)
+    : size_(layout.size()), options_(options), direction_(size_), trial_(size_) {
+  if (options.form == Form::dual && options.damping == Damping::marquardt)
+    throw Error(
+        "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
+        "use form=primal or form=cg, or damping=identity");
+  if (options.form == Form::primal && memory(size_) > options.max_memory)
+    throw Error(
+        fmt::format("lm: the primal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
+                    "form=dual or form=cg",
+                    memory(size_), size_, options.max_memory));
 }
 
 LevenbergMarquardtOptions::Form LevenbergMarquardt::choose_form(std::size_t residuals) const {
+  if (options_.form == Form::dual && memory(residuals) > options_.max_memory)
+    throw Error(
+        fmt::format("lm: the dual form needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; use "
+                    "form=primal, form=cg, or fewer points",
+                    memory(residuals), residuals, options_.max_memory));
   if (options_.form != Form::automatic) return options_.form;
-  const std::size_t smaller = std::min(size_, residuals);
-  if (gigabytes(2.0 * static_cast<double>(smaller) * static_cast<double>(smaller)) > options_.max_memory) return Form::conjugate_gradients;
-  return size_ <= residuals || options_.damping == LevenbergMarquardtOptions::Damping::marquardt ? Form::primal : Form::dual;
+  const bool dual = residuals < size_ && options_.damping == Damping::identity;
+  if (memory(dual ? residuals : size_) > options_.max_memory) return Form::conjugate_gradients;
+  return dual ? Form::dual : Form::primal;
 }
 
-StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
-  StepReport report;
-  const std::size_t residuals = objective.residual_count();
-  if (residuals == 0) throw Error("lm needs an objective that is a sum of squared residuals");
-  const Form form = choose_form(residuals);
-  System system(objective, x, form, options_);
-  report.evaluations = 1;
-  report.loss = system.value;
-  report.gradient_norm = 2 * system.Jtr.norm();
-  diagnostics_.clear();
-  if (!std::isfinite(system.value) || !std::isfinite(report.gradient_norm)) {
-    report.status = Status::non_finite;
-    report.message = "the residuals or their Jacobian are not finite";
-    return report;
-  }
-  if (report.gradient_norm == 0) {
-    report.status = Status::converged;
-    report.message = "the gradient is exactly zero";
-    return report;
-  }
-  if (lambda_ < 0) lambda_ = options_.initial_damping;
-  ++steps_;
+namespace {
 
-  Vector d;
-  double gain = 0;
-  bool accepted = false;
-  for (int attempt = 0; attempt < options_.tries && !accepted; ++attempt) {
-    if (lambda_ > options_.largest_damping) break;
-    if (!system.solve(lambda_, d)) {
+std::string describe(LevenbergMarquardtOptions::Form form, std::size_t parameters, std::size_t residuals) {
+  using Form = LevenbergMarquardtOptions::Form;
+  if (form == Form::conjugate_gradients)
+    return fmt::format("conjugate gradients without a matrix ({} parameters, {} residuals)", parameters,
+                       residuals);
+  const std::size_t dimension = form == Form::primal ? parameters : residuals;
+  return fmt::format("{} form: Cholesky of a {} × {} matrix, {:.2f} GiB",
+                     form == Form::primal ? "primal" : "dual", dimension, dimension, memory(dimension));
+}
+
+}  // namespace
+
+StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "lm", x);
+  StepReport report;
+  const Form form = choose_form(objective.residual_count());
+  System system(objective, x, form, options_, matrices_);
+  report.evaluations = 1;
+  diagnostics_.clear();
+  if (!may_step(system.value, system.Jtr, report)) return report;
+  if (lambda_ < 0) lambda_ = options_.initial_damping;
+  if (steps_++ == 0) report.message = describe(form, size_, objective.residual_count());
+
+  const double gain = decrease(objective, system, x, report);
+  diagnostics_.push_back({"all", "lambda", lambda_});
+  diagnostics_.push_back({"all", "gain", gain});
+  if (form == Form::conjugate_gradients)
+    diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(system.cg_used)});
+  else if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0)
+    report_spectrum(system);
+  return report;
+}
+
+// Raises lambda until a step lowers the value, and takes that step. Returns the gain ratio, 0 if there was
+// none.
+double LevenbergMarquardt::decrease(Objective& objective, System& system, std::span<double> x,
+                                    StepReport& report) {
+  for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
+    if (!system.solve(lambda_, direction_)) {
       lambda_ *= 10;
       continue;
     }
-    const double promised = system.predicted(lambda_, d);
     double length = 1;
-    for (int halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
-      for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * d[static_cast<Eigen::Index>(i)];
+    for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
+      for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
       const double value = objective.value(trial_);
       ++report.evaluations;
-      if (std::isfinite(value) && value < system.value) {
-        gain = promised > 0 ? (system.value - value) / promised : 0;
-        accepted = true;
-        break;
-      }
+      if (!(value < system.value)) continue;  // NaN too
+      const double promised = system.predicted(lambda_, direction_);
+      const double gain = promised > 0 ? (system.value - value) / promised : 0;
+      move(x, length, direction_, report);
+      adapt_damping(gain, length);
+      return gain;
     }
-    if (accepted) {
-      report.step_norm = length * d.norm();
-      std::copy(trial_.begin(), trial_.end(), x.begin());
-      // Nielsen's rule: from a third (model trusted) to twice (model poor).
-      const double factor = length == 1 ? std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)) : 2;
-      lambda_ = std::max(options_.smallest_damping, lambda_ * std::min(factor, 2.0));
-      growth_ = 2;
-    } else {
-      lambda_ *= growth_;
-      growth_ *= 2;
-    }
+    lambda_ *= growth_;
+    growth_ *= 2;
   }
-  if (!accepted) {
-    report.status = Status::stalled;
-    report.message = lambda_ > options_.largest_damping
-                         ? "damping reached its limit: no step along the gradient lowers the loss; the rounding floor is reached"
-                         : fmt::format("no decrease in {} values of the damping; the rounding floor may be reached", options_.tries);
-    lambda_ = std::min(lambda_, options_.largest_damping);
-    growth_ = 2;
-  }
-  diagnostics_.push_back({"all", "lambda", lambda_});
-  diagnostics_.push_back({"all", "gain", gain});
-  if (form == Form::conjugate_gradients) diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(system.cg_used)});
-  if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0 && form != Form::conjugate_gradients) {
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(system.matrix, Eigen::EigenvaluesOnly);
-    const Vector s = eigen.eigenvalues().cwiseMax(0.0);
-    diagnostics_.push_back({"all", "condition", s.maxCoeff() / std::max(s.minCoeff(), s.maxCoeff() * 1e-300)});
-    diagnostics_.push_back({"all", "effective_rank", (s.array() / (s.array() + lambda_ * system.mean_diagonal)).sum()});
-  }
-  return report;
+  report.status = Status::stalled;
+  report.message =
+      lambda_ > options_.largest_damping
+          ? "damping reached its limit: no step along the gradient lowers the loss; the rounding floor is "
+            "reached"
+          : fmt::format("no decrease in {} values of the damping; the rounding floor may be reached",
+                        options_.tries);
+  lambda_ = std::min(lambda_, options_.largest_damping);
+  growth_ = 2;
+  return 0;
+}
+
+// Nielsen's rule: from a third (model trusted) to twice (model poor).
+void LevenbergMarquardt::adapt_damping(double gain, double length) {
+  const double factor = length == 1 ? std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)) : 2;
+  lambda_ = std::max(options_.smallest_damping, lambda_ * std::min(factor, 2.0));
+  growth_ = 2;
+}
+
+void LevenbergMarquardt::report_spectrum(const System& system) {
+  const std::size_t size = system.dimension();
+  std::vector<double> s(size);
+  if (!linalg::eigenvalues({matrices_.matrix.data(), size, size}, s)) return;
+  for (double& value : s) value = std::max(value, 0.0);
+  double rank = 0;
+  for (const double value : s) rank += value / (value + lambda_ * system.mean_diagonal);
+  diagnostics_.push_back({"all", "condition", s.front() / std::max(s.back(), s.front() * 1e-300)});
+  diagnostics_.push_back({"all", "effective_rank", rank});
 }
 
 void LevenbergMarquardt::state(StateVisitor& visitor) {

@@ -1,12 +1,15 @@
 #pragma once
-// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the gain ratio.
+// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the
+// gain ratio.
 //
 //   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping
-//   D        identity, or diag(J^T J) (scale-invariant)           gain     achieved / predicted decrease
+//   D        mean of diag(J^T J) times I, or diag(J^T J) itself   gain     achieved / predicted decrease
 //
-// Three ways to the same step: primal (Cholesky of J^T J, size = parameters), dual (Cholesky of J J^T, size = residuals,
-// d = -J^T (J J^T + lambda I)^{-1} r), and matrix-free conjugate gradients where neither matrix fits in memory.
+// Three ways to the same step: primal (Cholesky of J^T J, size = parameters), dual (Cholesky of J J^T, size =
+// residuals, d = -J^T (J J^T + lambda D)^{-1} r), and matrix-free conjugate gradients where neither matrix
+// fits in memory.
 
+#include "lather/core/buffer.hpp"
 #include "lather/core/options.hpp"
 #include "lather/optim/optimizer.hpp"
 
@@ -39,16 +42,25 @@ class LevenbergMarquardt final : public Optimizer {
 
  private:
   using Form = LevenbergMarquardtOptions::Form;
+  using Damping = LevenbergMarquardtOptions::Damping;
+  struct Matrices {  // kept between steps: they are large
+    Buffer<double> matrix, factor;
+    void resize(std::size_t dimension);
+  };
   struct System;  // the linearized problem at one x, solvable for any lambda
   Form choose_form(std::size_t residuals) const;
+  double decrease(Objective& objective, System& system, std::span<double> x, StepReport& report);
+  void adapt_damping(double gain, double length);
+  void report_spectrum(const System& system);
 
   std::size_t size_;
   LevenbergMarquardtOptions options_;
-  double lambda_ = -1;  // relative to the mean diagonal of J^T J; negative: not yet set
+  double lambda_ = -1;  // relative to D; negative: not yet set
   double growth_ = 2;   // of lambda after a failure, doubled by each further one
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
-  std::vector<double> gradient_, direction_, trial_;
+  Matrices matrices_;
+  std::vector<double> direction_, trial_;
 };
 
 }  // namespace lather::optim

@@ -19,6 +19,8 @@ void Objective::residuals(std::span<const double>, std::span<double>) {
   throw Error("this objective is not a sum of squared residuals");
 }
 
+void Objective::residual_scales(std::span<double> scales) const { std::fill(scales.begin(), scales.end(), 1.0); }
+
 void Objective::jacobian_rows(std::span<const double>, std::size_t, std::size_t, double*) {
   throw Error("this objective does not give the Jacobian of its residuals");
 }
@@ -68,6 +70,10 @@ void Objective::transposed_jacobian_times(std::span<const double> x, std::span<c
     jacobian_rows(x, k, 1, row.data());
     for (std::size_t i = 0; i < row.size(); ++i) Jtw[i] += w[k] * row[i];
   }
+}
+
+KroneckerFactors Objective::kronecker_factors(std::span<const double>, KroneckerFactors::Sharing) {
+  throw Error("this objective gives no Kronecker factors");
 }
 
 }  // namespace lather::optim

@@ -11,6 +11,26 @@
 
 namespace lather::optim {
 
+// Kronecker factors of the Gauss–Newton matrix J^T J, for K-FAC. A dense layer z = a W + b at one point has
+// one row per derivative component c: inputs a_c (with a 1 appended for the bias in the value, a 0 in derivatives)
+// and signals z_c = d r / d z_c. Then, for a group of terms, its block of J^T J is about A (x) B.
+struct KroneckerFactors {
+  enum class Sharing {
+    expand,  // A = mean over points and components of a_c a_c^T,  B = sum over both of z_c z_c^T
+    reduce,  // the same after averaging a_c and summing z_c over the components of each point
+  };
+  struct Pair {
+    std::vector<double> A, B;  // square, row-major, symmetric
+  };
+  struct Layer {
+    std::size_t weight = 0;     // block in layout(): inputs × outputs
+    std::ptrdiff_t bias = -1;   // block, or -1: none, and nothing is appended to the inputs
+    std::vector<Pair> groups;   // equations, then conditions and data; a group without terms is left out
+  };
+  std::vector<Layer> layers;
+  std::vector<double> diagonal;  // of J^T J, for the parameters in no layer; 0 for the others
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -32,6 +52,9 @@ class Objective {
   virtual std::size_t residual_count() const { return 0; }
   virtual void residuals(std::span<const double> x, std::span<double> r);
 
+  // r_i = scale_i * (residual i as the equation states it).
+  virtual void residual_scales(std::span<double> scales) const;
+
   // With J = dr/dx (residual_count × size), all of it at the same x:
   // rows [first, first + count) of J, row-major;
   virtual void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows);
@@ -42,6 +65,8 @@ class Objective {
   // J v and J^T w.
   virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
   virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw);
+
+  virtual KroneckerFactors kronecker_factors(std::span<const double> x, KroneckerFactors::Sharing sharing);
 };
 
 }  // namespace lather::optim

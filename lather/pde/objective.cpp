@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/engine.hpp"
+#include "lather/pde/layer_blocks.hpp"
 
 namespace lather::pde {
 
@@ -120,14 +119,20 @@ std::size_t PinnObjective::residual_count() const {
 }
 
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
-  double* next = r.data();
+  std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const std::size_t count = engine_->points[engine_->problem.terms[k].point_set].count();
-    engine_->residuals(x, static_cast<int>(k), next);
-    const auto& weights = engine_->point_weights[k];
-    for (std::size_t i = 0; i < count; ++i)
-      next[i] *= std::sqrt(engine_->term_weights[k] * (weights.empty() ? 1 : weights[i]) / static_cast<double>(count));
-    next += count;
+    const auto scales = root_weights(*engine_, static_cast<int>(k));
+    engine_->residuals(x, static_cast<int>(k), r.data() + offset);
+    for (std::size_t i = 0; i < scales.size(); ++i) r[offset + i] *= scales[i];
+    offset += scales.size();
+  }
+}
+
+void PinnObjective::residual_scales(std::span<double> scales) const {
+  double* next = scales.data();
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    const auto roots = root_weights(*engine_, static_cast<int>(k));
+    next = std::copy(roots.begin(), roots.end(), next);
   }
 }
 

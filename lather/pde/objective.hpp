@@ -53,6 +53,7 @@ class PinnObjective final : public optim::Objective {
   void term_gradients(std::span<const double> x, std::span<double> losses, std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override;
   void residuals(std::span<const double> x, std::span<double> r) override;
+  void residual_scales(std::span<double> scales) const override;
 
   // Of the last value or gradient: weight * mean of squares, per term.
   std::span<const double> term_losses() const;
@@ -91,6 +92,7 @@ class PinnObjective final : public optim::Objective {
   void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
   void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
   void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;
+  optim::KroneckerFactors kronecker_factors(std::span<const double> x, optim::KroneckerFactors::Sharing sharing) override;
 
   const Problem& problem() const;
   const net::Tape& tape() const;

@@ -1,0 +1,21 @@
+#pragma once
+// Cholesky factorization and singular values of dense matrices: verbs of the methods that solve with the
+// Jacobian.
+
+#include "lather/linalg/matrix.hpp"
+
+namespace lather::linalg {
+
+// A = C C^T in place; only the lower triangle is read and written. False if A is not positive definite in
+// this precision.
+bool cholesky(MatrixView a);
+// b = (C C^T)^{-1} b
+void cholesky_solve(ConstMatrixView factor, std::span<double> b);
+// B = C^{-1} B
+void solve_lower(ConstMatrixView factor, MatrixView b);
+
+// A = U diag(values) V^T with min(rows, cols) singular values, descending. U and V have as many columns.
+// False if A is not finite.
+bool thin_svd(ConstMatrixView a, MatrixView u, std::span<double> values, MatrixView v);
+
+}  // namespace lather::linalg

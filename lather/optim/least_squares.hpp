@@ -1,0 +1,26 @@
+#pragma once
+// What every method on residuals begins and ends with.
+//
+//   r, J    residuals (value = r^T r) and their Jacobian; the gradient of the value is 2 J^T r
+
+#include <span>
+#include <string_view>
+
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+// Throws Error if the objective has no residuals or another number of parameters than x.
+void require_residuals(const Objective& objective, std::string_view method, std::span<const double> x);
+
+// Fills loss and gradient norm. False if no step can follow (not finite, or exactly zero); the report then
+// says so.
+bool may_step(double value, std::span<const double> Jtr, StepReport& report);
+
+// x += eta d
+void move(std::span<double> x, double eta, std::span<const double> d, StepReport& report);
+
+// Memory of so many doubles.
+double gibibytes(double numbers);
+
+}  // namespace lather::optim

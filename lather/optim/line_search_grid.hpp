@@ -1,0 +1,16 @@
+#pragma once
+// The line search of the natural-gradient papers: the best of the steps 1, 1/2, 1/4, …, 2^-halvings.
+
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+// eta with the lowest value of f(x + eta d); 0 where none is below `value`, the value at x. Adds to
+// report.evaluations.
+double grid_search(Objective& objective, std::span<const double> x, std::span<const double> d, double value,
+                   std::int64_t halvings, StepReport& report);
+
+// The status after a search that found nothing; `why` says what may be the matter.
+void say_stalled(std::int64_t halvings, std::string_view why, StepReport& report);
+
+}  // namespace lather::optim

@@ -1,0 +1,230 @@
+#include "lather/optim/levenberg_marquardt.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "lather/core/error.hpp"
+#include "lather/optim/vectors.hpp"
+#include "residual_problems.hpp"
+
+namespace lather::optim {
+namespace {
+
+using namespace residual_problems;
+using Options = LevenbergMarquardtOptions;
+using Form = Options::Form;
+using Damping = Options::Damping;
+
+struct Run {
+  std::vector<double> x;
+  StepReport last;
+  int steps = 0;
+};
+Run run(Objective& objective, std::vector<double> x, int steps, const Options& options = {}) {
+  LevenbergMarquardt lm(objective.layout(), options);
+  Run result{std::move(x), {}, 0};
+  while (result.steps < steps && result.last.status == Status::running) {
+    result.last = lm.step(objective, result.x);
+    ++result.steps;
+  }
+  return result;
+}
+
+std::vector<double> one_step(Objective& objective, Form form, Damping damping = Damping::identity) {
+  Options options{.form = form, .damping = damping};
+  options.cg_tolerance = 1e-13;
+  return run(objective, std::vector<double>(objective.size(), 0.3), 1, options).x;
+}
+double relative_difference(std::span<const double> a, std::span<const double> b) {
+  double difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) difference = std::fmax(difference, std::abs(a[i] - b[i]));
+  return difference / largest_magnitude(b);
+}
+
+TEST(LevenbergMarquardt, TakesTheSameStepInItsThreeForms) {
+  // More residuals than parameters, fewer, and a Jacobian of deficient rank.
+  for (auto problem :
+       {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1), linear(15, 10, 4, 0.1), exponential_fit()}) {
+    const auto primal = one_step(problem, Form::primal), dual = one_step(problem, Form::dual),
+               cg = one_step(problem, Form::conjugate_gradients);
+    EXPECT_LT(relative_difference(dual, primal), 1e-8);
+    EXPECT_LT(relative_difference(cg, primal), 1e-8);
+  }
+}
+
+TEST(LevenbergMarquardt, TakesTheSameMarquardtStepWithAndWithoutAMatrix) {
+  for (auto problem : {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1)})
+    EXPECT_LT(relative_difference(one_step(problem, Form::conjugate_gradients, Damping::marquardt),
+                                  one_step(problem, Form::primal, Damping::marquardt)),
+              1e-8);
+}
+
+TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
+  // One parameter: r = (2 x - 1, x), J^T J = 5, J^T r = 2 (2 x - 1) + x. From x = 1: d = -3 / (5 + 5 lambda).
+  ResidualFunction problem(1, 2, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = 2 * x[0] - 1;
+    r[1] = x[0];
+    J[0] = 2;
+    J[1] = 1;
+  });
+  const auto result = run(problem, {1}, 1, {.initial_damping = 0.2});
+  EXPECT_NEAR(result.x[0], 1 - 3 / (5 + 5 * 0.2), 1e-15);
+  EXPECT_EQ(result.last.loss, 2);
+  EXPECT_EQ(result.last.gradient_norm, 6);
+}
+
+TEST(LevenbergMarquardt, StepsByMarquardtDoNotDependOnTheScaleOfAParameter) {
+  const double scale = 1e4;
+  auto plain = exponential_fit();
+  ResidualFunction scaled(3, 15, [&plain, scale](std::span<const double> x, std::span<double> r, double* J) {
+    const std::vector<double> y{x[0], x[1] * scale, x[2]};
+    plain.residuals(y, r);
+    plain.jacobian_rows(y, 0, 15, J);
+    for (int k = 0; k < 15; ++k) J[3 * k + 1] *= scale;
+  });
+  const Options options{.form = Form::primal, .damping = Damping::marquardt};
+  const auto a = run(plain, {1, 1, 0}, 4, options).x, b = run(scaled, {1, 1 / scale, 0}, 4, options).x;
+  EXPECT_NEAR(b[1] * scale, a[1], 1e-9);
+  EXPECT_NEAR(b[0], a[0], 1e-9);
+}
+
+TEST(LevenbergMarquardt, ReachesTheMinimumOfClassicProblems) {
+  auto banana = rosenbrock();
+  const auto a = run(banana, {-1.2, 1}, 40);
+  EXPECT_NEAR(a.x[0], 1, 1e-10);
+  EXPECT_NEAR(a.x[1], 1, 1e-10);
+  auto fit = exponential_fit();
+  const auto b = run(fit, {1, 1, 0}, 40);
+  EXPECT_NEAR(b.x[0], 2, 1e-9);
+  EXPECT_NEAR(b.x[1], 1.5, 1e-9);
+  EXPECT_NEAR(b.x[2], 0.5, 1e-9);
+  auto inconsistent = linear(20, 7, 0, 0.1);
+  auto c = run(inconsistent, std::vector<double>(7), 60);
+  std::vector<double> g(7);
+  inconsistent.value_and_gradient(c.x, g);
+  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature beyond
+  // that is unseen.
+  EXPECT_LT(norm(g), 1e-7);
+}
+
+TEST(LevenbergMarquardt, ZeroesTheResidualsOfUnderdeterminedAndRankDeficientSystems) {
+  for (auto problem : {linear(7, 20), linear(15, 10, 4)}) {
+    const auto result = run(problem, std::vector<double>(problem.size()), 60);
+    EXPECT_LT(problem.value(result.x), 1e-24);
+  }
+}
+
+TEST(LevenbergMarquardt, SaysWhyItEnds) {
+  auto exact = linear(5, 3);
+  const auto zero = run(exact, {1, 1, 1}, 5);
+  // The sums of A (1, 1, 1) round to b exactly: both are added in the same order.
+  EXPECT_EQ(zero.last.status, Status::converged);
+  EXPECT_EQ(zero.last.message, "all residuals are exactly zero");
+  EXPECT_EQ(zero.x, std::vector<double>({1, 1, 1}));
+
+  auto inconsistent = linear(20, 7, 0, 0.1);
+  const auto floor = run(inconsistent, std::vector<double>(7), 200);
+  EXPECT_EQ(floor.last.status, Status::stalled);
+  EXPECT_NE(floor.last.message.find("rounding floor"), std::string::npos) << floor.last.message;
+
+  ResidualFunction flat(2, 1, [](std::span<const double>, std::span<double> r, double*) { r[0] = 1; });
+  const auto stationary = run(flat, {0, 0}, 5);
+  EXPECT_EQ(stationary.last.status, Status::converged);
+  EXPECT_NE(stationary.last.message.find("gradient is exactly zero"), std::string::npos);
+}
+
+TEST(LevenbergMarquardt, SaysWhichFormItChoseAndHowMuchMemoryItTakes) {
+  auto wide = linear(7, 20), tall = linear(20, 7);
+  EXPECT_NE(run(wide, std::vector<double>(20), 1).last.message.find("dual form: Cholesky of a 7 × 7"),
+            std::string::npos);
+  EXPECT_NE(run(tall, std::vector<double>(7), 1).last.message.find("primal form: Cholesky of a 7 × 7"),
+            std::string::npos);
+  EXPECT_NE(
+      run(tall, std::vector<double>(7), 1, {.max_memory = 1e-9}).last.message.find("conjugate gradients"),
+      std::string::npos);
+}
+
+TEST(LevenbergMarquardt, LeavesParametersAndDampingAloneWhereResidualsAreNotFinite) {
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+    auto problem = exponential_fit(), calm_problem = exponential_fit();
+    LevenbergMarquardt disturbed(problem.layout(), {.form = form}), calm(problem.layout(), {.form = form});
+    std::vector<double> x{1, 1, 0}, y = x;
+    for (int t = 0; t < 6; ++t) {
+      if (t == 2) {
+        problem.poison = std::nan("");
+        const auto report = disturbed.step(problem, x);
+        EXPECT_EQ(report.status, Status::non_finite);
+        EXPECT_EQ(report.message, "the residuals are not finite");
+        problem.poison = 0;
+      }
+      disturbed.step(problem, x);
+      calm.step(calm_problem, y);
+      EXPECT_EQ(x, y);
+    }
+  }
+}
+
+TEST(LevenbergMarquardt, BacksAwayFromPointsWhereResidualsAreNotFinite) {
+  // log x: the full step from 5 leads to negative x.
+  ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = std::log(x[0]);
+    J[0] = 1 / x[0];
+  });
+  const auto result = run(problem, {5}, 60);
+  EXPECT_NEAR(result.x[0], 1, 1e-12);
+}
+
+TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
+  auto problem = linear(5, 3);
+  const auto message = [&](const Options& options) -> std::string {
+    try {
+      LevenbergMarquardt lm(problem.layout(), options);
+      std::vector<double> x(3);
+      lm.step(problem, x);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message({.form = Form::dual, .damping = Damping::marquardt}).find("use form=primal or form=cg"),
+            std::string::npos);
+  EXPECT_NE(message({.form = Form::primal, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
+  EXPECT_NE(message({.form = Form::dual, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
+}
+
+TEST(LevenbergMarquardt, ReportsConditionNumberAndEffectiveRank) {
+  auto problem = linear(15, 10, 4, 0.1);
+  for (const Form form : {Form::primal, Form::dual}) {
+    LevenbergMarquardt lm(problem.layout(), {.form = form, .initial_damping = 1e-10, .spectrum_every = 1});
+    std::vector<double> x(10);
+    lm.step(problem, x);
+    double rank = 0;
+    for (const auto& d : lm.diagnostics())
+      if (d.quantity == "effective_rank") rank = d.value;
+    EXPECT_NEAR(rank, 4, 1e-3);
+  }
+}
+
+TEST(LevenbergMarquardt, GoesOnBitForBitFromASavedState) {
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+    auto problem = rosenbrock();
+    LevenbergMarquardt original(problem.layout(), {.form = form}), restored(problem.layout(), {.form = form});
+    std::vector<double> x{-1.2, 1};
+    for (int t = 0; t < 5; ++t) original.step(problem, x);
+    StateWriter writer;
+    original.state(writer);
+    StateReader reader(writer.bytes());
+    restored.state(reader);
+    EXPECT_TRUE(reader.at_end());
+    auto y = x;
+    for (int t = 0; t < 8; ++t) {
+      original.step(problem, x);
+      restored.step(problem, y);
+      ASSERT_EQ(std::memcmp(x.data(), y.data(), sizeof(double) * 2), 0) << "step " << t;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lather::optim
