@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <limits>
 #include <memory>
 
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/report/table.hpp"
+#include "lather/report/comparison.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -51,28 +50,6 @@ Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool
   return outcome.summary;
 }
 
-double worst(const Json& figures, const char* norm) {
-  double value = std::numeric_limits<double>::quiet_NaN();
-  if (figures.contains(norm))
-    for (const auto& [field, v] : figures[norm].items())
-      if (!v.is_null() && !(value >= v.get<double>())) value = v.get<double>();
-  return value;
-}
-
-std::vector<report::Cell> row_of(const std::string& optimizer, const std::vector<Json>& summaries) {
-  std::vector<double> residual, l2, h1, seconds, steps;
-  for (const auto& s : summaries) {
-    const auto& final = s["final"];
-    residual.push_back(final["residual"].is_null() ? std::numeric_limits<double>::quiet_NaN() : final["residual"].get<double>());
-    l2.push_back(worst(final, "l2"));
-    h1.push_back(worst(final, "h1"));
-    seconds.push_back(s["seconds"].get<double>());
-    steps.push_back(s["step"].get<double>());
-  }
-  const auto cell = [](const std::vector<double>& values) { return report::Cell{"", report::spread_of(values)}; };
-  return {{optimizer, {}}, cell(residual), cell(l2), cell(h1), {fmt::format("{:.0f}", report::spread_of(steps).mean), {}}, cell(seconds)};
-}
-
 void write_tables(const report::Table& table, const fs::path& folder) {
   write_file_atomically(folder / "table.md", report::to_markdown(table));
   write_file_atomically(folder / "table.csv", report::to_csv(table));
@@ -96,23 +73,22 @@ int compare(CompareArguments& a) {
   fs::create_directories(folder, status);
   if (status) throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
 
-  report::Table table{{"optimizer", "residual", "L2 error", "H1 error", "steps", "seconds"}, {}};
+  std::vector<report::RunGroup> groups;
   for (std::size_t i = 0; i < a.optimizers.size(); ++i) {
-    std::vector<Json> summaries;
+    auto& group = groups.emplace_back(report::RunGroup{a.optimizers[i], {}});
     for (const auto& config : configs[i]) {
       if (!a.quiet) fmt::print("{} with {}, seed {}\n", problem, a.optimizers[i], config.seed);
       bool interrupted = false;
-      summaries.push_back(run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
+      group.summaries.push_back(run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
       if (interrupted) {
         fmt::print(stderr, "interrupted and saved; go on with the same command and --out {}\n", folder.string());
         return 130;
       }
     }
-    table.rows.push_back(row_of(a.optimizers[i], summaries));
-    write_tables(table, folder);
+    write_tables(report::comparison_table(groups), folder);
   }
   fmt::print("\n{} ({} seeds, mean ± standard deviation, at the last step)\n\n{}\n{} (table.md, table.csv, table.tex and the runs)\n", problem, a.seeds,
-             report::to_markdown(table), folder.string());
+             report::to_markdown(report::comparison_table(groups)), folder.string());
   return 0;
 }
 
