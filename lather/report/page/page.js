@@ -27,7 +27,9 @@ function switchOf(label, choices, current, choose) {
     if (tell) choose(value);
   };
   press(current, false);
-  return el('span', {class: 'switch', role: 'group', 'aria-label': label}, ...buttons);
+  const node = el('span', {class: 'switch', role: 'group', 'aria-label': label}, ...buttons);
+  node.press = value => press(value, false);
+  return node;
 }
 
 const sections = [];
@@ -68,10 +70,10 @@ function logTicks(low, high, count) {  // of log10 values
   const ticks = [], first = Math.ceil(low - 1e-9), last = Math.floor(high + 1e-9);
   const every = Math.max(1, Math.ceil((last - first + 1) / count));
   for (let n = first; n <= last; n += every) ticks.push([n, n === 0 ? '1' : n === 1 ? '10' : '10' + superscript(n)]);
-  if (ticks.length >= 2) return ticks;
+  if (ticks.length >= 3) return ticks;
   const fine = [];
   for (let n = Math.floor(low); n <= high; ++n)
-    for (const m of [1, 2, 3, 5, 7]) {
+    for (const m of high - low > 0.8 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7]) {
       const at = n + Math.log10(m);
       if (at >= low && at <= high) fine.push([at, number(m * Math.pow(10, n), 2)]);
     }
@@ -146,8 +148,8 @@ function zoomable(surface, area, onZoom, onReset, drawPick) {
   surface.addEventListener('wheel', event => {
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
-    const at = place(event), factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.008);
-    onZoom([at.x - at.x * factor, at.x + (1 - at.x) * factor], event.shiftKey ? [at.y - at.y * factor, at.y + (1 - at.y) * factor] : null);
+    const at = place(event), both = event.shiftKey || surface.dataset.zoom === 'both', factor = Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.008);
+    onZoom([at.x - at.x * factor, at.x + (1 - at.x) * factor], both ? [at.y - at.y * factor, at.y + (1 - at.y) * factor] : null);
   }, {passive: false});
 }
 
@@ -155,24 +157,41 @@ function zoomable(surface, area, onZoom, onReset, drawPick) {
 
 const charts = new Set();
 let clock = 'step';  // or 'seconds'
-const resized = new ResizeObserver(entries => entries.forEach(entry => entry.target.redraw && entry.target.redraw()));
+const resized = new ResizeObserver(entries => requestAnimationFrame(() => entries.forEach(({target}) => {
+  if (target.isConnected && target.clientWidth !== target.drawnWidth) {
+    target.drawnWidth = target.clientWidth;
+    target.redraw();
+  }
+})));
 
-// series: {name, color, x: {step: […], seconds: […]} , y: […], thin, dashed}. `hidden` may be shared by several charts.
+// Over a fortieth of the points, at least five; of logarithms on a logarithmic scale.
+function runningMean(values) {
+  const half = Math.max(2, Math.round(values.length / 80));
+  return values.map((v, i) => {
+    if (!finite(v)) return null;
+    const near = values.slice(Math.max(0, i - half), i + half + 1).filter(finite);
+    return near.reduce((a, b) => a + b, 0) / near.length;
+  });
+}
+
+// series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}; `hidden` names may be shared by several charts.
 function lineChart(o) {
   const hidden = o.hidden || new Set(), sharing = o.sharing || [];
-  let series = o.series, log = o.log, view = {x: null, y: null}, shown = [], geometry = null;
+  let series = o.series, log = o.log, smooth = false, view = {x: null, y: null}, shown = [], geometry = null;
   const plot = el('div', {class: 'plot'}), legend = el('div', {class: 'legend'});
   const sub = el('span', {class: 'sub'}, o.sub || '');
-  const chart = {draw, series: next => { series = next.series; sub.textContent = next.sub || ''; log = next.log; view = {x: null, y: null}; draw(); }};
+  const chart = {draw, reset: () => { view = {x: null, y: null}; draw(); }, series: next => { series = next.series; sub.textContent = next.sub || ''; log = next.log; scale.press(log ? 'log' : 'linear'); chart.reset(); }};
   const scale = switchOf('scale', [['log', 'log'], ['linear', 'linear']], log ? 'log' : 'linear', value => { log = value === 'log'; view.y = null; draw(); });
-  const figure = el('figure', {class: 'card chart', 'data-chart': o.title}, el('figcaption', {}, o.choice || el('b', {}, o.title), sub, scale), plot, legend);
+  const smoothing = o.smoothable ? switchOf('smoothing', [['raw', 'raw'], ['mean', 'running mean']], 'raw', value => { smooth = value === 'mean'; draw(); }) : null;
+  const figure = el('figure', {class: 'card chart', 'data-chart': o.title}, el('figcaption', {}, o.choice || el('b', {}, o.title), sub, smoothing, scale), plot, legend);
   plot.redraw = draw;
   resized.observe(plot);
   charts.add(chart);
   sharing.push(chart);
 
   const xs = s => o.axis ? s.x.axis : clock === 'seconds' && s.x.seconds.some(finite) ? s.x.seconds : s.x.step;
-  const ys = s => log ? s.y.map(v => finite(v) && v > 0 ? Math.log10(v) : null) : s.y;
+  const scaled = s => log ? s.y.map(v => finite(v) && v > 0 ? Math.log10(v) : null) : s.y;
+  const ys = s => smooth ? runningMean(scaled(s)) : scaled(s);
 
   function range(values, pad) {
     let low = Infinity, high = -Infinity;
@@ -186,7 +205,9 @@ function lineChart(o) {
     const width = plot.clientWidth || 460, height = o.height || 250;
     const area = {left: 52, top: 8, width: width - 52 - 10, height: height - 8 - 36};
     shown = series.filter(s => !hidden.has(s.name)).map(s => ({s, x: xs(s), y: ys(s)}));
-    const xRange = view.x || range(shown.flatMap(p => p.x.filter((v, i) => finite(p.y[i]))), 0);
+    const whole = range(shown.flatMap(p => p.x.filter((v, i) => finite(p.y[i]))), 0);
+    const inside = whole && view.x ? [Math.max(view.x[0], whole[0]), Math.min(view.x[1], whole[1])] : whole;
+    const xRange = inside && inside[0] < inside[1] ? inside : whole;
     const yRange = xRange && (view.y || range(shown.flatMap(p => p.y.filter((v, i) => p.x[i] >= xRange[0] && p.x[i] <= xRange[1])), 0.05));
     const picture = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': o.title});
     drawLegend();
@@ -229,7 +250,7 @@ function lineChart(o) {
       title: 'click: on or off; double click: this one alone',
       onclick: () => { hidden.has(s.name) ? hidden.delete(s.name) : hidden.add(s.name); sharing.forEach(c => c.draw()); },
       ondblclick: () => { hidden.clear(); series.forEach(other => other.name !== s.name && hidden.add(other.name)); sharing.forEach(c => c.draw()); },
-    }, s.name)));
+    }, s.label || s.name)));
   }
 
   zoomable(plot, () => geometry ? geometry.area : {left: 0, top: 0, width: 1, height: 1},
@@ -239,7 +260,7 @@ function lineChart(o) {
       view = {x: x ? part(geometry.xRange, x) : view.x, y: y ? part(geometry.yRange, y) : x ? null : view.y};
       draw();
     },
-    () => { view = {x: null, y: null}; draw(); },
+    chart.reset,
     (from, to) => {
       if (!geometry) return;
       const {area, pick} = geometry, set = attributes => fill(pick, attributes, []);
@@ -259,7 +280,7 @@ function lineChart(o) {
       let best = -1;
       for (let i = 0; i < p.x.length; ++i)
         if (finite(p.x[i]) && finite(p.y[i]) && p.x[i] >= xRange[0] && p.x[i] <= xRange[1] && (best < 0 || Math.abs(p.x[i] - x) < Math.abs(p.x[best] - x))) best = i;
-      if (best >= 0) rows.push({s: p.s, at: p.x[best], y: p.y[best], value: p.s.y[best]});
+      if (best >= 0) rows.push({s: p.s, at: p.x[best], y: p.y[best], value: log ? Math.pow(10, p.y[best]) : p.y[best]});
     }
     guide.replaceChildren();
     if (!rows.length) return hideTip();
@@ -271,7 +292,7 @@ function lineChart(o) {
     const listed = rows.length > 14 ? rows.filter(r => Math.abs(rows.indexOf(r) - rows.indexOf(near)) < 7) : rows;
     showTip(event, el('div', {class: 'head'}, (o.axis || (clock === 'seconds' ? 'seconds' : 'step')) + ' ' + number(anchor, 6)),
       el('table', {}, ...listed.map(r => el('tr', {class: r === near && rows.length > 1 ? 'near' : null},
-        el('td', {}, el('i', {style: `--c:${r.s.color}`}), r.s.name), el('td', {}, number(r.value, 5))))));
+        el('td', {}, el('i', {style: `--c:${r.s.color}`}), r.s.label || r.s.name), el('td', {}, number(r.value, 5))))));
   });
   return figure;
 }
@@ -285,7 +306,7 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 // Heat maps of arrays over the same plane; zoom and crosshair are common. shared: {window, others, marks}
 function heatMap(o, plane, shared) {
   let log = false;
-  const canvas = el('canvas', {'data-map': o.name}), plot = el('div', {class: 'plot'}, canvas);
+  const canvas = el('canvas', {'data-map': o.name}), plot = el('div', {class: 'plot', 'data-zoom': 'both'}, canvas);
   const pick = el('div', {style: 'position:absolute;pointer-events:none;border:1px solid var(--ink);background:color-mix(in srgb,var(--ink) 12%,transparent);display:none'});
   const cross = el('div', {style: 'position:absolute;pointer-events:none;width:9px;height:9px;margin:-5px 0 0 -5px;border:1.5px solid #fff;outline:1px solid #000;border-radius:50%;display:none'});
   plot.append(pick, cross);
@@ -320,7 +341,7 @@ function heatMap(o, plane, shared) {
     canvas.width = width * ratio; canvas.height = height * ratio; canvas.style.height = height + 'px';
     const c = canvas.getContext('2d');
     c.scale(ratio, ratio);
-    area = {left: 44, top: 6, width: width - 44 - 76, height: height - 6 - 34};
+    area = {left: 54, top: 6, width: width - 54 - 72, height: height - 6 - 36};
     const w = shared.window, n = w.i[1] - w.i[0] + 1, m = w.j[1] - w.j[0] + 1;
     const k = colouring(), value = plane.values(o.array), image = new ImageData(n, m);
     for (let i = 0; i < n; ++i)
@@ -345,12 +366,11 @@ function heatMap(o, plane, shared) {
     };
     c.textAlign = 'center'; c.textBaseline = 'top';
     for (const [v, text] of linearTicks(plane.axisI[w.i[0]], plane.axisI[w.i[1]], 4)) c.fillText(text, area.left + area.width * place(plane.axisI, w.i, v), area.top + area.height + 5);
-    c.textAlign = 'right';
-    c.fillText(plane.nameI, area.left + area.width, area.top + area.height + 19);
-    c.textBaseline = 'middle';
+    c.fillText(plane.nameI, area.left + area.width / 2, area.top + area.height + 21);
+    c.textAlign = 'right'; c.textBaseline = 'middle';
     for (const [v, text] of linearTicks(plane.axisJ[w.j[0]], plane.axisJ[w.j[1]], 4)) c.fillText(text, area.left - 6, area.top + area.height * (1 - place(plane.axisJ, w.j, v)));
     c.textAlign = 'left';
-    c.fillText(plane.nameJ, 2, area.top + area.height + 12);
+    c.fillText(plane.nameJ, 2, area.top + area.height / 2);
     const bar = {left: area.left + area.width + 14, width: 11};
     for (let y = 0; y < area.height; ++y) {
       c.fillStyle = `rgb(${k.colours[Math.round(255 * (1 - y / area.height))]})`;
@@ -376,7 +396,7 @@ function heatMap(o, plane, shared) {
         const low = Math.max(0, Math.round(window[0] + part[0] * n)), high = Math.min(size - 1, Math.round(window[0] + part[1] * n) - 1);
         return high - low < 3 ? window : [low, high];
       };
-      shared.window = {i: cut(shared.window.i, x, plane.axisI.length), j: cut(shared.window.j, y || (x && x[0] < 0 ? x : y), plane.axisJ.length)};
+      shared.window = {i: cut(shared.window.i, x, plane.axisI.length), j: cut(shared.window.j, y, plane.axisJ.length)};
       shared.maps.forEach(other => other.draw());
     },
     () => { shared.window = {i: [0, plane.axisI.length - 1], j: [0, plane.axisJ.length - 1]}; shared.maps.forEach(other => other.draw()); },
@@ -458,6 +478,12 @@ function titleOf(column) {
   const dot = column.indexOf('.'), kind = column.slice(0, dot), name = column.slice(dot + 1);
   return {loss: 'Loss of ', weight: 'Weight of ', residual: 'Residual of ', l2: 'L² error of ', h1: 'H¹ error of ', unknown: 'Unknown '}[kind] + name;
 }
+// Short, for a chart whose title says the rest.
+function labelOf(column) {
+  const dot = column.indexOf('.'), name = column.slice(dot + 1);
+  if (dot < 0) return {loss: 'total', residual: 'all equations', gradient_norm: 'gradient', step_norm: 'step'}[column] || column;
+  return ({l2: 'L² of ', h1: 'H¹ of '}[column.slice(0, dot)] || '') + name;
+}
 const recorded = (run, column) => (run.history[column] || []).some(finite);
 const clocks = run => ({step: run.history.step, seconds: run.history.seconds});
 const wantsLog = lists => {
@@ -468,7 +494,7 @@ const constant = list => { const v = list.filter(finite); return v.length === 0 
 
 function detailCharts(run) {
   const columns = Object.keys(run.history).filter(c => recorded(run, c));
-  const lines = list => list.map((c, i) => ({name: c, color: categorical(i), x: clocks(run), y: run.history[c], thin: i > 0 && c.includes('.')}));
+  const lines = list => list.map((c, i) => ({name: c, label: labelOf(c), color: categorical(i), x: clocks(run), y: run.history[c], thin: i > 0 && c.includes('.')}));
   const group = (title, sub, list, log) => list.length ? lineChart({title, sub, log, series: lines(list)}) : null;
   const of = kind => columns.filter(c => c.startsWith(kind + '.'));
   const weights = of('weight').filter(c => !constant(run.history[c]));
@@ -495,7 +521,7 @@ function diagnosticCharts(run) {
     const having = blocks.filter(b => run.diagnostics.blocks[b][q]);
     const series = having.map(b => ({name: b || 'all', color: ordinal(blocks.indexOf(b), blocks.length), x, y: run.diagnostics.blocks[b][q], thin: true}));
     const [title, sub] = quantityWords[q] || [q.replaceAll('_', ' '), 'per layer'];
-    return lineChart({title, sub, log: wantsLog(series.map(s => s.y)), series, hidden, sharing, height: 220});
+    return lineChart({title, sub, log: wantsLog(series.map(s => s.y)), series, hidden, sharing, height: 220, smoothable: q !== 'basis_changed' && series.some(s => s.y.length > 40)});
   };
   const first = firstQuantities.filter(q => quantities.includes(q));
   const rest = quantities.filter(q => !first.includes(q));
@@ -566,7 +592,7 @@ function comparisonCharts() {
   const columns = [...new Set(data.runs.flatMap(r => Object.keys(r.history).filter(c => c !== 'step' && c !== 'seconds' && recorded(r, c))))];
   const content = column => {
     const having = data.runs.filter(r => recorded(r, column));
-    return {series: having.map(r => ({name: r.name, color: colourOf(r), x: clocks(r), y: r.history[column], thin: having.length > 4})), log: wantsLog(having.map(r => r.history[column])),
+    return {series: having.map(r => ({name: r.name, color: colourOf(r), x: clocks(r), y: r.history[column], thin: having.length > 4})), log: /^(loss|residual|l2|h1)/.test(column) || wantsLog(having.map(r => r.history[column])),
             sub: {loss: 'weighted mean squares', residual: 'root mean square at held-out points'}[column] || (/^(l2|h1)/.test(column) ? 'relative' : '')};
   };
   const wanted = ['loss', 'residual', columns.find(c => c.startsWith('l2.')), columns.find(c => c.startsWith('h1.')) || 'gradient_norm'].filter(c => columns.includes(c));
@@ -583,7 +609,7 @@ function comparisonCharts() {
 function detail(run) {
   const parts = [], add = (id, title, small, ...children) => parts.push([id, title, small, children]);
   const curves = detailCharts(run);
-  if (curves.length) add('curves', 'Curves', '', el('div', {class: 'cards'}, ...curves), hint());
+  if (curves.length) add('curves', 'Curves', '', el('div', {class: 'cards'}, ...curves), single ? hint() : null);
   if (run.fields) add('fields', 'Fields', finite(run.fields.step) ? 'best network, step ' + run.fields.step : '', fieldMaps(run.fields));
   if (run.diagnostics.step.length) {
     const d = diagnosticCharts(run);
@@ -601,7 +627,7 @@ document.getElementById('bar-title').textContent = data.title;
 document.getElementById('axis-switch').append(switchOf('horizontal axis', [['step', 'steps'], ['seconds', 'wall clock']], 'step', value => {
   clock = value;
   document.body.dataset.clock = value;
-  charts.forEach(c => c.draw());
+  charts.forEach(c => c.reset());
 }));
 const subtitle = [...new Set(data.runs.map(problemTitle).filter(t => t))].join(' · ');
 const ended = single && data.runs[0].summary && data.runs[0].summary.words;
