@@ -77,7 +77,7 @@ function logTicks(low, high, count) {  // of log10 values
       const at = n + Math.log10(m);
       if (at >= low && at <= high) fine.push([at, number(m * Math.pow(10, n), 2)]);
     }
-  return fine.length >= 2 ? fine : linearTicks(low, high, 3).map(([at]) => [at, number(Math.pow(10, at), 4)]);
+  return fine.length >= 2 ? fine : linearTicks(10 ** low, 10 ** high, 4).map(([at, text]) => [Math.log10(at), text]);
 }
 
 // ---------------------------------------------------------------------------------------------------- colours
@@ -206,6 +206,7 @@ function lineChart(o) {
     const area = {left: 52, top: 8, width: width - 52 - 10, height: height - 8 - 36};
     shown = series.filter(s => !hidden.has(s.name)).map(s => ({s, x: xs(s), y: ys(s)}));
     const whole = range(shown.flatMap(p => p.x.filter((v, i) => finite(p.y[i]))), 0);
+    if (whole && !o.axis && whole[0] < 0.1 * whole[1]) whole[0] = Math.min(whole[0], 0);
     const inside = whole && view.x ? [Math.max(view.x[0], whole[0]), Math.min(view.x[1], whole[1])] : whole;
     const xRange = inside && inside[0] < inside[1] ? inside : whole;
     const yRange = xRange && (view.y || range(shown.flatMap(p => p.y.filter((v, i) => p.x[i] >= xRange[0] && p.x[i] <= xRange[1])), 0.05));
