@@ -97,7 +97,7 @@ std::map<double, double> read_seconds(const fs::path& file, Notes& notes) {
   }
   try {
     const auto table = parse_csv(read_file(file), file.filename().string());
-    if (table.columns.size() != 2) throw Error("timing.csv: expected the columns step,seconds");
+    if (table.names != std::vector<std::string>{"step", "seconds"}) throw Error("timing.csv: expected the columns step,seconds");
     for (std::size_t i = 0; i < table.rows(); ++i) seconds[table.columns[0][i]] = table.columns[1][i];
   } catch (const Error& error) {
     notes.push_back(fmt::format("{}; there is no wall clock for this run", error.what()));

@@ -477,7 +477,8 @@ const titles = {loss: 'Loss', residual: 'Residual', gradient_norm: 'Gradient nor
 function titleOf(column) {
   if (titles[column]) return titles[column];
   const dot = column.indexOf('.'), kind = column.slice(0, dot), name = column.slice(dot + 1);
-  return {loss: 'Loss of ', weight: 'Weight of ', residual: 'Residual of ', l2: 'L² error of ', h1: 'H¹ error of ', unknown: 'Unknown '}[kind] + name;
+  const words = {loss: 'Loss of ', weight: 'Weight of ', residual: 'Residual of ', l2: 'L² error of ', h1: 'H¹ error of ', unknown: 'Unknown '}[kind];
+  return words ? words + name : column;
 }
 // Short, for a chart whose title says the rest.
 function labelOf(column) {
@@ -489,7 +490,8 @@ const recorded = (run, column) => (run.history[column] || []).some(finite);
 const clocks = run => ({step: run.history.step, seconds: run.history.seconds});
 const wantsLog = lists => {
   const values = lists.flat().filter(finite);
-  return values.length > 0 && values.every(v => v > 0) && Math.max(...values.map(Math.log10)) - Math.min(...values.map(Math.log10)) > 1.5;
+  const low = values.reduce((a, b) => Math.min(a, b), Infinity), high = values.reduce((a, b) => Math.max(a, b), 0);
+  return low > 0 && high > 30 * low;
 };
 const constant = list => { const v = list.filter(finite); return v.length === 0 || v.every(x => x === v[0]); };
 
