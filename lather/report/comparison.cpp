@@ -24,7 +24,9 @@ double figure(const Json& summary, std::initializer_list<const char*> path) {
 }
 
 std::string text_of(const Json& summary, const char* key) {
-  return summary.is_object() && summary.contains(key) && summary[key].is_string() ? summary[key].get<std::string>() : "";
+  return summary.is_object() && summary.contains(key) && summary[key].is_string()
+             ? summary[key].get<std::string>()
+             : "";
 }
 
 const Json& part(const Json& json, const char* key) {
@@ -42,7 +44,9 @@ double worst(const Json& figures, const char* norm) {
 
 Cell spread(const std::vector<double>& values) { return {"", spread_of(values)}; }
 
-Cell number(double value, const char* format) { return {value == value ? fmt::format(fmt::runtime(format), value) : "", {}}; }
+Cell number(double value, const char* format) {
+  return {value == value ? fmt::format(fmt::runtime(format), value) : "", {}};
+}
 
 }  // namespace
 
@@ -57,13 +61,20 @@ Table comparison_table(const std::vector<RunGroup>& groups) {
       steps.push_back(figure(summary, {"step"}));
       seconds.push_back(figure(summary, {"seconds"}));
     }
-    table.rows.push_back({{group.name, {}}, spread(residual), spread(l2), spread(h1), number(spread_of(steps).count > 0 ? spread_of(steps).mean : kUnknown, "{:.0f}"), spread(seconds)});
+    table.rows.push_back({{group.name, {}},
+                          spread(residual),
+                          spread(l2),
+                          spread(h1),
+                          number(spread_of(steps).count > 0 ? spread_of(steps).mean : kUnknown, "{:.0f}"),
+                          spread(seconds)});
   }
   return table;
 }
 
 Table runs_table(const std::vector<RunGroup>& runs) {
-  Table table{{"run", "steps", "loss", "residual", "best residual", "L2 error", "H1 error", "seconds", "ended because"}, {}};
+  Table table{{"run", "steps", "loss", "residual", "best residual", "L2 error", "H1 error", "seconds",
+               "ended because"},
+              {}};
   for (const auto& run : runs)
     for (const auto& summary : run.summaries)
       table.rows.push_back({{run.name, {}},
@@ -90,7 +101,8 @@ Table figures_table(const std::vector<RunGroup>& runs) {
       if (r.kind == row.kind && r.name == row.name) return;
     rows.push_back(row);
   };
-  constexpr std::pair<const char*, const char*> kinds[] = {{"residuals", "residual of"}, {"l2", "L2 error of"}, {"h1", "H1 error of"}};
+  constexpr std::pair<const char*, const char*> kinds[] = {
+      {"residuals", "residual of"}, {"l2", "L2 error of"}, {"h1", "H1 error of"}};
   for (const auto& [kind, words] : kinds)
     for (const auto& run : runs)
       for (const auto& summary : run.summaries)
@@ -100,7 +112,8 @@ Table figures_table(const std::vector<RunGroup>& runs) {
     for (const auto& summary : run.summaries) {
       table.header.push_back(run.name);
       for (std::size_t i = 0; i < rows.size(); ++i)
-        table.rows[i].push_back(number(figure(summary, {"final", rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
+        table.rows[i].push_back(
+            number(figure(summary, {"final", rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
     }
   return table;
 }

@@ -21,8 +21,8 @@ Table comparison_table(const std::vector<RunGroup>& groups);
 // One row per run: how far, how good at the last step and at the best one, how long, why it ended.
 Table runs_table(const std::vector<RunGroup>& runs);
 
-// One row per term (or per field and norm), one column per run: root mean squares of the residuals at held-out points and
-// relative errors, at the last step.
+// One row per term (or per field and norm), one column per run: root mean squares of the residuals at
+// held-out points and relative errors, at the last step.
 Table figures_table(const std::vector<RunGroup>& runs);
 
 }  // namespace lather::report

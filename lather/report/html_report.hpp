@@ -1,6 +1,7 @@
 #pragma once
-// One HTML page about one run or several: curves, maps, diagnostics of the optimizer, tables, settings, environment. It holds its
-// data, style and script itself and needs no network. lather/report/page has the template.
+// One HTML page about one run or several: curves, maps, diagnostics of the optimizer, tables, settings,
+// environment. It holds its data, style and script itself and needs no network. lather/report/page has the
+// template.
 
 #include <filesystem>
 #include <span>
@@ -12,7 +13,8 @@
 
 namespace lather::report {
 
-// The runs among `paths`: run folders, or folders of runs as `lather compare` makes them. Throws Error naming what is neither.
+// The runs among `paths`: run folders, or folders of runs as `lather compare` makes them. Throws Error naming
+// what is neither.
 std::vector<std::filesystem::path> find_runs(std::span<const std::filesystem::path> paths);
 
 struct NamedTable {

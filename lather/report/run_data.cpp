@@ -38,7 +38,9 @@ void append(AnyJson& array, double value) {
 }
 
 Json read_json_or_note(const fs::path& file, const char* consequence, Notes& notes) {
-  const auto note = [&](const std::string& what) { notes.push_back(fmt::format("{}; {}", what, consequence)); };
+  const auto note = [&](const std::string& what) {
+    notes.push_back(fmt::format("{}; {}", what, consequence));
+  };
   if (!fs::exists(file)) {
     note(fmt::format("{} is missing", file.filename().string()));
     return nullptr;
@@ -62,17 +64,22 @@ std::vector<OrderedJson> read_lines(const fs::path& file, Notes& notes) {
     std::istringstream stream(read_file(file));
     for (std::string line; std::getline(stream, line);) {
       auto json = OrderedJson::parse(line, nullptr, false);
-      if (json.is_object() && json.contains("step") && json["step"].is_number()) lines.push_back(std::move(json));
-      else ++damaged;
+      if (json.is_object() && json.contains("step") && json["step"].is_number())
+        lines.push_back(std::move(json));
+      else
+        ++damaged;
     }
   } catch (const Error& error) {
     notes.push_back(error.what());
   }
-  if (damaged > 0) notes.push_back(fmt::format("{}: {} damaged line{} left out", file.filename().string(), damaged, damaged == 1 ? "" : "s"));
+  if (damaged > 0)
+    notes.push_back(fmt::format("{}: {} damaged line{} left out", file.filename().string(), damaged,
+                                damaged == 1 ? "" : "s"));
   return lines;
 }
 
-// Rows with and rows without a look at held-out points, thinned out evenly to at most `most` of each; the last row stays.
+// Rows with and rows without a look at held-out points, thinned out evenly to at most `most` of each; the
+// last row stays.
 void thin_out(std::vector<OrderedJson>& rows, std::size_t most, const char* file, Notes& notes) {
   const auto looked = [](const OrderedJson& row) { return row.contains("residual") ? 1 : 0; };
   std::size_t counts[2] = {0, 0}, seen[2] = {0, 0}, kept = 0;
@@ -97,7 +104,8 @@ std::map<double, double> read_seconds(const fs::path& file, Notes& notes) {
   }
   try {
     const auto table = parse_csv(read_file(file), file.filename().string());
-    if (table.names != std::vector<std::string>{"step", "seconds"}) throw Error("timing.csv: expected the columns step,seconds");
+    if (table.names != std::vector<std::string>{"step", "seconds"})
+      throw Error("timing.csv: expected the columns step,seconds");
     for (std::size_t i = 0; i < table.rows(); ++i) seconds[table.columns[0][i]] = table.columns[1][i];
   } catch (const Error& error) {
     notes.push_back(fmt::format("{}; there is no wall clock for this run", error.what()));
@@ -117,9 +125,12 @@ OrderedJson read_history(const fs::path& run, Notes& notes) {
   for (const auto& row : rows) {
     const auto at = seconds.find(row["step"].get<double>());
     for (auto& [name, column] : columns.items()) {
-      if (name == "step") column.push_back(row["step"]);
-      else if (name == "seconds") append(column, at == seconds.end() ? kUnknown : at->second);
-      else append(column, row.contains(name) ? number_or_nan(row[name]) : kUnknown);
+      if (name == "step")
+        column.push_back(row["step"]);
+      else if (name == "seconds")
+        append(column, at == seconds.end() ? kUnknown : at->second);
+      else
+        append(column, row.contains(name) ? number_or_nan(row[name]) : kUnknown);
     }
   }
   return columns;
@@ -137,7 +148,8 @@ OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
         if (number_or_nan(quantities["basis_changed"]) > 0) ++changes[block];
         quantities["basis_changed"] = changes[block];
       }
-      for (const auto& [quantity, value] : quantities.items()) result["blocks"][block][quantity] = OrderedJson::array();
+      for (const auto& [quantity, value] : quantities.items())
+        result["blocks"][block][quantity] = OrderedJson::array();
     }
   }
   thin_out(rows, kMostDiagnosticRows, "diagnostics.jsonl", notes);
@@ -146,7 +158,9 @@ OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
     for (auto& [block, quantities] : result["blocks"].items()) {
       const auto& blocks = row["blocks"];
       for (auto& [quantity, column] : quantities.items())
-        append(column, blocks.contains(block) && blocks[block].contains(quantity) ? number_or_nan(blocks[block][quantity]) : kUnknown);
+        append(column, blocks.contains(block) && blocks[block].contains(quantity)
+                           ? number_or_nan(blocks[block][quantity])
+                           : kUnknown);
     }
   }
   return result;
@@ -154,12 +168,18 @@ OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
 
 // Shapes that fit together, numbers or null; throws Error otherwise.
 Json checked_fields(const Json& fields) {
-  const auto fail = [](const std::string& what) { throw Error(fmt::format("fields.json is damaged: {}", what)); };
+  const auto fail = [](const std::string& what) {
+    throw Error(fmt::format("fields.json is damaged: {}", what));
+  };
   for (const char* key : {"coordinates", "axes", "arrays"})
     if (!fields.contains(key)) fail(fmt::format("'{}' is missing", key));
-  if (!fields["axes"].is_array() || !fields["coordinates"].is_array() || fields["axes"].size() != fields["coordinates"].size())
+  if (!fields["axes"].is_array() || !fields["coordinates"].is_array() ||
+      fields["axes"].size() != fields["coordinates"].size())
     fail("expected one axis per coordinate");
-  Json result = {{"step", fields.value("step", Json(nullptr))}, {"coordinates", Json::array()}, {"axes", Json::array()}, {"arrays", Json::object()}};
+  Json result = {{"step", fields.value("step", Json(nullptr))},
+                 {"coordinates", Json::array()},
+                 {"axes", Json::array()},
+                 {"arrays", Json::object()}};
   const auto numbers = [&](const Json& values, const std::string& name) {
     if (!values.is_array()) fail(fmt::format("'{}' is no list", name));
     Json list = Json::array();
@@ -177,7 +197,8 @@ Json checked_fields(const Json& fields) {
   if (!fields["arrays"].is_object()) fail("'arrays' is no object");
   for (const auto& [name, values] : fields["arrays"].items()) {
     Json list = numbers(values, name);
-    if (list.size() != points) fail(fmt::format("'{}' has {} values, expected {}", name, list.size(), points));
+    if (list.size() != points)
+      fail(fmt::format("'{}' has {} values, expected {}", name, list.size(), points));
     result["arrays"][name] = std::move(list);
   }
   return result;
@@ -196,9 +217,11 @@ Json read_fields(const fs::path& run, Notes& notes) {
 
 std::string optimizer_of(const Json& config, const Json& summary) {
   if (config.is_object() && config.contains("optimizer") && config["optimizer"].is_object())
-    if (const auto& name = config["optimizer"].value("name", Json()); name.is_string()) return name.get<std::string>();
+    if (const auto& name = config["optimizer"].value("name", Json()); name.is_string())
+      return name.get<std::string>();
   if (summary.is_object())
-    if (const auto& name = summary.value("optimizer", Json()); name.is_string()) return name.get<std::string>();
+    if (const auto& name = summary.value("optimizer", Json()); name.is_string())
+      return name.get<std::string>();
   return "";
 }
 
@@ -209,7 +232,9 @@ RunData read_run_data(const fs::path& run) {
   const fs::path folder = fs::absolute(run).lexically_normal();
   data.name = (folder.has_filename() ? folder : folder.parent_path()).filename().string();
   data.config = read_json_or_note(run / "config.json", "the settings are not shown", data.notes);
-  data.summary = read_json_or_note(run / "summary.json", "the run has not ended, or was killed: its figures are not in the tables", data.notes);
+  data.summary = read_json_or_note(run / "summary.json",
+                                   "the run has not ended, or was killed: its figures are not in the tables",
+                                   data.notes);
   data.environment = read_json_or_note(run / "environment.json", "the environment is not shown", data.notes);
   data.history = read_history(run, data.notes);
   data.diagnostics = read_diagnostics(run, data.notes);

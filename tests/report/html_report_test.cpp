@@ -66,21 +66,26 @@ TEST_F(HtmlReport, OfARunHoldsItsCurvesMapsDiagnosticsSettingsAndEnvironment) {
   ASSERT_EQ(history["step"].size(), static_cast<std::size_t>(kSmallRunSteps));
   EXPECT_EQ(history["step"].back(), kSmallRunSteps);
   for (const auto& [name, column] : history.items()) EXPECT_EQ(column.size(), history["step"].size()) << name;
-  EXPECT_NEAR(history["loss"].back().get<double>(), run["summary"]["loss"].get<double>(), 1e-5 * run["summary"]["loss"].get<double>());
+  EXPECT_NEAR(history["loss"].back().get<double>(), run["summary"]["loss"].get<double>(),
+              1e-5 * run["summary"]["loss"].get<double>());
   EXPECT_TRUE(history["residual"][0].is_null());    // not looked at there
   EXPECT_TRUE(history["residual"][4].is_number());  // at step 5
   EXPECT_TRUE(history["seconds"].back().is_number());
-  for (const char* column : {"loss.heat", "loss.initial", "residual.walls", "l2.u", "h1.u"}) EXPECT_TRUE(history.contains(column)) << column;
+  for (const char* column : {"loss.heat", "loss.initial", "residual.walls", "l2.u", "h1.u"})
+    EXPECT_TRUE(history.contains(column)) << column;
 
   const Json& diagnostics = run["diagnostics"];
   EXPECT_EQ(diagnostics["step"].size(), static_cast<std::size_t>(kSmallRunSteps));
   for (const char* quantity : {"tau", "rho", "gamma", "basis_changed"})
-    EXPECT_EQ(diagnostics["blocks"]["layer1.weight"][quantity].size(), static_cast<std::size_t>(kSmallRunSteps)) << quantity;
+    EXPECT_EQ(diagnostics["blocks"]["layer1.weight"][quantity].size(),
+              static_cast<std::size_t>(kSmallRunSteps))
+        << quantity;
 
   const Json& fields = run["fields"];
   std::size_t points = 1;
   for (const auto& axis : fields["axes"]) points *= axis.size();
-  for (const char* array : {"u", "u.reference", "u.error", "residual.heat"}) EXPECT_EQ(fields["arrays"][array].size(), points) << array;
+  for (const char* array : {"u", "u.reference", "u.error", "residual.heat"})
+    EXPECT_EQ(fields["arrays"][array].size(), points) << array;
 
   EXPECT_EQ(run["config"], Json::parse(content(*runs_ / "ss-esoap-0" / "config.json")));
   EXPECT_EQ(run["environment"], Json::parse(content(*runs_ / "ss-esoap-0" / "environment.json")));
@@ -88,12 +93,13 @@ TEST_F(HtmlReport, OfARunHoldsItsCurvesMapsDiagnosticsSettingsAndEnvironment) {
 
 TEST_F(HtmlReport, CountsBasisUpdatesOverTheRecordedSteps) {
   const fs::path run = a_copy();
-  write(run / "diagnostics.jsonl", R"({"step":1,"blocks":{"a":{"basis_changed":1.0},"b":{"basis_changed":0.0}}})"
-                                   "\n"
-                                   R"({"step":2,"blocks":{"a":{"basis_changed":0.0}}})"
-                                   "\n"
-                                   R"({"step":3,"blocks":{"a":{"basis_changed":1.0},"b":{"basis_changed":1.0}}})"
-                                   "\n");
+  write(run / "diagnostics.jsonl",
+        R"({"step":1,"blocks":{"a":{"basis_changed":1.0},"b":{"basis_changed":0.0}}})"
+        "\n"
+        R"({"step":2,"blocks":{"a":{"basis_changed":0.0}}})"
+        "\n"
+        R"({"step":3,"blocks":{"a":{"basis_changed":1.0},"b":{"basis_changed":1.0}}})"
+        "\n");
   const auto blocks = read_run_data(run).diagnostics["blocks"];
   EXPECT_EQ(blocks["a"]["basis_changed"].dump(), "[1.0,1.0,2.0]");
   EXPECT_EQ(blocks["b"]["basis_changed"].dump(), "[0.0,null,1.0]");
@@ -107,13 +113,15 @@ TEST_F(HtmlReport, OfAComparisonHasAllRunsAndATableByOptimizer) {
   ASSERT_EQ(report.tables.size(), 3u);
   EXPECT_EQ(report.tables[0].name, "optimizers");
   ASSERT_EQ(report.tables[0].table.rows.size(), 2u);
-  const double a = data["runs"][0]["summary"]["final"]["residual"], b = data["runs"][1]["summary"]["final"]["residual"];
+  const double a = data["runs"][0]["summary"]["final"]["residual"],
+               b = data["runs"][1]["summary"]["final"]["residual"];
   EXPECT_DOUBLE_EQ(report.tables[0].table.rows[0][1].spread->mean, (a + b) / 2);
   EXPECT_EQ(report.tables[0].table.rows[0][1].spread->count, 2);
 
   write_tables(report, folder_ / "tables");
   for (const char* name : {"optimizers", "runs", "figures"})
-    for (const char* kind : {".md", ".csv", ".tex"}) EXPECT_TRUE(fs::file_size(folder_ / "tables" / (std::string(name) + kind)) > 0) << name << kind;
+    for (const char* kind : {".md", ".csv", ".tex"})
+      EXPECT_TRUE(fs::file_size(folder_ / "tables" / (std::string(name) + kind)) > 0) << name << kind;
   EXPECT_EQ(data["tables"][1]["latex"], content(folder_ / "tables" / "runs.tex"));
 }
 
@@ -143,7 +151,8 @@ TEST_F(HtmlReport, ReplacesBytesThatAreNoText) {
 }
 
 TEST_F(HtmlReport, NotesEveryFileThatIsMissing) {
-  for (const char* file : {"summary.json", "environment.json", "fields.json", "timing.csv", "history.jsonl", "config.json"}) {
+  for (const char* file :
+       {"summary.json", "environment.json", "fields.json", "timing.csv", "history.jsonl", "config.json"}) {
     TemporaryFolder folder;
     const fs::path run = folder / "run";
     fs::copy(*runs_ / "ss-esoap-0", run, fs::copy_options::recursive);
@@ -156,9 +165,11 @@ TEST_F(HtmlReport, NotesEveryFileThatIsMissing) {
 }
 
 TEST_F(HtmlReport, SurvivesEveryFileCutShortOrOverwritten) {
-  for (const char* file : {"summary.json", "environment.json", "fields.json", "timing.csv", "history.jsonl", "diagnostics.jsonl", "config.json"}) {
+  for (const char* file : {"summary.json", "environment.json", "fields.json", "timing.csv", "history.jsonl",
+                           "diagnostics.jsonl", "config.json"}) {
     const std::string whole = content(*runs_ / "ss-esoap-0" / file);
-    for (const std::string& damaged : {whole.substr(0, whole.size() / 2), std::string(), std::string("[1, 2]\n"), std::string("\x00\xff{}", 4)}) {
+    for (const std::string& damaged : {whole.substr(0, whole.size() / 2), std::string(),
+                                       std::string("[1, 2]\n"), std::string("\x00\xff{}", 4)}) {
       TemporaryFolder folder;
       const fs::path run = folder / "run";
       fs::copy(*runs_ / "ss-esoap-0", run, fs::copy_options::recursive);
@@ -184,7 +195,9 @@ TEST_F(HtmlReport, LeavesOutMapsOfTheWrongSize) {
 TEST_F(HtmlReport, ThinsOutALongHistoryAndKeepsTheLastStep) {
   const fs::path run = a_copy();
   std::string lines;
-  for (int step = 1; step <= 9001; ++step) lines += "{\"step\":" + std::to_string(step) + ",\"loss\":1.0" + (step % 1000 == 0 ? ",\"residual\":0.5}\n" : "}\n");
+  for (int step = 1; step <= 9001; ++step)
+    lines += "{\"step\":" + std::to_string(step) + ",\"loss\":1.0" +
+             (step % 1000 == 0 ? ",\"residual\":0.5}\n" : "}\n");
   write(run / "history.jsonl", lines);
   const RunData data = read_run_data(run);
   EXPECT_LE(data.history["step"].size(), kMostHistoryRows + 10);

@@ -1,4 +1,5 @@
-// The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there is no Chromium.
+// The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there
+// is no Chromium.
 #include <gtest/gtest.h>
 
 #include "../command/process.hpp"
@@ -82,7 +83,8 @@ addEventListener('load', () => setTimeout(() => {
 
 std::string without_entities(std::string text) {
   for (const auto& [entity, character] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}})
-    for (auto at = text.find(entity); at != text.npos; at = text.find(entity, at + 1)) text.replace(at, std::string(entity).size(), character);
+    for (auto at = text.find(entity); at != text.npos; at = text.find(entity, at + 1))
+      text.replace(at, std::string(entity).size(), character);
   return text;
 }
 
@@ -90,18 +92,22 @@ Json opened(std::string html, const fs::path& folder) {
   html.insert(html.find("<head>") + 6, kListener);
   html.insert(html.rfind("</body>"), kDriver);
   testing::write(folder / "page.html", html);
-  const auto chromium = testing::Process({"timeout", "120", kChromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-                                          "--disable-background-networking", "--disable-component-update", "--disable-sync",
-                                          "--user-data-dir=" + (folder / "profile").string(), "--window-size=1400,900", "--virtual-time-budget=8000", "--dump-dom",
-                                          "file://" + (folder / "page.html").string()})
-                            .wait();
+  const auto chromium =
+      testing::Process(
+          {"timeout", "120", kChromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+           "--no-first-run", "--disable-background-networking", "--disable-component-update",
+           "--disable-sync", "--user-data-dir=" + (folder / "profile").string(), "--window-size=1400,900",
+           "--virtual-time-budget=8000", "--dump-dom", "file://" + (folder / "page.html").string()})
+          .wait();
   const std::string begin = "<pre id=\"result\">";
   const auto from = chromium.out.find(begin);
   if (from == std::string::npos) {
-    ADD_FAILURE() << "the page did not get to its end; Chromium's status " << chromium.status << "\n" << chromium.err;
+    ADD_FAILURE() << "the page did not get to its end; Chromium's status " << chromium.status << "\n"
+                  << chromium.err;
     return Json::object();
   }
-  return Json::parse(without_entities(chromium.out.substr(from + begin.size(), chromium.out.find("</pre>", from) - from - begin.size())));
+  return Json::parse(without_entities(
+      chromium.out.substr(from + begin.size(), chromium.out.find("</pre>", from) - from - begin.size())));
 }
 
 class Page : public ::testing::Test {
@@ -109,7 +115,9 @@ class Page : public ::testing::Test {
   void SetUp() override {
     if (!fs::exists(kChromium)) GTEST_SKIP() << "there is no " << kChromium;
   }
-  Json open(const std::vector<fs::path>& paths) { return opened(make_report(find_runs(paths)).html, folder_.path()); }
+  Json open(const std::vector<fs::path>& paths) {
+    return opened(make_report(find_runs(paths)).html, folder_.path());
+  }
   TemporaryFolder folder_;
 };
 

@@ -10,7 +10,8 @@ namespace lather::testing {
 
 inline constexpr int kSmallRunSteps = 30;
 
-inline void train_small_run(const std::filesystem::path& folder, const std::string& optimizer, std::uint64_t seed) {
+inline void train_small_run(const std::filesystem::path& folder, const std::string& optimizer,
+                            std::uint64_t seed) {
   train::ConfigRequest request;
   request.problem = write_small_problem(folder.parent_path()).string();
   request.optimizer = optimizer;
@@ -23,7 +24,9 @@ inline void train_small_run(const std::filesystem::path& folder, const std::stri
   train::run(trainer, run, {});
 }
 
-inline void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+inline void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 // Changes one JSON file of a run.
 template <class Change>
