@@ -19,6 +19,7 @@ void add_eval(CLI::App& app, int& exit_status);
 void add_predict(CLI::App& app, int& exit_status);
 void add_export(CLI::App& app, int& exit_status);
 void add_compare(CLI::App& app, int& exit_status);
+void add_report(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
 void add_completion(CLI::App& app, int& exit_status);
 

@@ -23,13 +23,13 @@ Spread spread_of(std::span<const double> values) {
   return s;
 }
 
-namespace {
-
-std::string plain(const Cell& cell) {
+std::string to_text(const Cell& cell) {
   if (!cell.spread) return cell.text;
   if (cell.spread->count == 0) return "-";
   return fmt::format("{:.2e} ± {:.1e}", cell.spread->mean, cell.spread->deviation);
 }
+
+namespace {
 
 // "1.23e-04" -> "1.23 \cdot 10^{-4}"
 std::string latex_number(double value, int digits) {
@@ -77,7 +77,7 @@ std::string to_markdown(const Table& table) {
   std::vector<std::vector<std::string>> lines{table.header};
   for (const auto& row : table.rows) {
     lines.emplace_back();
-    for (const auto& cell : row) lines.back().push_back(plain(cell));
+    for (const auto& cell : row) lines.back().push_back(to_text(cell));
   }
   std::vector<std::size_t> widths(table.header.size(), 3);
   for (const auto& line : lines)

@@ -26,6 +26,7 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
+std::string to_text(const Cell& cell);
 std::string to_markdown(const Table& table);  // columns aligned, so that it can be read as it is
 std::string to_csv(const Table& table);       // a spread takes two columns: NAME and NAME.deviation
 std::string to_latex(const Table& table);     // a tabular with booktabs

@@ -4,6 +4,7 @@
 #include "lather/core/device.hpp"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "process.hpp"
 
@@ -40,8 +41,7 @@ TEST_F(FirstHour, LooksAround) {
 }
 
 TEST_F(FirstHour, EveryCommandHasHelpWithExamples) {
-  for (const char* command :
-       {"train", "eval", "compare", "predict", "export", "list", "doctor", "completion"}) {
+  for (const char* command : {"train", "eval", "compare", "report", "predict", "export", "list", "doctor", "completion"}) {
     const Finished help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_TRUE(contains(help.out, "Example")) << command << ": " << help.out;
@@ -97,10 +97,14 @@ TEST_F(FirstHour, ComparesOptimizers) {
                                             "--out",   "versus", "--quiet"};
   const Finished compared = run(command);
   ASSERT_EQ(compared.status, 0) << compared.err;
-  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"})
-    EXPECT_TRUE(contains(compared.out, words)) << compared.out;
-  for (const char* file : {"table.md", "table.csv", "table.tex"})
-    EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
+  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"}) EXPECT_TRUE(contains(compared.out, words)) << compared.out;
+  const Finished reported = run({"report", "versus", "--tables", "tables"});
+  ASSERT_EQ(reported.status, 0) << reported.err;
+  EXPECT_TRUE(contains(reported.out, "versus/report.html")) << reported.out;
+  const auto again = content(folder_ / "tables" / "optimizers.md");
+  std::istringstream rows(content(folder_ / "versus" / "table.md"));  // the same figures; the page goes by the alphabet
+  for (std::string row; std::getline(rows, row);) EXPECT_TRUE(contains(again, row)) << row << "\n" << again;
+  for (const char* file : {"table.md", "table.csv", "table.tex"}) EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
   const auto table = content(folder_ / "versus" / "table.md");
   const auto history = content(folder_ / "versus" / "soap-1" / "history.csv");
   EXPECT_EQ(run(command).status, 0);  // nothing is done twice

@@ -1,0 +1,57 @@
+// lather report RUN… [--out page.html] [--tables DIR]
+#include "lather/report/html_report.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "commands.hpp"
+#include "lather/core/files.hpp"
+
+namespace lather::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportArguments {
+  std::vector<std::string> runs;
+  std::string out, tables;
+};
+
+void make_page(const ReportArguments& a) {
+  const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
+  const auto report = report::make_report(report::find_runs(given));
+  const fs::path page = !a.out.empty()      ? fs::path(a.out)
+                        : given.size() == 1 ? given[0] / "report.html"
+                                            : fs::path("report.html");
+  write_file_atomically(page, report.html);
+  for (const auto& note : report.notes) fmt::print(stderr, "lather: {}\n", note);
+  fmt::print("{}\n", page.string());
+  if (a.tables.empty()) return;
+  report::write_tables(report, a.tables);
+  for (const auto& table : report.tables)
+    fmt::print("{0}/{1}.md {0}/{1}.csv {0}/{1}.tex\n", a.tables, table.name);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("report", "One HTML page about a run or a comparison");
+  auto a = std::make_shared<ReportArguments>();
+  command->add_option("runs", a->runs, "run folders, or a folder made by compare")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("--out", a->out, "the page (default: report.html in the folder; for several, here)")
+      ->type_name("FILE");
+  command
+      ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
+      ->type_name("DIR");
+  command->footer(
+      "The page needs no network: open it in a browser, send it by mail.\n\nExamples:\n"
+      "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
+      "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html");
+  command->callback([a] { make_page(*a); });
+}
+
+}  // namespace lather::command

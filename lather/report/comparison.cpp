@@ -1,0 +1,121 @@
+#include "lather/report/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace lather::report {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// summary[path[0]][path[1]]…, or NaN where it is not there or no number.
+double figure(const Json& summary, std::initializer_list<const char*> path) {
+  const Json* at = &summary;
+  for (const char* key : path) {
+    if (!at->is_object() || !at->contains(key)) return kUnknown;
+    at = &(*at)[key];
+  }
+  return at->is_number() ? at->get<double>() : kUnknown;
+}
+
+std::string text_of(const Json& summary, const char* key) {
+  return summary.is_object() && summary.contains(key) && summary[key].is_string()
+             ? summary[key].get<std::string>()
+             : "";
+}
+
+const Json& part(const Json& json, const char* key) {
+  static const Json nothing = Json::object();
+  return json.is_object() && json.contains(key) && json[key].is_object() ? json[key] : nothing;
+}
+
+// Of all fields.
+double worst(const Json& figures, const char* norm) {
+  double value = kUnknown;
+  for (const auto& [field, v] : part(figures, norm).items())
+    if (v.is_number() && !(value >= v.get<double>())) value = v.get<double>();
+  return value;
+}
+
+Cell spread(const std::vector<double>& values) { return {"", spread_of(values)}; }
+
+Cell number(double value, const char* format) {
+  return {value == value ? fmt::format(fmt::runtime(format), value) : "", {}};
+}
+
+}  // namespace
+
+Table comparison_table(const std::vector<RunGroup>& groups) {
+  Table table{{"optimizer", "residual", "L2 error", "H1 error", "steps", "seconds"}, {}};
+  for (const auto& group : groups) {
+    std::vector<double> residual, l2, h1, steps, seconds;
+    for (const auto& summary : group.summaries) {
+      residual.push_back(figure(summary, {"final", "residual"}));
+      l2.push_back(worst(part(summary, "final"), "l2"));
+      h1.push_back(worst(part(summary, "final"), "h1"));
+      steps.push_back(figure(summary, {"step"}));
+      seconds.push_back(figure(summary, {"seconds"}));
+    }
+    table.rows.push_back({{group.name, {}},
+                          spread(residual),
+                          spread(l2),
+                          spread(h1),
+                          number(spread_of(steps).count > 0 ? spread_of(steps).mean : kUnknown, "{:.0f}"),
+                          spread(seconds)});
+  }
+  return table;
+}
+
+Table runs_table(const std::vector<RunGroup>& runs) {
+  Table table{{"run", "steps", "loss", "residual", "best residual", "L2 error", "H1 error", "seconds",
+               "ended because"},
+              {}};
+  for (const auto& run : runs)
+    for (const auto& summary : run.summaries)
+      table.rows.push_back({{run.name, {}},
+                            number(figure(summary, {"step"}), "{:.0f}"),
+                            number(figure(summary, {"loss"}), "{:.3e}"),
+                            number(figure(summary, {"final", "residual"}), "{:.3e}"),
+                            number(figure(summary, {"best", "residual"}), "{:.3e}"),
+                            number(worst(part(summary, "final"), "l2"), "{:.3e}"),
+                            number(worst(part(summary, "final"), "h1"), "{:.3e}"),
+                            number(figure(summary, {"seconds"}), "{:.1f}"),
+                            {text_of(summary, "words"), {}}});
+  return table;
+}
+
+Table figures_table(const std::vector<RunGroup>& runs) {
+  Table table{{"figure"}, {}};
+  struct Row {
+    std::string_view kind, words;
+    std::string name;
+  };
+  std::vector<Row> rows;
+  const auto add = [&](const Row& row) {
+    for (const auto& r : rows)
+      if (r.kind == row.kind && r.name == row.name) return;
+    rows.push_back(row);
+  };
+  constexpr std::pair<const char*, const char*> kinds[] = {
+      {"residuals", "residual of"}, {"l2", "L2 error of"}, {"h1", "H1 error of"}};
+  for (const auto& [kind, words] : kinds)
+    for (const auto& run : runs)
+      for (const auto& summary : run.summaries)
+        for (const auto& [name, value] : part(part(summary, "final"), kind).items()) add({kind, words, name});
+  for (const auto& row : rows) table.rows.push_back({{fmt::format("{} {}", row.words, row.name), {}}});
+  for (const auto& run : runs)
+    for (const auto& summary : run.summaries) {
+      table.header.push_back(run.name);
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        table.rows[i].push_back(
+            number(figure(summary, {"final", rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
+    }
+  return table;
+}
+
+}  // namespace lather::report

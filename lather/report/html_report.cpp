@@ -1,0 +1,228 @@
+#include "lather/report/html_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/core/version.hpp"
+#include "lather/report/comparison.hpp"
+#include "lather/report/page_files.hpp"
+
+namespace lather::report {
+
+namespace {
+
+namespace fs = std::filesystem;
+using OrderedJson = nlohmann::ordered_json;
+
+// A folder in which a run was begun, whole or damaged.
+bool is_run(const fs::path& folder) {
+  return fs::exists(folder / "config.json") || fs::exists(folder / "history.jsonl") ||
+         fs::exists(folder / "summary.json");
+}
+
+std::string html_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+// Puts each value in the place of its mark; what is put in is not looked at again.
+std::string fill_in(std::string_view text,
+                    std::span<const std::pair<std::string_view, std::string_view>> values) {
+  std::string out;
+  while (!text.empty()) {
+    const auto begin = text.find("{{");
+    const auto end = begin == text.npos ? begin : text.find("}}", begin);
+    out += text.substr(0, begin);
+    if (end == text.npos) break;
+    const auto mark = text.substr(begin + 2, end - begin - 2);
+    for (const auto& [name, value] : values)
+      if (name == mark) out += value;
+    text.remove_prefix(end + 2);
+  }
+  return out;
+}
+
+std::string problem_of(const RunData& run) {
+  for (const auto* json : {&run.summary, &run.config}) {
+    if (!json->is_object() || !json->contains("problem")) continue;
+    const auto& problem = (*json)["problem"];
+    if (problem.is_string()) return problem.get<std::string>();
+    if (problem.is_object() && problem.contains("name") && problem["name"].is_string())
+      return problem["name"].get<std::string>();
+  }
+  return "unknown problem";
+}
+
+std::string title_of(const std::vector<RunData>& runs) {
+  std::vector<std::string> problems;
+  for (const auto& run : runs)
+    if (const auto name = problem_of(run);
+        std::find(problems.begin(), problems.end(), name) == problems.end())
+      problems.push_back(name);
+  std::string title = problems[0];
+  for (std::size_t i = 1; i < problems.size(); ++i) title += ", " + problems[i];
+  return runs.size() == 1 ? fmt::format("{} with {}", title,
+                                        runs[0].optimizer.empty() ? "unknown optimizer" : runs[0].optimizer)
+                          : fmt::format("{}: {} runs compared", title, runs.size());
+}
+
+std::vector<NamedTable> tables_of(const std::vector<RunData>& runs) {
+  std::vector<RunGroup> each, by_optimizer;
+  for (const auto& run : runs) {
+    each.push_back({run.name, {run.summary}});
+    const std::string name = run.optimizer.empty() ? run.name : run.optimizer;
+    auto group = std::find_if(by_optimizer.begin(), by_optimizer.end(),
+                              [&](const RunGroup& g) { return g.name == name; });
+    if (group == by_optimizer.end()) group = by_optimizer.insert(group, {name, {}});
+    group->summaries.push_back(run.summary);
+  }
+  std::vector<NamedTable> tables;
+  const bool one_problem = std::all_of(
+      runs.begin(), runs.end(), [&](const RunData& r) { return problem_of(r) == problem_of(runs[0]); });
+  if (one_problem && by_optimizer.size() < runs.size())
+    tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, at the last step",
+                      comparison_table(by_optimizer)});
+  tables.push_back({"runs", "What the runs came to", runs_table(each)});
+  tables.push_back(
+      {"figures", "Residuals and errors at the last step, by term and field", figures_table(each)});
+  return tables;
+}
+
+OrderedJson table_json(const NamedTable& named) {
+  OrderedJson rows = OrderedJson::array();
+  for (const auto& row : named.table.rows) {
+    rows.push_back(OrderedJson::array());
+    for (const auto& cell : row) rows.back().push_back(to_text(cell));
+  }
+  return {{"name", named.name},
+          {"title", named.title},
+          {"header", named.table.header},
+          {"rows", rows},
+          {"markdown", to_markdown(named.table)},
+          {"csv", to_csv(named.table)},
+          {"latex", to_latex(named.table)}};
+}
+
+// Same names told apart by the folder above.
+void make_names_differ(std::vector<RunData>& runs, std::span<const fs::path> paths) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto same = [&](const RunData& other) { return &other != &runs[i] && other.name == runs[i].name; };
+    names.push_back(std::any_of(runs.begin(), runs.end(), same) ? paths[i].lexically_normal().string()
+                                                                : runs[i].name);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) runs[i].name = names[i];
+}
+
+}  // namespace
+
+std::vector<fs::path> find_runs(std::span<const fs::path> paths) {
+  std::vector<fs::path> runs;
+  for (const auto& path : paths) {
+    if (!fs::exists(path)) throw Error(fmt::format("there is no folder '{}'", path.string()));
+    if (!fs::is_directory(path))
+      throw Error(fmt::format("'{}' is a file; expected a run folder or a folder of runs", path.string()));
+    if (is_run(path)) {
+      runs.push_back(path);
+      continue;
+    }
+    std::vector<fs::path> inside;
+    for (const auto& entry : fs::directory_iterator(path))
+      if (entry.is_directory() && is_run(entry.path())) inside.push_back(entry.path());
+    if (inside.empty())
+      throw Error(fmt::format(
+          "'{}' is neither a run folder nor a folder of runs: there is no config.json in it", path.string()));
+    std::sort(inside.begin(), inside.end());
+    runs.insert(runs.end(), inside.begin(), inside.end());
+  }
+  if (runs.empty()) throw Error("no run folder was given");
+  return runs;
+}
+
+OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<NamedTable>& tables) {
+  OrderedJson json = {{"format", 1},
+                      {"lather", version()},
+                      {"title", title_of(runs)},
+                      {"runs", OrderedJson::array()},
+                      {"tables", OrderedJson::array()}};
+  for (const auto& run : runs)
+    json["runs"].push_back({{"name", run.name},
+                            {"problem", problem_of(run)},
+                            {"optimizer", run.optimizer},
+                            {"notes", run.notes},
+                            {"summary", run.summary},
+                            {"config", run.config},
+                            {"environment", run.environment},
+                            {"history", run.history},
+                            {"diagnostics", run.diagnostics},
+                            {"fields", run.fields}});
+  for (const auto& table : tables) json["tables"].push_back(table_json(table));
+  return json;
+}
+
+std::string script_safe(const OrderedJson& json) {
+  std::string out;
+  for (const char c : json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)) switch (c) {
+      case '<':
+        out += "\\u003c";
+        break;
+      case '>':
+        out += "\\u003e";
+        break;
+      case '&':
+        out += "\\u0026";
+        break;
+      default:
+        out += c;
+    }
+  return out;
+}
+
+Report make_report(std::span<const fs::path> paths) {
+  if (paths.empty()) throw Error("no run folder was given");
+  std::vector<RunData> runs;
+  for (const auto& path : paths) runs.push_back(read_run_data(path));
+  make_names_differ(runs, paths);
+  Report report;
+  report.tables = tables_of(runs);
+  for (const auto& run : runs)
+    for (const auto& note : run.notes) report.notes.push_back(fmt::format("{}: {}", run.name, note));
+  const std::string title = html_text(title_of(runs)), data = script_safe(report_json(runs, report.tables));
+  const std::pair<std::string_view, std::string_view> values[] = {
+      {"title", title}, {"style", kPage_css}, {"script", kPage_js}, {"data", data}};
+  report.html = fill_in(kPage_html, values);
+  return report;
+}
+
+void write_tables(const Report& report, const fs::path& folder) {
+  std::error_code status;
+  fs::create_directories(folder, status);
+  if (status)
+    throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
+  for (const auto& [name, title, table] : report.tables) {
+    write_file_atomically(folder / (name + ".md"), to_markdown(table));
+    write_file_atomically(folder / (name + ".csv"), to_csv(table));
+    write_file_atomically(folder / (name + ".tex"), to_latex(table));
+  }
+}
+
+}  // namespace lather::report

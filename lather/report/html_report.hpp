@@ -1,0 +1,41 @@
+#pragma once
+// One HTML page about one run or several: curves, maps, diagnostics of the optimizer, tables, settings,
+// environment. It holds its data, style and script itself and needs no network. lather/report/page has the
+// template.
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/report/run_data.hpp"
+#include "lather/report/table.hpp"
+
+namespace lather::report {
+
+// The runs among `paths`: run folders, or folders of runs as `lather compare` makes them. Throws Error naming
+// what is neither.
+std::vector<std::filesystem::path> find_runs(std::span<const std::filesystem::path> paths);
+
+struct NamedTable {
+  std::string name, title;  // "runs", "What the runs came to"
+  Table table;
+};
+
+struct Report {
+  std::string html;
+  std::vector<NamedTable> tables;
+  std::vector<std::string> notes;  // what could not be read; they are on the page too
+};
+
+Report make_report(std::span<const std::filesystem::path> runs);
+
+// NAME.md, NAME.csv, NAME.tex of every table.
+void write_tables(const Report& report, const std::filesystem::path& folder);
+
+// What the page is made of, for tests and for others who draw.
+nlohmann::ordered_json report_json(const std::vector<RunData>& runs, const std::vector<NamedTable>& tables);
+// JSON that may stand in a <script> element: nothing in it can end the element or begin a comment.
+std::string script_safe(const nlohmann::ordered_json& json);
+
+}  // namespace lather::report

@@ -1,0 +1,10 @@
+#pragma once
+// The files of lather/report/page, put into the library when it is built.
+
+namespace lather::report {
+
+extern const char* const kPage_html;
+extern const char* const kPage_css;
+extern const char* const kPage_js;
+
+}  // namespace lather::report

@@ -1,0 +1,31 @@
+#pragma once
+// A run folder read for the report page. Files that are missing or damaged become notes; what can be read is
+// used.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace lather::report {
+
+struct RunData {
+  std::string name;                             // of the folder
+  std::string optimizer;                        // empty if neither the configuration nor the summary says
+  nlohmann::json config, summary, environment;  // null where there is none
+  // {"step": […], "seconds": […], "loss": […], …}: a column per quantity, null where it was not recorded.
+  nlohmann::ordered_json history;
+  // {"step": […], "blocks": {BLOCK: {QUANTITY: […]}}}. "basis_changed" (0 or 1) is counted up over the
+  // recorded steps.
+  nlohmann::ordered_json diagnostics;
+  nlohmann::json fields;  // as in fields.json, six digits
+  std::vector<std::string> notes;
+};
+
+// Rows of the history (with held-out residuals, and without) and of the diagnostics that the page gets at
+// most; leaving out is a note.
+inline constexpr std::size_t kMostHistoryRows = 4000, kMostDiagnosticRows = 1000;
+
+RunData read_run_data(const std::filesystem::path& run);
+
+}  // namespace lather::report

@@ -1,0 +1,189 @@
+// The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there
+// is no Chromium.
+#include <gtest/gtest.h>
+
+#include "../command/process.hpp"
+#include "lather/report/html_report.hpp"
+#include "small_run.hpp"
+
+namespace lather::report {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using testing::TemporaryFolder;
+
+constexpr const char* kChromium = "/usr/bin/chromium";
+
+// Before everything else on the page.
+constexpr const char* kListener = R"(<script>
+window.faults = [];
+addEventListener('error', event => faults.push(String(event.message)));
+addEventListener('unhandledrejection', event => faults.push(String(event.reason)));
+for (const kind of ['error', 'warn']) console[kind] = (...words) => faults.push(kind + ': ' + words.join(' '));
+</script>)";
+
+// Uses the page as a person does and writes down what came of it.
+constexpr const char* kDriver = R"(<script>
+addEventListener('load', () => setTimeout(() => {
+  const all = (what, from = document) => [...from.querySelectorAll(what)], r = {};
+  try {
+    r.ready = document.body.dataset.ready;
+    r.charts = all('figure.chart').length;
+    r.drawn = all('figure.chart').filter(f => all('path.line', f).some(p => Number(p.dataset.points) > 1)).length;
+    r.maps = all('canvas').map(c => {
+      const box = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, colours = new Set();
+      for (let i = 0; i < box.length; i += 4) colours.add(box[i] + 256 * box[i + 1] + 65536 * box[i + 2]);
+      return {name: c.dataset.map, drawn: c.dataset.drawn, colours: colours.size};
+    });
+    const chart = all('figure.chart')[0], lines = () => all('path.line', chart).map(p => p.dataset.series);
+    const plot = chart.querySelector('.plot'), box = plot.getBoundingClientRect();
+    const mouse = (kind, x, y, more = {}) => plot.dispatchEvent(new PointerEvent(kind,
+      {bubbles: true, pointerId: 1, button: 0, clientX: box.left + x * box.width, clientY: box.top + y * box.height, ...more}));
+    r.series = lines();
+    all('.legend button', chart)[1].click();
+    r.seriesAfterToggle = lines();
+    r.pressed = all('.legend button', chart)[1].getAttribute('aria-pressed');
+    all('.legend button', chart)[1].click();
+    r.seriesAfterBoth = lines();
+    mouse('pointermove', 0.5, 0.5);
+    r.tip = document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent;
+    const path = () => chart.querySelector('path.line').getAttribute('d'), whole = path();
+    plot.dispatchEvent(new WheelEvent('wheel', {deltaY: -60, ctrlKey: true, cancelable: true, clientX: box.left + 200, clientY: box.top + 80}));
+    r.wheelZooms = path() !== whole;
+    plot.dispatchEvent(new MouseEvent('dblclick'));
+    r.doubleClickGoesBack = path() === whole;
+    mouse('pointerdown', 0.4, 0.2); mouse('pointermove', 0.6, 0.6); mouse('pointerup', 0.6, 0.6);
+    r.dragZooms = path() !== whole;
+    plot.dispatchEvent(new MouseEvent('dblclick'));
+    const axis = () => all('text', plot).map(t => t.textContent).filter(t => t === 'steps' || t === 'seconds').join();
+    r.axis = axis();
+    document.querySelector('#axis-switch [data-value=seconds]').click();
+    r.axisAfter = axis();
+    all('.switch [data-value=linear]', chart)[0].click();
+    r.linear = all('path.line', chart).length;
+    r.foreign = all('img, iframe, link[rel=stylesheet], script[src]').length;
+    r.tables = all('[data-table]').map(t => t.dataset.table);
+    r.heading = document.querySelector('h1').textContent;
+    const choice = document.getElementById('choose-run');
+    if (choice) { choice.value = '1'; choice.dispatchEvent(new Event('change')); }
+    const more = document.querySelector('#optimizer details, #run-optimizer details');
+    if (more) more.open = true;
+    setTimeout(() => {
+      r.chartsAtTheEnd = all('figure.chart').length;
+      r.undrawn = all('figure.chart').filter(f => !f.querySelector('svg')).length;
+      r.faults = faults;
+      document.body.append(Object.assign(document.createElement('pre'), {id: 'result', textContent: JSON.stringify(r)}));
+    }, 500);
+  } catch (error) {
+    document.body.append(Object.assign(document.createElement('pre'), {id: 'result', textContent: JSON.stringify({faults: [String(error), ...faults]})}));
+  }
+}, 500));
+</script>)";
+
+std::string without_entities(std::string text) {
+  for (const auto& [entity, character] : {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}})
+    for (auto at = text.find(entity); at != text.npos; at = text.find(entity, at + 1))
+      text.replace(at, std::string(entity).size(), character);
+  return text;
+}
+
+Json opened(std::string html, const fs::path& folder) {
+  html.insert(html.find("<head>") + 6, kListener);
+  html.insert(html.rfind("</body>"), kDriver);
+  testing::write(folder / "page.html", html);
+  const auto chromium =
+      testing::Process(
+          {"timeout", "120", kChromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+           "--no-first-run", "--disable-background-networking", "--disable-component-update",
+           "--disable-sync", "--user-data-dir=" + (folder / "profile").string(), "--window-size=1400,900",
+           "--virtual-time-budget=8000", "--dump-dom", "file://" + (folder / "page.html").string()})
+          .wait();
+  const std::string begin = "<pre id=\"result\">";
+  const auto from = chromium.out.find(begin);
+  if (from == std::string::npos) {
+    ADD_FAILURE() << "the page did not get to its end; Chromium's status " << chromium.status << "\n"
+                  << chromium.err;
+    return Json::object();
+  }
+  return Json::parse(without_entities(
+      chromium.out.substr(from + begin.size(), chromium.out.find("</pre>", from) - from - begin.size())));
+}
+
+class Page : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kChromium)) GTEST_SKIP() << "there is no " << kChromium;
+  }
+  Json open(const std::vector<fs::path>& paths) {
+    return opened(make_report(find_runs(paths)).html, folder_.path());
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(Page, OfARunDrawsEverythingAndAnswersThePointer) {
+  testing::train_small_run(folder_ / "run", "ss-esoap", 0);
+  const Json r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["ready"], "yes");
+  EXPECT_EQ(r["charts"], 8);  // loss, residual, error, gradient; tau, rho, basis updates, gamma
+  EXPECT_EQ(r["drawn"], r["charts"]);
+  ASSERT_EQ(r["maps"].size(), 4u);
+  for (const auto& map : r["maps"]) {
+    EXPECT_TRUE(map["drawn"].is_string()) << map;
+    EXPECT_GT(map["colours"].get<int>(), 100) << map;
+  }
+  EXPECT_EQ(r["series"], Json({"loss", "loss.heat", "loss.initial", "loss.walls"}));
+  EXPECT_EQ(r["seriesAfterToggle"], Json({"loss", "loss.initial", "loss.walls"}));
+  EXPECT_EQ(r["pressed"], "false");
+  EXPECT_EQ(r["seriesAfterBoth"], r["series"]);
+  EXPECT_TRUE(testing::contains(r["tip"], "step 1") && testing::contains(r["tip"], "initial")) << r["tip"];
+  EXPECT_TRUE(r["wheelZooms"].get<bool>());
+  EXPECT_TRUE(r["dragZooms"].get<bool>());
+  EXPECT_TRUE(r["doubleClickGoesBack"].get<bool>());
+  EXPECT_EQ(r["axis"], "steps");
+  EXPECT_EQ(r["axisAfter"], "seconds");
+  EXPECT_EQ(r["linear"], 4);
+  EXPECT_EQ(r["foreign"], 0);
+  EXPECT_GT(r["chartsAtTheEnd"].get<int>(), r["charts"].get<int>());  // "more quantities" was opened
+  EXPECT_EQ(r["undrawn"], 0);
+}
+
+TEST_F(Page, OfAComparisonDrawsARunPerLine) {
+  fs::create_directory(folder_ / "runs");
+  testing::train_small_run(folder_ / "runs/adam-0", "adam", 0);
+  testing::train_small_run(folder_ / "runs/adam-1", "adam", 1);
+  testing::train_small_run(folder_ / "runs/ss-esoap-0", "ss-esoap", 0);
+  const Json r = open({folder_ / "runs"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["series"], Json({"adam-0", "adam-1", "ss-esoap-0"}));
+  EXPECT_EQ(r["seriesAfterToggle"], Json({"adam-0", "ss-esoap-0"}));
+  EXPECT_EQ(r["drawn"], r["charts"]);
+  EXPECT_EQ(r["tables"], Json({"optimizers", "runs", "figures"}));
+  EXPECT_EQ(r["undrawn"], 0);
+}
+
+TEST_F(Page, OfAHostileAndDamagedRunShowsTextOnly) {
+  testing::train_small_run(folder_ / "run", "ss-esoap", 0);
+  const std::string hostile = "</script><img src=x onerror=\"faults.push('injected')\"><!--";
+  testing::edit(folder_ / "run/summary.json", [&](Json& json) {
+    json["problem"] = hostile;
+    json["words"] = hostile;
+    json["final"]["residuals"][hostile] = 1.0;
+    json.erase("best");
+  });
+  testing::edit(folder_ / "run/config.json", [&](Json& json) {
+    json["problem"]["text"] = "title = '" + hostile + "'";
+    json["training"][hostile] = hostile;
+  });
+  fs::remove(folder_ / "run/fields.json");
+  fs::remove(folder_ / "run/timing.csv");
+  const Json r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["foreign"], 0);
+  EXPECT_EQ(r["maps"].size(), 0u);
+  EXPECT_TRUE(testing::contains(r["heading"], hostile)) << r["heading"];
+}
+
+}  // namespace
+}  // namespace lather::report
