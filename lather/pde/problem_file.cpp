@@ -442,11 +442,23 @@ class Reader {
     }
   }
 
+  // The value of an expression of parameters; nothing for a text that is none, such as a choice by name.
+  std::optional<double> number_in(const TomlValue& value) {
+    if (!value.is_text()) return {};
+    try {
+      return builder_.parse_number(value.text, "a setting of the reference");
+    } catch (const Error&) {
+      return {};
+    }
+  }
+
   void read_reference(const std::vector<SourceText>& fields) {
     const TomlValue& reference = section("reference");
     builder_.problem().reference = reference.to_json();
     if (const TomlValue* solver = reference.find("solver")) {
       solver->as_text("solver");
+      for (const auto& [key, where, value] : reference.entries)
+        if (const auto number = number_in(value)) builder_.problem().reference[key] = *number;
       return;
     }
     std::vector<std::string> known{"solver"};

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <random>
 
 #include "lather/core/error.hpp"
+#include "lather/symbolic/evaluate.hpp"
 
 namespace lather::train {
 
@@ -98,6 +101,27 @@ pde::Problem whole_problem(const Config& config, const std::optional<Continuatio
   return continuation ? continuation->problem(continuation->count() - 1) : read_problem(config);
 }
 
+// Whether two readings of one file ask for the same: residuals that agree as functions, tried at random values of their
+// symbols. Where points are taken does not matter.
+bool same_equations(const pde::Problem& a, const pde::Problem& b) {
+  if (a.terms.size() != b.terms.size()) return false;
+  std::mt19937_64 generator(1);
+  std::uniform_real_distribution<double> uniform(0.25, 1);
+  std::map<std::string, double> values;
+  const auto evaluate = [&](const symbolic::Expr residual) {
+    symbolic::ExprMap<double> at;
+    for (const auto s : symbolic::symbols_of(std::span(&residual, 1))) {
+      const auto [value, fresh] = values.try_emplace(s.node().name, 0);
+      if (fresh) value->second = uniform(generator);
+      at[s] = value->second;
+    }
+    return symbolic::evaluate(residual, at);
+  };
+  for (std::size_t k = 0; k < a.terms.size(); ++k)
+    if (evaluate(a.terms[k].residual) != evaluate(b.terms[k].residual)) return false;
+  return true;
+}
+
 }  // namespace
 
 StagePlan::StagePlan(const Config& config)
@@ -133,6 +157,29 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
       windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
 }
 
+// Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the equations contain
+// and no setting follows is handed to the solver by its own name; where the solver does not know it, the reference would be
+// that of other equations.
+std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
+  const auto cache = reference::default_cache_directory();
+  if (!problem_.exact.empty() || !problem_.reference.contains("solver")) return true_solution(problem_, cache);
+  const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
+  if (as_written.reference != problem_.reference || same_equations(as_written, problem_))
+    return true_solution(problem_, cache);
+  const auto solver = problem_.reference["solver"].get<std::string>();
+  const auto options = reference::reference_options(solver);
+  pde::Problem told = problem_;
+  for (const auto& [name, value] : changed_parameters()) {
+    if (std::none_of(options.begin(), options.end(),
+                     [&](const FieldDescription& o) { return o.name == name; }))
+      throw Error(fmt::format(
+          "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
+          solver));
+    told.reference[name] = value;
+  }
+  return true_solution(told, cache);
+}
+
 // As {name, value}, the last change of each counting.
 std::vector<pde::Override> StagePlan::changed_parameters() const {
   constexpr std::string_view kPrefix = "parameters.";
@@ -144,28 +191,6 @@ std::vector<pde::Override> StagePlan::changed_parameters() const {
       changed.push_back(
           {options->parameter, parameter_override(options->parameter, options->values.back()).value});
   return changed;
-}
-
-std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
-  const auto cache = reference::default_cache_directory();
-  const auto changed = changed_parameters();
-  if (changed.empty() || !problem_.exact.empty() || !problem_.reference.contains("solver"))
-    return true_solution(problem_, cache);
-  const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
-  if (as_written.reference != problem_.reference)
-    return true_solution(problem_, cache);  // it follows the parameters
-  const auto solver = problem_.reference["solver"].get<std::string>();
-  pde::Problem told = problem_;
-  for (const auto& [name, value] : changed) {
-    const auto options = reference::reference_options(solver);
-    if (std::none_of(options.begin(), options.end(),
-                     [&](const FieldDescription& o) { return o.name == name; }))
-      throw Error(fmt::format(
-          "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
-          solver));
-    told.reference[name] = value;
-  }
-  return true_solution(told, cache);
 }
 
 // An objective of a finished window, for evaluating its fields: what was handed over to it does not matter.

@@ -77,11 +77,10 @@ Figures Trainer::measure(bool fine) {
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
   if (!meter_ || fine)
-    meter_ = std::make_unique<ErrorMeter>(domain, *truth_,
-                                          ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), {}});
-  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) {
-    return solution.values_and_slopes(points);
-  })
+    meter_ = std::make_unique<ErrorMeter>(
+        domain, *truth_,
+        ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), fields_up_to_constant(domain)});
+  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) { return solution.values_and_slopes(points); })
                             : meter_->measure(stage_->objective(), parameters_);
   if (fine) meter_.reset();
   figures.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());

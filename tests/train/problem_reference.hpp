@@ -1,0 +1,162 @@
+#pragma once
+// A problem file's residuals with the reference solution in place of the network. A wrong sign or factor in an
+// equation leaves a residual as large as its terms; the true solution leaves what the reference is inaccurate by.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <random>
+#include <regex>
+
+#include "lather/pde/find_problem.hpp"
+#include "lather/pde/problem_file.hpp"
+#include "lather/reference/reference.hpp"
+#include "lather/symbolic/evaluate.hpp"
+#include "lather/train/errors.hpp"
+
+namespace lather::train::test {
+
+struct ReferenceCase {
+  std::string problem;
+  // Largest residual over the largest part it is a sum of; conditions: over 1, the size of the fields.
+  double equations, conditions;
+  std::string why;                               // these tolerances
+  std::vector<pde::Override> overrides = {};     // a coarser reference, a shorter time
+  std::map<std::string, pde::Interval> box = {};  // by coordinate: where the reference is accurate
+  std::map<std::string, double> terms = {};      // tolerances of terms that differ
+  // Parts are compared at each point, not over all points: for fields that grow or decay by powers of ten.
+  bool pointwise = false;
+};
+
+// The file without [ansatz] and without the definitions that mention its outputs: the fields are the outputs.
+inline std::string without_ansatz(const std::filesystem::path& file) {
+  const auto& names = pde::read_problem_file(file).symbols->output_names();
+  std::ifstream stream(file);
+  std::string text, line, section;
+  while (std::getline(stream, line)) {
+    if (line.starts_with('[')) section = line;
+    bool kept = section != "[ansatz]";
+    if (section == "[let]")
+      for (const auto& n : names) kept = kept && !std::regex_search(line, std::regex("=.*\\b" + n + "\\b"));
+    if (kept) text += line + '\n';
+  }
+  return text;
+}
+
+inline pde::Problem problem_in_fields(const ReferenceCase& c) {
+  const auto file = pde::find_problem(c.problem);
+  pde::Problem problem = pde::read_problem_file(file, c.overrides);
+  const bool plain = std::all_of(problem.fields.begin(), problem.fields.end(), [&](const pde::Field& f) {
+    return problem.symbols->find(f.value).has_value();
+  });
+  return plain ? problem : pde::read_problem_text(without_ansatz(file), file.string(), c.overrides);
+}
+
+// The size of the largest part that a residual is a sum of, given the values of all its nodes.
+inline double largest_part(symbolic::Expr residual, const symbolic::ExprMap<double>& symbols) {
+  using symbolic::Kind;
+  const auto nodes = symbolic::topological_order(std::span(&residual, 1));
+  const auto values = symbolic::evaluate<double>(nodes, symbols);
+  symbolic::ExprMap<double> size, value;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto& n = nodes[i].node();
+    double s = std::abs(values[i]);
+    if (n.kind == Kind::sum) {
+      s = std::abs(n.constant);
+      for (std::size_t k = 0; k < n.arguments.size(); ++k)
+        s = std::max(s, std::abs(n.coefficients[k]) * size.at(n.arguments[k]));
+    } else if (n.kind == Kind::product) {
+      s = 1;
+      for (std::size_t k = 0; k < n.arguments.size(); ++k) {
+        const double e = n.coefficients[k];
+        s *= std::pow(e > 0 ? size.at(n.arguments[k]) : std::abs(value.at(n.arguments[k])), e);
+      }
+    }
+    size.emplace(nodes[i], s);
+    value.emplace(nodes[i], values[i]);
+  }
+  return size.at(residual);
+}
+
+// A condition that settles what the reference leaves open.
+inline bool fixes_a_constant(const pde::Problem& problem, const pde::Term& term) {
+  const auto constants = fields_up_to_constant(problem);
+  const auto d = problem.symbols->find(term.residual);
+  return d && d->orders.total() == 0 && std::count(constants.begin(), constants.end(), problem.fields[d->output].name);
+}
+
+// Random points of a set, within the box along free coordinates.
+inline pde::Points random_points(const pde::Problem& problem, const pde::PointSet& set, const ReferenceCase& c,
+                                 std::size_t count) {
+  std::mt19937_64 generator(7);
+  pde::Points points;
+  points.coordinates.resize(problem.domain.size());
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = 0; k < problem.domain.size(); ++k) {
+      const auto at = c.box.find(problem.symbols->coordinate_names()[k]);
+      const auto [low, high] = at == c.box.end() ? problem.domain[k] : at->second;
+      double x = std::uniform_real_distribution<double>(low, high)(generator);
+      if (set.kind == pde::PointSet::Kind::boundary)
+        if (const double fixed = set.pieces[i % set.pieces.size()][k]; !std::isnan(fixed)) x = fixed;
+      points.coordinates[k].push_back(x);
+    }
+  return points;
+}
+
+inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 200) {
+  const pde::Problem problem = problem_in_fields(c);
+  std::shared_ptr<const reference::ReferenceSolution> solved;
+  if (problem.exact.empty()) {
+    nlohmann::json settings = problem.reference;
+    const auto solver = settings.at("solver").get<std::string>();
+    settings.erase("solver");
+    settings.erase("up_to_constant");
+    solved = reference::make_reference(solver, settings, reference::default_cache_directory());
+  }
+  const auto truth = solved ? from_reference(problem, solved) : closed_form(problem);
+  ASSERT_EQ(truth->fields().size(), problem.fields.size()) << "the reference does not know all fields";
+  symbolic::ExprMap<double> unknowns;
+  for (const auto& u : problem.unknowns) {
+    const auto found = solved ? solved->unknowns() : std::map<std::string, double>{};
+    unknowns[problem.graph->symbol(u.name)] = found.contains(u.name) ? found.at(u.name) : u.known_value.value();
+  }
+  for (const auto& term : problem.terms) {
+    const auto& set = problem.point_sets[term.point_set];
+    if (set.kind == pde::PointSet::Kind::data) continue;  // noisy
+    if (fixes_a_constant(problem, term)) continue;
+    const bool condition = set.kind == pde::PointSet::Kind::boundary;
+    const pde::Points points = random_points(problem, set, c, count);
+    std::vector<std::pair<symbolic::Expr, std::vector<double>>> jets;
+    for (const auto s : symbolic::symbols_of(std::span(&term.residual, 1)))
+      if (const auto d = problem.symbols->find(s)) {
+        const std::vector<int> orders(d->orders.order.begin(), d->orders.order.begin() + problem.dimensions());
+        jets.emplace_back(s, truth->evaluate(d->output, orders, points));
+      }
+    double worst = 0, largest = condition ? 1 : 0, worst_ratio = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      symbolic::ExprMap<double> at = unknowns;
+      for (int k = 0; k < problem.dimensions(); ++k) at[problem.symbols->coordinate(k)] = points.coordinates[k][i];
+      for (const auto& [symbol, values] : jets) at[symbol] = values[i];
+      const double residual = std::abs(symbolic::evaluate(term.residual, at)), part = largest_part(term.residual, at);
+      ASSERT_TRUE(std::isfinite(residual)) << term.name;
+      worst = std::max(worst, residual);
+      largest = std::max(largest, part);
+      worst_ratio = std::max(worst_ratio, residual / part);
+    }
+    const double reached = c.pointwise && !condition ? worst_ratio : worst / largest;
+    const auto own = c.terms.find(term.name);
+    const double tolerance = own != c.terms.end() ? own->second : condition ? c.conditions : c.equations;
+    EXPECT_LE(reached, tolerance) << c.problem << ": " << term.name << " (" << c.why << ")";
+    if (std::getenv("LATHER_SHOW")) std::printf("    %-24s %.1e\n", term.name.c_str(), reached);
+  }
+}
+
+inline std::string test_name(std::string name) {
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+}  // namespace lather::train::test

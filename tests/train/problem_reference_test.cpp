@@ -1,0 +1,48 @@
+// Every problem file with a cheap reference: the reference solves the file's equations and conditions.
+#include "problem_reference.hpp"
+
+namespace lather::train {
+namespace {
+
+using test::ReferenceCase;
+
+class ProblemReference : public ::testing::TestWithParam<ReferenceCase> {};
+
+TEST_P(ProblemReference, SolvesTheFilesEquationsAndConditions) { test::expect_reference_solves(GetParam()); }
+
+const ReferenceCase kCases[] = {
+    {"wave", 1e-13, 1e-13, "closed form: rounding of a few operations"},
+    {"heat-1d", 1e-13, 1e-13, "closed form"},
+    {"helmholtz", 1e-13, 1e-13, "closed form"},
+    {"poisson-2d", 1e-13, 1e-13, "closed form"},
+    {"burgers-selfsimilar",
+     1e-12,
+     1e-12,
+     "closed form; sinh and asinh of arguments up to e^30 lose two digits",
+     {},
+     {},
+     {},
+     true},
+    {"burgers", 1e-10, 1e-12, "Cole-Hopf: relative 1e-11 in second derivatives"},
+    {"burgers-inverse", 1e-10, 1e-12, "Cole-Hopf, with the known viscosity"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cheap, ProblemReference, ::testing::ValuesIn(kCases),
+                         [](const auto& info) { return test::test_name(info.param.problem); });
+
+// The slow tests compute these; here only that the solver knows every key.
+TEST(ProblemReferences, AreSetByOptionsTheirSolversHave) {
+  for (const auto& name : pde::list_problems()) {
+    const pde::Problem problem = pde::read_problem_file(pde::find_problem(name));
+    if (!problem.reference.contains("solver")) continue;
+    const auto options = reference::reference_options(problem.reference["solver"].get<std::string>());
+    for (const auto& [key, value] : problem.reference.items())
+      EXPECT_TRUE(key == "solver" || key == "up_to_constant" ||
+                  std::any_of(options.begin(), options.end(),
+                                                 [&](const FieldDescription& o) { return o.name == key; }))
+          << name << ": " << key;
+  }
+}
+
+}  // namespace
+}  // namespace lather::train

@@ -1,0 +1,57 @@
+// Three hundred steps with a small network lower the validation loss (mean squares of all terms at held-out points, with
+// the problem's own weights) of every problem by the factor stated here.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "lather/pde/find_problem.hpp"
+#include "lather/train/trainer.hpp"
+
+namespace lather::train {
+namespace {
+
+const std::map<std::string, double> kFactor = {};
+constexpr double kUsualFactor = 10;
+
+Config small(const std::string& name) {
+  const pde::Problem problem = pde::read_problem_file(pde::find_problem(name));
+  ConfigRequest request;
+  request.problem = name;
+  request.optimizer = "ss-esoap";
+  request.seed = 1;
+  request.threads = 2;
+  request.steps = 300;
+  request.settings = {{"network.type", "mlp"}, {"network.width", "20"}, {"network.depth", "3"}, {"training.reference", "false"}};
+  if (problem.network.fourier_features > 0) request.settings.push_back({"network.fourier_features", "16"});
+  if (problem.training.contains("time_windows")) request.settings.push_back({"training.time_windows", "1"});
+  std::string points;
+  for (const auto& set : problem.point_sets)
+    if (set.kind != pde::PointSet::Kind::data)
+      points += fmt::format("{}\"{}\" = {}", points.empty() ? "" : ", ", set.name,
+                            set.kind == pde::PointSet::Kind::interior ? 400 : 64);
+  request.settings.push_back({"training.points", "{" + points + "}"});
+  return resolve(request);
+}
+
+class ShortTraining : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ShortTraining, LowersTheValidationLossByTheStatedFactor) {
+  const Config config = small(GetParam());
+  Trainer trainer(config);
+  const double before = trainer.measure().loss;
+  while (trainer.step() < config.stop.steps) trainer.advance();
+  const double after = trainer.measure().loss;
+  const auto own = kFactor.find(GetParam());
+  EXPECT_LT(after * (own == kFactor.end() ? kUsualFactor : own->second), before) << before << " -> " << after;
+  if (std::getenv("LATHER_SHOW")) std::printf("    %-24s %.1e -> %.1e\n", GetParam().c_str(), before, after);
+}
+
+INSTANTIATE_TEST_SUITE_P(Problems, ShortTraining, ::testing::ValuesIn(pde::list_problems()), [](const auto& info) {
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace lather::train
