@@ -1,7 +1,7 @@
 #pragma once
 // Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() is Algorithm 2
 // to the letter (entry "ss-esoap-paper"). Where the paper is silent or contradicts itself:
-// docs/optimizers-notes.md.
+// docs/optimizers.md.
 
 #include "lather/core/options.hpp"
 

@@ -1,5 +1,5 @@
 #pragma once
-// The folder of a run. docs/command-notes.md describes every file in it.
+// The folder of a run. docs/command.md describes every file in it.
 //
 //   config.json        everything the run depends on; `lather train --config` runs it again as it is
 //   history.jsonl .csv losses, residuals, errors; the same configuration gives the same bytes
