@@ -23,9 +23,3 @@ if(LATHER_SANITIZE)
   target_compile_options(lather_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(lather_options INTERFACE -fsanitize=address,undefined)
 endif()
-
-# Headers that most files include and that take longest to read. (ccache caches through them with
-# sloppiness = pch_defines,time_macros.)
-set(LATHER_PRECOMPILED <algorithm> <cmath> <filesystem> <functional> <map> <memory> <span> <string> <vector> <fmt/format.h>
-  <nlohmann/json.hpp>)
-target_compile_options(lather_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
