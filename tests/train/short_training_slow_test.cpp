@@ -11,14 +11,28 @@
 namespace lather::train {
 namespace {
 
-const std::map<std::string, double> kFactor = {};
-constexpr double kUsualFactor = 10;
+// Measured: factors between 12 (burgers) and 6e7 (burgers-selfsimilar) with the usual optimizer.
+struct Expectation {
+  double factor = 8;
+  std::string optimizer = "ss-esoap";
+};
+const std::map<std::string, Expectation> kExpectations = {
+    // Small steps first have to grow the output by a factor of ten; a line search does it at once.
+    {"poisson-2d", {1000, "lbfgs"}},
+    {"helmholtz", {100, "lbfgs"}},
+    // Causal weights hold back all but the first instants for the first few hundred steps.
+    {"kuramoto-sivashinsky", {2, "ss-esoap"}},
+};
+Expectation expectation(const std::string& problem) {
+  const auto own = kExpectations.find(problem);
+  return own == kExpectations.end() ? Expectation{} : own->second;
+}
 
 Config small(const std::string& name) {
   const pde::Problem problem = pde::read_problem_file(pde::find_problem(name));
   ConfigRequest request;
   request.problem = name;
-  request.optimizer = "ss-esoap";
+  request.optimizer = expectation(name).optimizer;
   request.seed = 1;
   request.threads = 2;
   request.steps = 300;
@@ -42,8 +56,7 @@ TEST_P(ShortTraining, LowersTheValidationLossByTheStatedFactor) {
   const double before = trainer.measure().loss;
   while (trainer.step() < config.stop.steps) trainer.advance();
   const double after = trainer.measure().loss;
-  const auto own = kFactor.find(GetParam());
-  EXPECT_LT(after * (own == kFactor.end() ? kUsualFactor : own->second), before) << before << " -> " << after;
+  EXPECT_LT(after * expectation(GetParam()).factor, before) << before << " -> " << after;
   if (std::getenv("LATHER_SHOW")) std::printf("    %-24s %.1e -> %.1e\n", GetParam().c_str(), before, after);
 }
 
