@@ -50,8 +50,7 @@ const std::vector<OptimizerEntry>& catalogue() {
                        "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
                        SsBroydenOptions{}),
       // Methods that use the Jacobian of the residuals.
-      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
-                                         LevenbergMarquardtOptions{}),
+      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
       residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
                            EngdOptions{}),
       residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",
