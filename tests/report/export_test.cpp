@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "lather/core/error.hpp"
 #include "lather/report/csv.hpp"
 #include "lather/report/npz.hpp"

@@ -28,7 +28,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-inline constexpr const char* kSmallProblem = R"(
+inline constexpr const char* kSmallProblem = R"toml(
 name = "small"
 title = "Heat in a rod, small"
 coordinates = ["x", "t"]
@@ -59,7 +59,7 @@ steps = 200
 points = {interior = 64, initial = 16, walls = 16}
 [reference]
 u = "exp(-nu*pi^2*t)*sin(pi*x)"
-)";
+)toml";
 
 inline std::filesystem::path write_small_problem(const std::filesystem::path& folder) {
   const auto path = folder / "small.toml";
