@@ -163,6 +163,29 @@ TEST_F(Page, OfAComparisonDrawsARunPerLine) {
   EXPECT_EQ(r["undrawn"], 0);
 }
 
+TEST_F(Page, DrawsFieldsOfOneAndOfThreeCoordinates) {
+  testing::train_small_run(folder_ / "run", "adam", 0);
+  testing::write(
+      folder_ / "run/fields.json",
+      R"json({"coordinates": ["x"], "axes": [[0, 1, 2]], "arrays": {"u": [1, 2, 4], "u.reference": [1, 2, 3],
+                    "u.error": [0, null, 1], "residual.ode": [-1, 2, 0]}})json");
+  Json r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["charts"], 7);  // four curves, u, its error, the residual
+  EXPECT_EQ(r["undrawn"], 0);
+
+  Json values = Json::array();
+  for (int i = 0; i < 5 * 4 * 3; ++i) values.push_back(i);
+  testing::write(folder_ / "run/fields.json", Json({{"coordinates", {"x", "y", "t"}},
+                                                    {"axes", {{0, 1, 2, 3, 4}, {0, 1, 2, 3}, {0, 1, 2}}},
+                                                    {"arrays", {{"u", values}}}})
+                                                  .dump());
+  r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  ASSERT_EQ(r["maps"].size(), 1u);
+  EXPECT_EQ(r["maps"][0]["drawn"], "5x4");
+}
+
 TEST_F(Page, OfAHostileAndDamagedRunShowsTextOnly) {
   testing::train_small_run(folder_ / "run", "ss-esoap", 0);
   const std::string hostile = "</script><img src=x onerror=\"faults.push('injected')\"><!--";

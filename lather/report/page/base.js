@@ -111,12 +111,13 @@ function rgb(L, C, h) {
               Math.min(1, Math.max(0, v <= 0.0031308 ? 12.92 * v : 1.055 * Math.max(v, 0) ** (1 / 2.4) - 0.055))));
   }
 }
-// Lightness is linear in the value: equal differences look equal.
+// Lightness is linear in the value: equal differences look equal. Chroma stays inside sRGB all the way, so there are no
+// kinks.
 const table = f => Array.from({length: 256}, (_, i) => f(i / 255));
-const sequential = table(t => rgb(0.22 + 0.72 * t, 0.06 + 0.11 * Math.sin(Math.PI * (0.15 + 0.75 * t)), 300 - 195 * t));
+const sequential = table(t => rgb(0.22 + 0.72 * t, 0.09 + 0.155 * (t - 0.42) ** 2, 300 - 195 * t));
 const diverging = table(t => {
   const far = Math.abs(2 * t - 1);
-  return rgb(0.97 - 0.6 * far, 0.19 * Math.pow(far, 0.8), t < 0.5 ? 255 : 30);
+  return rgb(0.97 - 0.6 * far, (t < 0.5 ? 0.135 : 0.14) * far ** 0.9, t < 0.5 ? 258 : 30);
 });
 
 // ---- tooltip
