@@ -2,6 +2,7 @@
 
 #include <Eigen/Cholesky>
 #include <Eigen/SVD>
+#include <algorithm>
 
 #include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/products.hpp"

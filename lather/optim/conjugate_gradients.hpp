@@ -2,6 +2,7 @@
 // Preconditioned conjugate gradients for A x = b with A known by its products.
 
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
