@@ -23,6 +23,7 @@ const ReferenceCase kCases[] = {
      {},
      {},
      true},
+    // The reference takes u_t from its own equation: this compares the file's with that one.
     {"burgers", 1e-10, 1e-12, "Cole-Hopf: relative 1e-11 in second derivatives"},
     {"burgers-inverse", 1e-10, 1e-12, "Cole-Hopf, with the known viscosity"},
 };
@@ -42,6 +43,15 @@ TEST(ProblemReferences, AreSetByOptionsTheirSolversHave) {
                                                  [&](const FieldDescription& o) { return o.name == key; }))
           << name << ": " << key;
   }
+}
+
+TEST(ProblemReferences, FollowTheParametersTheyAreExpressionsOf) {
+  const auto cavity = pde::read_problem_file(pde::find_problem("lid-driven-cavity"), {{"parameters.Re", "100"}});
+  EXPECT_EQ(cavity.reference["reynolds"].get<double>(), 100);
+  const auto kdv = pde::read_problem_file(pde::find_problem("kdv"), {{"parameters.delta", "0.5"}});
+  EXPECT_EQ(kdv.reference["dispersion"].get<double>(), 0.25);
+  const auto profile = pde::read_problem_file(pde::find_problem("boussinesq-f1"));
+  EXPECT_EQ(profile.reference["chart"].get<std::string>(), "sinh");
 }
 
 }  // namespace

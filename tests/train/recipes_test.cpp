@@ -3,6 +3,7 @@
 
 #include "lather/pde/find_problem.hpp"
 #include "lather/train/trainer.hpp"
+#include "small_problem.hpp"
 
 namespace lather::train {
 namespace {
@@ -29,6 +30,50 @@ INSTANTIATE_TEST_SUITE_P(Problems, Recipes, ::testing::ValuesIn(pde::list_proble
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// Whether errors can be measured after a change of a parameter, and why not.
+std::string note_after(const pde::Override& change) {
+  testing::TemporaryFolder folder;
+  std::ofstream(folder / "layer.toml") << R"toml(
+name = "layer"
+coordinates = ["x", "t"]
+fields = ["u"]
+[domain]
+x = [-1, 1]
+t = [0, "T"]
+[parameters]
+T = 1
+nu = 0.05
+speed = 1
+[[equation]]
+name = "momentum"
+residual = "u_t + speed*u*u_x - nu*u_xx"
+[network]
+width = 4
+depth = 1
+[training.quick]
+steps = 10
+points = {interior = 16}
+[reference]
+solver = "burgers"
+nu = "nu"
+)toml";
+  ConfigRequest request;
+  request.problem = (folder / "layer.toml").string();
+  request.threads = 1;
+  request.settings = {change};
+  Trainer trainer(resolve(request));
+  trainer.measure();
+  return trainer.reference_note();
+}
+
+TEST(ReferenceAfterAChangeOfParameters, IsKnownUnlessTheEquationsChangeWithoutIt) {
+  EXPECT_EQ(note_after({"parameters.nu", "0.1"}), "closed form");   // it follows
+  EXPECT_EQ(note_after({"parameters.T", "0.5"}), "closed form");    // the same solution, less of it
+  EXPECT_EQ(note_after({"parameters.speed", "1"}), "closed form");  // no change
+  const auto other = note_after({"parameters.speed", "2"});
+  EXPECT_TRUE(other.starts_with("not available") && other.find("speed") != std::string::npos) << other;
+}
 
 }  // namespace
 }  // namespace lather::train
