@@ -13,7 +13,9 @@ test: build
 demo: build
 	@scripts/demo.sh
 
-bench: build
+bench:
+	@scripts/install-dependencies.sh
+	@cmake --preset release -DLATHER_BENCH=ON >/dev/null && cmake --build --preset release
 	@build/release/bin/bench_engine
 
 clean:

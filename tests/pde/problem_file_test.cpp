@@ -84,7 +84,7 @@ TEST(ProblemFile, OfBurgersHasTheStructureTheEngineNeeds) {
   const Expr x = p.symbols->coordinate(0);
   EXPECT_EQ(p.terms[1].residual, u + sin(std::numbers::pi * x));
   EXPECT_EQ(p.network_inputs, (std::vector<Expr>{x, 2.0 * p.symbols->coordinate(1) - 1.0}));
-  EXPECT_EQ(p.network.width, 64);
+  EXPECT_EQ(p.network.width, 20);
   EXPECT_EQ(p.training["quick"]["points"]["walls"], 128);
 }
 

