@@ -8,6 +8,7 @@
 #include "lather/core/version.hpp"
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, also in a pipe
   CLI::App app{"Lather trains physics-informed neural networks to high accuracy."};
   app.name("lather");
   app.require_subcommand(1);
