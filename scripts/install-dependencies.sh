@@ -2,7 +2,7 @@
 # Installs the Debian packages Lather builds with, where they are missing; where it may not, prints the command.
 set -euo pipefail
 packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libkissfft-dev
-          libgtest-dev libbenchmark-dev)
+          libgtest-dev)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")
