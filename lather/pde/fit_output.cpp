@@ -1,7 +1,7 @@
 #include "lather/pde/fit_output.hpp"
 
 #include <Eigen/QR>
-#include <cmath>
+#include <algorithm>
 
 namespace lather::pde {
 
@@ -64,21 +64,27 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
   const auto columns = static_cast<Eigen::Index>(weight.size() + bias.size());
   Eigen::MatrixXd J = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals), columns);
   Eigen::VectorXd r(static_cast<Eigen::Index>(residuals));
+  std::vector<double> all(objective.residual_count()), scales(all.size());
+  objective.residuals(x, all);
+  objective.residual_scales(scales);
   const auto chosen_loss = [&](std::span<const double> at) {
     objective.value(at);
     double sum = 0;
     for (int k : terms) sum += objective.term_losses()[k];
     return sum;
   };
-  std::size_t row = 0;
-  for (int k : terms) {
+  std::size_t row = 0, offset = 0;  // among the chosen residuals, and among all
+  auto chosen = terms.begin();
+  for (int k = 0; chosen != terms.end(); ++k) {
     const std::size_t count = objective.points(problem.terms[k].point_set).count();
-    const double root = std::sqrt(objective.term_weight(k) / static_cast<double>(count));
-    objective.term_residuals(x, k, {r.data() + row, count});
-    r.segment(static_cast<Eigen::Index>(row), static_cast<Eigen::Index>(count)) *= root;
-    OutputRows rows(objective, layer, J, row);
-    objective.visit_signals(x, k, 0, count, std::vector<double>(count, root), rows);
-    row += count;
+    if (k == *chosen) {
+      std::copy_n(all.data() + offset, count, r.data() + row);
+      OutputRows rows(objective, layer, J, row);
+      objective.visit_signals(x, k, 0, count, std::span(scales).subspan(offset, count), rows);
+      row += count;
+      ++chosen;
+    }
+    offset += count;
   }
   // Minimum-norm solution: directions the terms do not determine stay as they are.
   Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
