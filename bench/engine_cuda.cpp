@@ -11,7 +11,7 @@
 
 #include "lather/core/cuda.hpp"
 #include "lather/core/rng.hpp"
-#include "lather/pde/cuda_objective.hpp"
+#include "lather/optim/cuda_objective.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace {
@@ -107,7 +107,7 @@ struct Run {
   std::vector<double> x;
 };
 
-double milliseconds(pde::CudaObjective& device) {
+double milliseconds(optim::CudaObjective& device) {
   constexpr int kInner = 10;
   const cudaStream_t stream = device.stream();
   const cuda::Graph graph(stream, [&] {

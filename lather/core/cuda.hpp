@@ -32,7 +32,7 @@ struct BlasLibrary {
   decltype(&cublasSetWorkspace) set_workspace;
   decltype(&cublasDgemm) dgemm;
   decltype(&cublasSgemm) sgemm;
-  decltype(&cublasDgemmStridedBatched) dgemm_batched;
+  decltype(&cublasDgemmBatched) dgemm_batched;
 };
 const BlasLibrary& blas_library();
 
@@ -44,6 +44,9 @@ struct SolverLibrary {
   decltype(&cusolverDnDestroyParams) destroy_params;
   decltype(&cusolverDnXsyevBatched_bufferSize) syev_batched_size;
   decltype(&cusolverDnXsyevBatched) syev_batched;
+  decltype(&cusolverDnXpotrf_bufferSize) potrf_size;
+  decltype(&cusolverDnXpotrf) potrf;
+  decltype(&cusolverDnXpotrs) potrs;
 };
 const SolverLibrary& solver_library();
 
@@ -165,17 +168,40 @@ class Blas {
   };
   template <class T>
   void multiply(const Product& p, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
-  // The same for `count` matrices at the given distances.
-  struct Batch {
-    int count;
-    std::size_t stride_a, stride_b, stride_c;
-  };
-  void multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb,
-                double* c, int ldc) const;
+  // The same for `count` matrices whose addresses stand in arrays on the device.
+  void multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b, int ldb,
+                double* const* c, int ldc) const;
+  void set_stream(cudaStream_t stream) const;
 
  private:
   cublasHandle_t handle_ = nullptr;
   Memory<std::byte> workspace_;
+};
+
+// A cuSOLVER handle bound to one stream.
+class Solver {
+ public:
+  explicit Solver(cudaStream_t stream);
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+  void set_stream(cudaStream_t stream) const;
+
+  // `count` symmetric d × d matrices one after another become their eigenvectors: row k of each belongs to
+  // values[k], values ascend. info is 0 where that succeeded.
+  void eigenvectors(int d, int count, double* matrices, double* values, int* info);
+
+  // Lower triangle (row-major) of a symmetric matrix becomes its Cholesky factor; info is 0 where it is
+  // positive definite. Then A x = b with b overwritten.
+  void cholesky(int n, double* matrix, int* info);
+  void cholesky_solve(int n, const double* factor, double* b, int* info);
+
+ private:
+  void reserve(std::size_t device_bytes, std::size_t host_bytes);
+  cusolverDnHandle_t handle_ = nullptr;
+  cusolverDnParams_t params_ = nullptr;
+  Memory<std::byte> workspace_;
+  std::vector<std::byte> host_workspace_;
 };
 
 // Work captured once, replayed with one launch.

@@ -45,7 +45,7 @@ const BlasLibrary& blas_library() {
     LATHER_FIND(t.set_workspace, cublasSetWorkspace);
     LATHER_FIND(t.dgemm, cublasDgemm);
     LATHER_FIND(t.sgemm, cublasSgemm);
-    LATHER_FIND(t.dgemm_batched, cublasDgemmStridedBatched);
+    LATHER_FIND(t.dgemm_batched, cublasDgemmBatched);
     return t;
   }();
   return table;
@@ -62,6 +62,9 @@ const SolverLibrary& solver_library() {
     LATHER_FIND(t.destroy_params, cusolverDnDestroyParams);
     LATHER_FIND(t.syev_batched_size, cusolverDnXsyevBatched_bufferSize);
     LATHER_FIND(t.syev_batched, cusolverDnXsyevBatched);
+    LATHER_FIND(t.potrf_size, cusolverDnXpotrf_bufferSize);
+    LATHER_FIND(t.potrf, cusolverDnXpotrf);
+    LATHER_FIND(t.potrs, cusolverDnXpotrs);
     return t;
   }();
   return table;

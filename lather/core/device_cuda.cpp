@@ -59,13 +59,61 @@ void Blas::multiply(const Product& p, const T* a, int lda, const T* b, int ldb, 
 template void Blas::multiply(const Product&, const double*, int, const double*, int, double*, int) const;
 template void Blas::multiply(const Product&, const float*, int, const float*, int, float*, int) const;
 
-void Blas::multiply(const Product& p, const Batch& batch, const double* a, int lda, const double* b, int ldb,
-                    double* c, int ldc) const {
+void Blas::multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b,
+                    int ldb, double* const* c, int ldc) const {
   const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  const auto far = [](std::size_t stride) { return static_cast<long long>(stride); };
   check(blas_library().dgemm_batched(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &p.alpha,
-                                     b, ldb, far(batch.stride_b), a, lda, far(batch.stride_a), &p.beta, c,
-                                     ldc, far(batch.stride_c), batch.count));
+                                     b, ldb, a, lda, &p.beta, c, ldc, count));
+}
+
+void Blas::set_stream(cudaStream_t stream) const {
+  check(blas_library().set_stream(handle_, stream));
+  // A change of the stream resets the workspace.
+  check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
+}
+
+Solver::Solver(cudaStream_t stream) {
+  check(solver_library().create(&handle_));
+  check(solver_library().create_params(&params_));
+  set_stream(stream);
+}
+Solver::~Solver() {
+  if (params_) solver_library().destroy_params(params_);
+  if (handle_) solver_library().destroy(handle_);
+}
+void Solver::set_stream(cudaStream_t stream) const { check(solver_library().set_stream(handle_, stream)); }
+
+void Solver::reserve(std::size_t device_bytes, std::size_t host_bytes) {
+  if (workspace_.size() < device_bytes) workspace_ = Memory<std::byte>(device_bytes);
+  if (host_workspace_.size() < host_bytes) host_workspace_.resize(host_bytes);
+}
+
+// A symmetric matrix is its own transpose: column-major eigenvectors, one per column, are rows to us.
+void Solver::eigenvectors(int d, int count, double* matrices, double* values, int* info) {
+  std::size_t device_bytes = 0, host_bytes = 0;
+  check(solver_library().syev_batched_size(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
+                                           d, CUDA_R_64F, matrices, d, CUDA_R_64F, values, CUDA_R_64F,
+                                           &device_bytes, &host_bytes, count));
+  reserve(device_bytes, host_bytes);
+  check(solver_library().syev_batched(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, d,
+                                      CUDA_R_64F, matrices, d, CUDA_R_64F, values, CUDA_R_64F,
+                                      workspace_.data(), workspace_.size(), host_workspace_.data(),
+                                      host_workspace_.size(), info, count));
+}
+
+// The lower triangle of a row-major matrix is the upper one of the column-major matrix cuSOLVER sees.
+void Solver::cholesky(int n, double* matrix, int* info) {
+  std::size_t device_bytes = 0, host_bytes = 0;
+  check(solver_library().potrf_size(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, matrix, n,
+                                    CUDA_R_64F, &device_bytes, &host_bytes));
+  reserve(device_bytes, host_bytes);
+  check(solver_library().potrf(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, matrix, n, CUDA_R_64F,
+                               workspace_.data(), workspace_.size(), host_workspace_.data(),
+                               host_workspace_.size(), info));
+}
+void Solver::cholesky_solve(int n, const double* factor, double* b, int* info) {
+  check(solver_library().potrs(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, 1, CUDA_R_64F, factor, n,
+                               CUDA_R_64F, b, n, info));
 }
 
 Graph::~Graph() {

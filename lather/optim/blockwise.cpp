@@ -64,6 +64,7 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
   note_.clear();
   update(parameters);
   report.message = note_;
+  for (const auto& d : diagnostics_) report.basis_updates += d.quantity == "basis_changed" && d.value != 0;
 
   report.step_norm = norm(change_);
   if (!std::isfinite(report.step_norm)) {

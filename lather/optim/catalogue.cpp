@@ -6,6 +6,7 @@
 #include "lather/optim/adam.hpp"
 #include "lather/optim/anagram.hpp"
 #include "lather/optim/bfgs.hpp"
+#include "lather/optim/device_methods.hpp"
 #include "lather/optim/engd.hpp"
 #include "lather/optim/kfac.hpp"
 #include "lather/optim/lbfgs.hpp"
@@ -24,20 +25,36 @@
 
 namespace lather::optim {
 
+namespace {
+
+// An entry for a method that can live on the GPU too.
+template <class Method, class Options>
+OptimizerEntry device_entry(std::string name, std::string summary, Options defaults) {
+  auto e = entry<Method>(name, std::move(summary), defaults);
+  e.make_on_device = [name, defaults](const ParameterLayout& layout, const auto& settings) {
+    Options chosen = defaults;
+    options::set_all(chosen, name, settings);
+    return optim::make_on_device(layout, chosen);
+  };
+  return e;
+}
+
+}  // namespace
+
 const std::vector<OptimizerEntry>& catalogue() {
   static const std::vector<OptimizerEntry> entries = {
-      entry<SsEsoap>("ss-esoap",
+      device_entry<SsEsoap>("ss-esoap",
                      "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
                      SsEsoapOptions{}),
-      entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
+      device_entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
                      SsEsoapOptions::paper()),
-      entry<Adam>("adam", "Adam", AdamOptions{}),
-      entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
+      device_entry<Adam>("adam", "Adam", AdamOptions{}),
+      device_entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
       entry<Muon>("muon", "momentum with orthogonalized matrices, Adam for the rest", MuonOptions{}),
       entry<Shampoo>("shampoo", "Shampoo with the step length of Adam", ShampooOptions{}),
-      entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}),
-      entry<PurifyingShampoo>("purifying-shampoo",
+      device_entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}),
+      device_entry<PurifyingShampoo>("purifying-shampoo",
                               "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
                               PurifyingShampooOptions{}),
       entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),

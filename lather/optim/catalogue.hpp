@@ -19,13 +19,15 @@ struct OptimizerEntry {
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make;
   std::function<std::vector<FieldDescription>()> describe;
   std::function<nlohmann::json(const nlohmann::json& settings)> resolve;  // defaults with `settings` applied
+  // The same method living on the GPU; empty if there is none. Null: these settings are for the host.
+  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make_on_device = {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
 };
 
 // An entry for a class with constructor Method(const ParameterLayout&, const Options&).
 template <class Method, class Options>
 OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
-  OptimizerEntry e{name, std::move(summary), {}, {}, {}, false};
+  OptimizerEntry e{name, std::move(summary), {}, {}, {}, {}, false};
   e.make = [name, defaults](const ParameterLayout& layout, const auto& settings) -> std::unique_ptr<Optimizer> {
     Options chosen = defaults;
     options::set_all(chosen, name, settings);

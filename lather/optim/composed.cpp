@@ -39,7 +39,7 @@ Options read(const std::string& owner, const Json& settings) {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Json& given) {
+std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Json& given, Device device) {
   if (!given.is_object()) throw Error("optimizer: expected an object with a name, got " + given.dump());
   Json settings = given;
   const Json name = take(settings, "name");
@@ -48,7 +48,11 @@ std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Js
              average = take_object(settings, "schedule_free");
   Json then = take_object(settings, "then");
 
-  auto optimizer = find_optimizer(name.get<std::string>()).make(layout, settings);
+  const OptimizerEntry& entry = find_optimizer(name.get<std::string>());
+  std::unique_ptr<Optimizer> optimizer;
+  if (device == Device::cuda && entry.make_on_device && clip.is_null() && average.is_null())
+    optimizer = entry.make_on_device(layout, settings);
+  if (!optimizer) optimizer = entry.make(layout, settings);
   if (!clip.is_null())
     optimizer = std::make_unique<Clipped>(std::move(optimizer), read<ClipOptions>("clip", clip));
   if (!average.is_null())
@@ -63,7 +67,7 @@ std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Js
   for (const auto& field : options::describe(switch_options))
     if (const Json value = take(then, field.name); !value.is_null())
       options::set(switch_options, "then", field.name, value);
-  return std::make_unique<Switching>(std::move(optimizer), make_composed(layout, then), switch_options);
+  return std::make_unique<Switching>(std::move(optimizer), make_composed(layout, then, device), switch_options);
 }
 
 }  // namespace lather::optim

@@ -12,11 +12,14 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 
+#include "lather/core/device.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
 
 // Throws Error for unknown names and keys and for values out of range.
-std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const nlohmann::json& settings);
+// On `cuda` the optimizer itself lives on the GPU if it can, and if nothing is wrapped around it but a schedule.
+std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const nlohmann::json& settings,
+                                         Device device = Device::cpu);
 
 }  // namespace lather::optim

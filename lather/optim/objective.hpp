@@ -31,6 +31,8 @@ struct KroneckerFactors {
   std::vector<double> diagonal;  // of J^T J, for the parameters in no layer; 0 for the others
 };
 
+class CudaObjective;
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -67,6 +69,9 @@ class Objective {
   virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw);
 
   virtual KroneckerFactors kronecker_factors(std::span<const double> x, KroneckerFactors::Sharing sharing);
+
+  // For optimizers that live on the GPU; null where the objective does not.
+  virtual CudaObjective* cuda_objective() { return nullptr; }
 };
 
 }  // namespace lather::optim

@@ -1,6 +1,7 @@
 #pragma once
 // One optimizer = one pair of files that reads like its paper. It sees an Objective and a flat parameter array, nothing else.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@ struct StepReport {
   double gradient_norm = 0;   // Euclidean, before the step
   double step_norm = 0;       // Euclidean length of the change of the parameters
   int evaluations = 0;        // of the objective, with or without gradient
+  int basis_updates = 0;      // of Kronecker methods: eigenbases of layers replaced
   Status status = Status::running;
   std::string message;        // in words, whenever status is not running or something is worth saying
 };
@@ -41,6 +43,16 @@ class Optimizer {
 
   // One iteration. A NaN, a failed line search, a singular matrix is a status in words, never an exception.
   virtual StepReport step(Objective& objective, std::span<double> parameters) = 0;
+
+  // At most factors.size() iterations in a row, factors[i] being the learning-rate factor of the i-th; at least one.
+  // `done` says how many were taken; the report is that of the last, its counts are those of all. Methods that live on the
+  // GPU take many before the host hears of them.
+  virtual StepReport steps(Objective& objective, std::span<double> parameters, std::span<const double> factors,
+                           std::int64_t& done) {
+    set_learning_rate_factor(factors[0]);
+    done = 1;
+    return step(objective, parameters);
+  }
 
   // The objective is no longer the same function (points resampled, weights changed): secants across the change are void.
   virtual void objective_changed() {}

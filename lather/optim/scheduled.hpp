@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "lather/optim/optimizer.hpp"
 #include "lather/optim/schedule.hpp"
@@ -19,6 +20,15 @@ class Scheduled final : public Optimizer {
     inner_->set_learning_rate_factor(outer_factor_ * schedule_factor(options_, step_));
     ++step_;
     return inner_->step(objective, parameters);
+  }
+  StepReport steps(Objective& objective, std::span<double> parameters, std::span<const double> factors,
+                   std::int64_t& done) override {
+    std::vector<double> scheduled(factors.begin(), factors.end());
+    for (std::size_t i = 0; i < scheduled.size(); ++i)
+      scheduled[i] *= schedule_factor(options_, step_ + static_cast<std::int64_t>(i));
+    auto report = inner_->steps(objective, parameters, scheduled, done);
+    step_ += done;
+    return report;
   }
   void objective_changed() override { inner_->objective_changed(); }
   void set_learning_rate_factor(double factor) override { outer_factor_ = factor; }

@@ -12,8 +12,6 @@
 
 namespace lather::pde {
 
-class CudaObjective;
-
 class Engine {
  public:
   Engine(const Problem& problem, const EngineOptions& options);
@@ -31,7 +29,7 @@ class Engine {
   virtual ThreadTeam& team() = 0;
   virtual void points_changed(int point_set) = 0;
   virtual void point_weights_changed(int /*term*/) {}
-  virtual CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
+  virtual optim::CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
   virtual std::size_t workspace_bytes() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
 

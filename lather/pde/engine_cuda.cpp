@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/cuda_objective.hpp"
+#include "lather/optim/cuda_objective.hpp"
 #include "lather/pde/cuda_pass.hpp"
 #include "lather/pde/engine.hpp"
 
@@ -21,7 +21,7 @@ constexpr std::size_t kSignalRows = 8192;
 constexpr std::size_t kEvaluationRows = 1 << 18;
 
 template <class T>
-class CudaEngine final : public Engine, public CudaObjective {
+class CudaEngine final : public Engine, public optim::CudaObjective {
  public:
   CudaEngine(const Problem& given, const EngineOptions& engine_options) : Engine(given, engine_options) {
     cuda::require_device();
@@ -47,7 +47,7 @@ class CudaEngine final : public Engine, public CudaObjective {
   std::size_t workspace_bytes() const override {
     return pass_->bytes() + parameters_.bytes() + gradient_.bytes();
   }
-  CudaObjective* cuda_objective() override { return this; }
+  optim::CudaObjective* cuda_objective() override { return this; }
 
   void points_changed(int set) override {
     const auto place = pass_set_.find(set);
@@ -146,7 +146,7 @@ class CudaEngine final : public Engine, public CudaObjective {
   cudaStream_t stream() override { return pass_->stream(); }
   double* device_parameters() override { return parameters_.data(); }
   double* device_gradient() override { return gradient_.data(); }
-  double* device_losses() override { return losses_.data(); }
+  const double* device_losses() override { return losses_.data(); }
   void refresh() override {
     require_points();
     upload_frozen();
@@ -154,14 +154,19 @@ class CudaEngine final : public Engine, public CudaObjective {
     scales_.upload({host_scales(), problem.terms.size()});
   }
   void enqueue_gradient() override { pass_->enqueue(true); }
-  double loss_scale(int term) const override {
-    return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+  std::vector<double> loss_scales() const override {
+    std::vector<double> scales;
+    for (const int term : terms_) scales.push_back(loss_scale(term));
+    return scales;
   }
   std::size_t version() const override { return version_; }
 
  private:
   CudaAddresses addresses() const {
     return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
+  }
+  double loss_scale(int term) const {
+    return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
   }
   // The pass numbers terms set by set.
   int place_of(int term) const {

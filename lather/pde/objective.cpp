@@ -155,6 +155,6 @@ const net::Tape& PinnObjective::tape() const { return engine_->tape; }
 int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
-CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
+optim::CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
 
 }  // namespace lather::pde

@@ -25,7 +25,6 @@ struct EngineOptions {
 };
 
 class Engine;
-class CudaObjective;
 
 class PinnObjective final : public optim::Objective {
  public:
@@ -99,7 +98,7 @@ class PinnObjective final : public optim::Objective {
   int threads() const;
   std::size_t tile_points(int point_set) const;
   std::size_t workspace_bytes() const;  // all threads' arenas and gradients, or what is held on the GPU
-  CudaObjective* cuda_objective();      // null on the CPU
+  optim::CudaObjective* cuda_objective() override;
 
  private:
   std::unique_ptr<Engine> engine_;

@@ -57,10 +57,13 @@ bool PointSource::is_due(int set, std::int64_t step) const {
   return o.every > 0 && step % o.every == 0;
 }
 
-bool PointSource::changes() const {
-  const bool data = std::any_of(problem_.point_sets.begin(), problem_.point_sets.end(),
-                                [](const PointSet& s) { return s.kind == PointSet::Kind::data; });
-  return settings_.options.every > 0 || (data && settings_.options.data_batch > 0);
+std::int64_t PointSource::next_change(std::int64_t step) const {
+  const auto& o = settings_.options;
+  std::int64_t next = o.every > 0 ? next_multiple(step, o.every) : kNever;
+  for (const auto& set : problem_.point_sets)
+    if (set.kind == PointSet::Kind::data && o.data_batch > 0)
+      next = std::min(next, next_multiple(step, o.data_every));
+  return next;
 }
 
 bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<const double> x) {

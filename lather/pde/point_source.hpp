@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "lather/core/options.hpp"
+#include "lather/core/recurrence.hpp"
 #include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling.hpp"
@@ -66,8 +67,8 @@ class PointSource {
   // Draws at step 0 and whenever due; true if points changed. After reading a state the saved points are
   // installed, which does not count as a change.
   bool update(std::int64_t step, PinnObjective& objective, std::span<const double> x);
-  // Will points change after step 0?
-  bool changes() const;
+  // The first step after `step` at which points are drawn; kNever: they stay.
+  std::int64_t next_change(std::int64_t step) const;
 
   // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data:
   // all rows.

@@ -41,7 +41,7 @@ class CausalWeighting final : public Weighting {
  public:
   CausalWeighting(const CausalOptions& options, const pde::Problem& problem);
   bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) override;
-  bool changes() const override { return true; }
+  std::int64_t next_change(std::int64_t step) const override { return next_multiple(step, options_.every); }
   void state(StateVisitor& visitor) override;
   std::string describe() const override;
   double tolerance() const { return eps_[stage_]; }
@@ -86,7 +86,7 @@ class SelfAdaptiveWeighting final : public Weighting {
  public:
   SelfAdaptiveWeighting(const SelfAdaptiveOptions& options, const pde::Problem& problem);
   bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) override;
-  bool changes() const override { return true; }
+  std::int64_t next_change(std::int64_t step) const override { return next_multiple(step, options_.every); }
   void state(StateVisitor& visitor) override;
   std::string describe() const override;
 

@@ -40,7 +40,7 @@ class Run {
     begin();
     Ending ending = check_limits({});
     while (!ending) {
-      const auto report = trainer_.advance();
+      const auto report = trainer_.advance(steps_to_next_look());
       const bool last = trainer_.step() >= stop().steps || ends(report.status);
       record(report, last);
       ending = check_limits(report);
@@ -67,6 +67,15 @@ class Run {
     if (sizes[static_cast<int>(Log::history_csv)] == 0)
       folder_.append(Log::history_csv, history_header(trainer_));
     if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
+  }
+
+  std::int64_t steps_to_next_look() const {
+    const auto& every = trainer_.config().record;
+    const std::int64_t step = trainer_.step();
+    std::int64_t next = std::min({next_multiple(step, every.record_every),
+                                  next_multiple(step, every.validate_every), stop().steps});
+    if (every.checkpoint_every > 0) next = std::min(next, next_multiple(step, every.checkpoint_every));
+    return next - step;
   }
 
   bool ends(optim::Status status) const {

@@ -3,6 +3,7 @@
 // value; time windows one per window. A stage is a problem with its points, its weights, and measures of what
 // was reached.
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -45,7 +46,10 @@ class Stage {
   // function now. After a state was read this hands its points and weights to the objective, which is no
   // change.
   bool update(std::int64_t step, std::span<const double> x);
-  bool changes() const { return points_.changes() || weighting_->changes(); }  // will update() ever do more?
+  // The first step after `step` at which update() may do something; kNever: at none.
+  std::int64_t next_change(std::int64_t step) const {
+    return std::min(points_.next_change(step), weighting_->next_change(step));
+  }
 
   // Residuals and loss at held-out points.
   Figures measure(std::span<const double> x);

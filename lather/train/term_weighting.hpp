@@ -31,7 +31,7 @@ class TermWeighting : public Weighting {
  public:
   TermWeighting(const TermWeightingOptions& options, const pde::Problem& problem);
   bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) override;
-  bool changes() const override { return true; }
+  std::int64_t next_change(std::int64_t step) const override { return next_multiple(step, options_.every); }
   void state(StateVisitor& visitor) override;
   std::string describe() const override;
 

@@ -12,6 +12,9 @@ namespace lather::train {
 
 namespace {
 
+// Of one call of the optimizer: the user may want to interrupt.
+constexpr std::int64_t kMostSteps = 256;
+
 // Points along each coordinate for errors while training: a tenth of the work of the fine grid or less.
 std::int64_t coarse_grid(int dimensions) {
   return dimensions == 1 ? 1001 : dimensions == 2 ? 101 : dimensions == 3 ? 25 : default_grid(dimensions);
@@ -31,7 +34,8 @@ void Trainer::enter_stage(int index) {
     objective.set_frozen(frozen_);
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   if (index == 0 || plan_.in_windows())
-    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer);
+    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer,
+                                      config_.device == "cuda" ? Device::cuda : Device::cpu);
   else
     optimizer_->objective_changed();
   best_step_ = -1;  // figures of another stage do not compare
@@ -40,16 +44,20 @@ void Trainer::enter_stage(int index) {
   if (plan_.fresh_weights(index)) pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
 
-optim::StepReport Trainer::advance() {
+optim::StepReport Trainer::advance(std::int64_t most) {
   if (!last_stage() && step_ >= plan_.end_of(stage_index_)) {
     finished_.push_back({parameters_, frozen_});
     enter_stage(stage_index_ + 1);
   }
-  auto report = optimizer_->step(stage_->objective(), parameters_);
-  ++step_;
+  // Until the objective changes nothing needs the host.
+  most = std::min({most, stage_->next_change(step_) - step_, kMostSteps});
+  if (!last_stage()) most = std::min(most, plan_.end_of(stage_index_) - step_);
+  const std::vector<double> factors(static_cast<std::size_t>(std::max<std::int64_t>(most, 1)), 1.0);
+  std::int64_t done = 0;
+  auto report = optimizer_->steps(stage_->objective(), parameters_, factors, done);
+  step_ += done;
   evaluations_ += report.evaluations;
-  for (const auto& d : optimizer_->diagnostics())
-    if (d.quantity == "basis_changed") basis_updates_ += d.value != 0;
+  basis_updates_ += report.basis_updates;
   if (stage_->update(step_, parameters_)) optimizer_->objective_changed();
   return report;
 }
@@ -106,7 +114,9 @@ std::span<const double> Trainer::unknowns() const {
   return std::span(parameters_).last(problem().unknowns.size());
 }
 
-bool Trainer::objective_will_change() const { return !last_stage() || stage_->changes(); }
+bool Trainer::objective_will_change() const {
+  return !last_stage() || stage_->next_change(step_) != kNever;
+}
 
 std::vector<std::vector<double>> Trainer::reference_values(const pde::Points& points) {
   const TrueSolution* known = config_.record.reference ? truth() : nullptr;

@@ -29,8 +29,9 @@ class Trainer {
  public:
   explicit Trainer(const Config& config);
 
-  // One iteration. A status other than `running` means that further steps would do nothing new.
-  optim::StepReport advance();
+  // One iteration, or up to `most` where the optimizer can take several without the host. A status other than
+  // `running` means that further steps would do nothing new.
+  optim::StepReport advance(std::int64_t most = 1);
 
   const Config& config() const { return config_; }
   void set_limits(const StopOptions& stop) { config_.stop = stop; }

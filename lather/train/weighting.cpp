@@ -18,7 +18,7 @@ namespace {
 class FixedWeighting final : public Weighting {
  public:
   bool update(std::int64_t, pde::PinnObjective&, std::span<const double>) override { return false; }
-  bool changes() const override { return false; }
+  std::int64_t next_change(std::int64_t) const override { return kNever; }
   void state(StateVisitor&) override {}
   std::string describe() const override { return "fixed"; }
 };
@@ -32,7 +32,9 @@ class CausalAndTerms final : public Weighting {
     const bool points_changed = causal_->update(step, objective, x);
     return terms_->update(step, objective, x) || points_changed;
   }
-  bool changes() const override { return true; }
+  std::int64_t next_change(std::int64_t step) const override {
+    return std::min(causal_->next_change(step), terms_->next_change(step));
+  }
   void state(StateVisitor& visitor) override {
     causal_->state(visitor);
     terms_->state(visitor);

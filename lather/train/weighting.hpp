@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/core/recurrence.hpp"
 #include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
 
@@ -27,8 +28,8 @@ class Weighting {
   // To be called before every step, after the points were updated. True if weights changed. After reading a
   // state the saved weights are installed, which does not count as a change.
   virtual bool update(std::int64_t step, pde::PinnObjective& objective, std::span<const double> x) = 0;
-  // Will weights change after step 0?
-  virtual bool changes() const = 0;
+  // The first step after `step` before which weights may change; kNever: they stay.
+  virtual std::int64_t next_change(std::int64_t step) const = 0;
   virtual void state(StateVisitor& visitor) = 0;
   virtual std::string describe() const = 0;  // one line: the method and where it stands
 };

@@ -19,6 +19,7 @@
 
 #include "lather/core/cuda.hpp"
 #include "lather/core/error.hpp"
+#include "lather/linalg/eigensolver.hpp"
 
 namespace {
 
@@ -177,6 +178,27 @@ cublasStatus_t gemm(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, 
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// The same for matrices whose addresses are read when the work is done.
+cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+                            const double* alpha, const double* const* a, int lda, const double* const* b, int ldb,
+                            const double* beta, double* const* c, int ldc, int count) {
+  for (int i = 0; i < count; ++i)
+    gemm<double>(handle, ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// Rows of the result are eigenvectors; values ascend.
+void eigenvectors(int d, double* matrix, double* values, int* info) {
+  std::vector<double> vectors(static_cast<std::size_t>(d) * d), descending(d);
+  const auto n = static_cast<std::size_t>(d);
+  *info = !lather::linalg::eigenvectors({matrix, n, n}, descending, {vectors.data(), n, n});
+  if (*info) return;
+  for (int k = 0; k < d; ++k) {
+    values[k] = descending[d - 1 - k];
+    for (int i = 0; i < d; ++i) matrix[k * d + i] = vectors[static_cast<std::size_t>(i) * d + d - 1 - k];
+  }
+}
+
 std::string compiled_path;  // of the last program
 
 }  // namespace
@@ -193,11 +215,38 @@ const BlasLibrary& blas_library() {
                                  [](cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; },
                                  gemm<double>,
                                  gemm<float>,
-                                 nullptr};
+                                 gemm_batched};
   return table;
 }
 
-const SolverLibrary& solver_library() { throw Error("the emulated device has no eigensolver"); }
+const SolverLibrary& solver_library() {
+  static const SolverLibrary table{
+      [](cusolverDnHandle_t*) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t, cudaStream_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t, cudaDataType,
+         const void*, std::int64_t, cudaDataType, const void*, cudaDataType, std::size_t* on_device,
+         std::size_t* on_host, std::int64_t) {
+        *on_device = *on_host = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n, cudaDataType,
+         void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void*, std::size_t, void*, std::size_t,
+         int* info, std::int64_t count) {
+        enqueue([=] {
+          for (std::int64_t i = 0; i < count; ++i)
+            eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n, static_cast<double*>(values) + i * n,
+                         info + i);
+        });
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      nullptr,
+      nullptr,
+      nullptr};
+  return table;
+}
 
 const RtcLibrary& rtc_library() {
   static std::string source;

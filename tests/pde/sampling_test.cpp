@@ -180,7 +180,7 @@ TEST(PointSource, GivesEveryPieceItsShareAndKeepsDataAsTheyAre) {
   EXPECT_EQ(std::count(walls.begin(), walls.end(), 1.0), 8);
   EXPECT_EQ(run.points("observed").columns[0][3], 30);
   EXPECT_FALSE(run.update(1));
-  EXPECT_FALSE(run.source.changes());
+  EXPECT_EQ(run.source.next_change(0), kNever);
 }
 
 TEST(PointSource, DrawsNewPointsWhenDue) {

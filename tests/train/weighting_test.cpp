@@ -328,7 +328,7 @@ TEST(MakeWeighting, SaysWhatIsWrong) {
 TEST(MakeWeighting, DescribesItselfInALine) {
   const Problem problem = test::heat();
   EXPECT_EQ(make_weighting(Json::object(), problem)->describe(), "fixed");
-  EXPECT_FALSE(make_weighting(Json::object(), problem)->changes());
+  EXPECT_EQ(make_weighting(Json::object(), problem)->next_change(0), kNever);
   EXPECT_EQ(make_weighting({{"weighting", "ntk"}, {"causal_tolerance", 2}}, problem)->describe(),
             "causal: eps 2, 32 chunks, smallest weight 1; ntk: heat 1, initial 10, walls 10");
 }

@@ -5,8 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <vector>
 
-namespace lather::pde {
+namespace lather::optim {
 
 class CudaObjective {
  public:
@@ -14,11 +15,11 @@ class CudaObjective {
   virtual cudaStream_t stream() = 0;
   virtual double* device_parameters() = 0;
   virtual double* device_gradient() = 0;
-  virtual double* device_losses() = 0;            // per term: sum of point weight * residual^2
-  virtual double loss_scale(int term) const = 0;  // what makes it the term's loss
-  virtual void refresh() = 0;                     // weights of terms, frozen weights: to the device
-  virtual void enqueue_gradient() = 0;            // losses and gradient at device_parameters()
+  virtual const double* device_losses() = 0;  // sums of point weight * residual^2, one per term
+  virtual std::vector<double> loss_scales() const = 0;  // what makes them losses, in the same order
+  virtual void refresh() = 0;           // weights of terms, frozen weights: to the device
+  virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
   virtual std::size_t version() const = 0;
 };
 
-}  // namespace lather::pde
+}  // namespace lather::optim

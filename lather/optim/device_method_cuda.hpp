@@ -1,0 +1,103 @@
+#pragma once
+// The loop that gradient methods on the GPU share, as optim/blockwise.hpp is on the host: parameters and
+// state stay on the device, a step is a CUDA graph, and several steps are launched before the host looks.
+// The bits do not depend on how many.
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lather/core/cuda.hpp"
+#include "lather/optim/cuda_objective.hpp"
+#include "lather/optim/device_kernels_cuda.hpp"
+#include "lather/optim/device_layers_cuda.hpp"
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+struct DeviceMethodConstants {
+  double learning_rate, beta1, beta2, epsilon, weight_decay;
+  bool coupled_decay = false, correct_bias = true;
+};
+
+class DeviceMethod : public Optimizer {
+ public:
+  StepReport step(Objective& objective, std::span<double> x) final;
+  StepReport steps(Objective& objective, std::span<double> x, std::span<const double> factors,
+                   std::int64_t& done) final;
+  void set_learning_rate_factor(double factor) final { factor_ = factor; }
+  std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
+  void state(StateVisitor& visitor) override;  // methods with state of their own call this first
+
+ protected:
+  // `layer_blocks`: the blocks that are not Adam's.
+  DeviceMethod(const ParameterLayout& layout, const DeviceMethodConstants& constants,
+               const std::vector<std::size_t>& layer_blocks,
+               const DeviceLayers::MaxDimension& max_dimension, double initial_diagonal);
+
+  // Which form step t (from 1) takes; forms below kUncaptured become graphs.
+  virtual int form_of(std::int64_t /*t*/) const { return 0; }
+  static constexpr int kUncaptured = 8;
+  // The step after its gradient, to the change of the parameters (`change`, `change_norms`).
+  virtual void enqueue_change(int form) = 0;
+  // What a step halted for new bases still has to do, to the same end.
+  virtual void enqueue_resumption(int /*form*/) {}
+  // After the parameters have changed.
+  virtual void enqueue_after(int /*form*/) {}
+  // Of the last step.
+  virtual void read_diagnostics() {}
+
+  void launch_per_layer(const char* kernel, const cuda::Parameter& parameter) const {
+    layers_.launch(kernel, layer_grid_, static_cast<unsigned>(layers_.layers().size()), parameter);
+  }
+  void launch_per_side(const char* kernel, unsigned x, const cuda::Parameter& parameter) const {
+    if (layers_.side_count() > 0)
+      layers_.launch(kernel, x, static_cast<unsigned>(layers_.side_count()), parameter);
+  }
+  void accumulate_factors(const double* g, double keep, double weight);
+  ElementWork elements() const;
+  const StepWork& step_work() const { return work_; }
+  cudaStream_t stream() const { return objective_->stream(); }
+  static std::vector<std::size_t> matrix_blocks(const ParameterLayout& layout, bool vectors_too);
+  // A flat device array as part of the state.
+  void device_array(StateVisitor& visitor, const char* name, const cuda::Memory<double>& memory) const;
+
+  ParameterLayout layout_;
+  DeviceMethodConstants constants_;
+  std::vector<std::size_t> layer_blocks_;
+  DeviceLayers layers_;
+  unsigned layer_grid_ = 1, block_grid_ = 1;  // thread blocks per layer, per block of parameters
+  cuda::Memory<Control> control_;
+  Control now_{};  // as the host knows it
+  cuda::Memory<double> m_, v_, largest_v_, change_, previous_, rotated_, U_rotated_, U_;
+  std::vector<Diagnostic> diagnostics_;
+  double factor_ = 1;
+
+ private:
+  void bind(CudaObjective& objective);
+  void put_parameters(std::span<const double> x);
+  void put_factors(std::span<const double> factors);
+  void put_control();
+  void enqueue_step(int form);
+  void finish_step(int form);
+  void launch(int form, int count);
+  int how_many(std::size_t left) const;
+  void resume(int form);
+  std::string trouble(Halt halt) const;
+
+  CudaObjective* objective_ = nullptr;
+  std::size_t version_ = 0;
+  StepWork work_{};
+  cuda::Memory<DeviceBlock> blocks_;
+  cuda::Memory<double> losses_scales_, factors_, gradient_norms_, change_norms_;
+  cuda::PinnedMemory<Control> host_control_;
+  cuda::PinnedMemory<double> host_parameters_;
+  bool parameters_known_ = false;
+  std::vector<double> factors_on_device_, scales_on_device_;
+  std::map<std::pair<int, int>, cuda::Graph> graphs_;  // form, number of steps
+  std::map<int, cuda::Graph> resumptions_;
+  double steps_between_halts_ = 0;  // running mean
+  std::int64_t last_halt_ = 0;
+};
+
+}  // namespace lather::optim

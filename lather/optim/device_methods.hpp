@@ -1,0 +1,22 @@
+#pragma once
+// Methods that can live on the GPU. Each gives null where this program was built without CUDA, or where the
+// options ask for something that only the host does; the method then runs on the host with gradients from
+// the device.
+
+#include <memory>
+
+#include "lather/optim/adam.hpp"
+#include "lather/optim/optimizer.hpp"
+#include "lather/optim/purifying_shampoo.hpp"
+#include "lather/optim/soap.hpp"
+#include "lather/optim/ss_esoap_options.hpp"
+
+namespace lather::optim {
+
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const AdamOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SsEsoapOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SoapOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout,
+                                          const PurifyingShampooOptions& options);
+
+}  // namespace lather::optim

@@ -1,0 +1,12 @@
+#include "lather/optim/device_methods.hpp"
+
+namespace lather::optim {
+
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const AdamOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const SsEsoapOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const SoapOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const PurifyingShampooOptions&) {
+  return nullptr;
+}
+
+}  // namespace lather::optim

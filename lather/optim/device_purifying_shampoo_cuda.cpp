@@ -1,0 +1,88 @@
+// Purifying Shampoo on the GPU: the steps of optim/purifying_shampoo.cpp, all layers at once. Where a look at
+// the bases finds one that no longer fits, the step halts and the host launches the eigensolver and the rest.
+
+#include "lather/optim/device_method_cuda.hpp"
+#include "lather/optim/device_methods.hpp"
+
+namespace lather::optim {
+
+namespace {
+
+class DevicePurifyingShampoo final : public DeviceMethod {
+ public:
+  DevicePurifyingShampoo(const ParameterLayout& layout, const PurifyingShampooOptions& o)
+      : DeviceMethod(layout,
+                     {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
+                     matrix_blocks(layout, o.precondition_vectors),
+                     [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); }, 0),
+        options_(o) {}
+
+  void state(StateVisitor& visitor) override {
+    DeviceMethod::state(visitor);
+    for (std::size_t l = 0; l < layer_blocks_.size(); ++l) layers_.state(visitor, l);
+  }
+
+ protected:
+  enum Form { kPlain = 0, kLook = 1 };
+
+  int form_of(std::int64_t t) const override {
+    const auto& o = options_;
+    const auto start =
+        o.start_preconditioning_step < 0 ? o.precondition_frequency : o.start_preconditioning_step;
+    return t == start || (t > start && t % o.precondition_frequency == 0) ? kLook : kPlain;
+  }
+
+  void enqueue_change(int form) override {
+    accumulate_factors(step_work().gradient, options_.beta2, 1 - options_.beta2);
+    if (form == kLook) enqueue_look();
+    enqueue_rest();
+  }
+
+  void enqueue_resumption(int) override {
+    using Square = DeviceLayers::Square;
+    const auto parameter = cuda::Parameter().add(work());
+    launch_per_side("purify_factors", layers_.factor_blocks(), parameter);
+    layers_.copy(Square::result, Square::product);
+    layers_.replace_bases({.compose = false, .descending = false, .values_into_factor = false});
+    layers_.launch("purify_resume", 1, 1, parameter);
+    enqueue_rest();
+  }
+
+ private:
+  PurifyWork work() const {
+    return {elements(), layers_.work(), options_.tolerance, options_.tolerance == 0, 0};
+  }
+
+  // B = Q^T A Q, and whether it is still close to diagonal.
+  void enqueue_look() {
+    using Square = DeviceLayers::Square;
+    const auto parameter = cuda::Parameter().add(work());
+    launch_per_side("purify_factors", layers_.factor_blocks(), parameter);
+    layers_.multiply(Square::result, false, Square::basis, false, Square::spare);
+    layers_.multiply(Square::basis, true, Square::spare, false, Square::product);
+    launch_per_side("purify_squares", layers_.factor_blocks(), parameter);
+    layers_.launch("purify_check", 1, 1, parameter);
+  }
+
+  void enqueue_rest() {
+    const auto parameter = cuda::Parameter().add(work());
+    layers_.rotate_in(step_work().gradient, rotated_.data());
+    launch_per_layer("purify_moments", parameter);
+    layers_.rotate_in(m_.data(), rotated_.data());
+    launch_per_layer("purify_direction", parameter);
+    layers_.rotate_out(U_rotated_.data(), U_.data());
+    layers_.launch("descend", block_grid_, static_cast<unsigned>(layout_.blocks().size()),
+                   cuda::Parameter().add(elements()));
+  }
+
+  PurifyingShampooOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const PurifyingShampooOptions& o) {
+  if (o.eigensolver != Eigensolver::eigh || o.beta2 >= 1) return nullptr;
+  return std::make_unique<DevicePurifyingShampoo>(layout, o);
+}
+
+}  // namespace lather::optim

@@ -1,0 +1,178 @@
+// Optimizers that live on the GPU against the same ones on the host, with gradients from the same engine.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/rng.hpp"
+#include "lather/core/state.hpp"
+#include "lather/optim/catalogue.hpp"
+#include "lather/optim/composed.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/problem_file.hpp"
+
+namespace lather::optim {
+namespace {
+
+using Json = nlohmann::json;
+
+#define REQUIRE_GPU() \
+  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text
+
+constexpr const char* kProblem = R"(
+name = "small"
+coordinates = ["x", "t"]
+fields = ["u"]
+[domain]
+x = [-1, 1]
+t = [0, 1]
+[[equation]]
+name = "equation"
+residual = "u_t + u*u_x - 0.1*u_xx"
+[[condition]]
+name = "initial"
+where = "t = 0"
+residual = "u + sin(pi*x)"
+[network]
+width = 7
+depth = 3
+)";
+
+struct Setup {
+  Setup()
+      : objective(pde::read_problem_text(kProblem, "small.toml"), {.device = Device::cuda}),
+        x(objective.initialize(3)) {
+    for (int set = 0; set < 2; ++set) {
+      const std::size_t count = set == 0 ? 40 : 20;
+      pde::Points points;
+      for (int c = 0; c < 2; ++c) {
+        const Random random(5, static_cast<std::uint64_t>(2 * set + c));
+        auto& values = points.coordinates.emplace_back(count);
+        for (std::size_t k = 0; k < count; ++k) values[k] = set == 1 && c == 1 ? 0 : random.uniform(k, c == 0 ? -1 : 0, 1);
+      }
+      objective.set_points(set, points);
+    }
+  }
+  pde::PinnObjective objective;
+  std::vector<double> x;
+};
+
+// The largest difference, relative to the largest change of a parameter since the start.
+double deviation(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& start) {
+  double difference = 0, change = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference = std::max(difference, std::abs(a[i] - b[i]));
+    change = std::max(change, std::abs(b[i] - start[i]));
+  }
+  return difference / change;
+}
+
+std::vector<double> train(Optimizer& optimizer, Setup& setup, std::vector<double> x, int steps, int row = 1) {
+  for (std::int64_t taken = 0; taken < steps;) {
+    const std::vector<double> factors(static_cast<std::size_t>(std::min<std::int64_t>(row, steps - taken)), 1.0);
+    std::int64_t done = 0;
+    const auto report = optimizer.steps(setup.objective, x, factors, done);
+    EXPECT_EQ(report.status, Status::running) << report.message;
+    taken += done;
+  }
+  return x;
+}
+
+struct Case {
+  const char* name;
+  Json settings;
+};
+
+std::vector<Case> cases() {
+  return {
+      {"adam", {{"name", "adam"}}},
+      {"amsgrad", {{"name", "adamw"}, {"amsgrad", true}}},
+      {"scheduled", {{"name", "adam"}, {"schedule", {{"decay", "cosine"}, {"total_steps", 30}}}}},
+      {"ss_esoap", {{"name", "ss-esoap"}}},
+      {"ss_esoap_paper", {{"name", "ss-esoap-paper"}}},
+      {"ss_esoap_decay", {{"name", "ss-esoap"}, {"weight_decay", 0.01}, {"tau_scope", "global"}}},
+      {"ss_esoap_shampoo_reset",
+       {{"name", "ss-esoap"}, {"secant_metric", "shampoo"}, {"variance_transition", "reset"}, {"check_interval", 3}}},
+      {"ss_esoap_oren_luenberger_per_factor",
+       {{"name", "ss-esoap"}, {"secant_metric", "oren-luenberger"}, {"trigger_rule", "per-factor"}}},
+      {"ss_esoap_momentum", {{"name", "ss-esoap"}, {"inner_update", "momentum"}, {"precondition_vectors", true}}},
+      {"ss_esoap_one_sided", {{"name", "ss-esoap"}, {"max_dimension", 5}}},
+      {"soap", {{"name", "soap"}, {"precondition_frequency", 4}}},
+      {"soap_decay", {{"name", "soap"}, {"weight_decay", 0.01}, {"precondition_vectors", true}}},
+      {"purifying_shampoo", {{"name", "purifying-shampoo"}, {"precondition_frequency", 3}}},
+      {"purifying_shampoo_always", {{"name", "purifying-shampoo"}, {"tolerance", 0}, {"start_preconditioning_step", 5}}},
+  };
+}
+
+class OnTheDevice : public testing::TestWithParam<Case> {};
+
+// Eigenvectors that are nearly degenerate differ between solvers by more than rounding, so the trajectories part slowly.
+TEST_P(OnTheDevice, TakesTheStepsOfTheHost) {
+  REQUIRE_GPU();
+  Setup setup;
+  const auto host = make_composed(setup.objective.layout(), GetParam().settings);
+  const auto device = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+
+  const auto on_host = train(*host, setup, setup.x, 25), on_device = train(*device, setup, setup.x, 25);
+  EXPECT_LT(deviation(on_device, on_host, setup.x), 1e-6);
+}
+
+TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
+  REQUIRE_GPU();
+  Setup setup;
+  const auto single = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto rows = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  EXPECT_EQ(train(*single, setup, setup.x, 60), train(*rows, setup, setup.x, 60, 50));
+}
+
+TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
+  REQUIRE_GPU();
+  Setup setup;
+  const auto whole = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto first = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto second = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto expected = train(*whole, setup, setup.x, 24);
+  const auto middle = train(*first, setup, setup.x, 11);
+  StateWriter writer;
+  first->state(writer);
+  StateReader reader(writer.bytes());
+  second->state(reader);
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_EQ(train(*second, setup, middle, 13), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnTheDevice, testing::ValuesIn(cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(DeviceOptimizer, ReadsAStateOfTheHost) {
+  REQUIRE_GPU();
+  Setup setup;
+  const auto host = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}});
+  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
+  const auto middle = train(*host, setup, setup.x, 10);
+  StateWriter writer;
+  host->state(writer);
+  StateReader reader(writer.bytes());
+  device->state(reader);
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_LT(deviation(train(*device, setup, middle, 5), train(*host, setup, middle, 5), middle), 1e-7);
+}
+
+TEST(DeviceOptimizer, StopsAtAGradientThatIsNotFinite) {
+  REQUIRE_GPU();
+  Setup setup;
+  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
+  auto x = train(*device, setup, setup.x, 3);
+  x[0] = std::nan("");
+  const auto before = x;
+  std::int64_t done = 0;
+  const std::vector<double> factors(20, 1.0);
+  const auto report = device->steps(setup.objective, x, factors, done);
+  EXPECT_EQ(report.status, Status::non_finite);
+  EXPECT_NE(report.message.find("not finite"), std::string::npos) << report.message;
+  EXPECT_EQ(done, 1);
+  for (std::size_t i = 1; i < x.size(); ++i) EXPECT_EQ(x[i], before[i]);
+}
+
+}  // namespace
+}  // namespace lather::optim
