@@ -16,7 +16,7 @@ namespace {
 using namespace lather;
 using Json = nlohmann::json;
 
-constexpr const char* kBurgers = R"(
+constexpr const char* kBurgers = R"toml(
 name = "burgers"
 coordinates = ["x", "t"]
 fields = ["u"]
@@ -37,7 +37,7 @@ residual = "u"
 [network]
 width = {}
 depth = 4
-)";
+)toml";
 
 pde::Points random_points(std::size_t count, int seed) {
   pde::Points p;

@@ -274,7 +274,6 @@ extern "C" __global__ void __launch_bounds__(256) esoap_trigger(const __grid_con
 
 // The momentum keeps its direction, the variance is carried over, the last step is turned.
 extern "C" __global__ void __launch_bounds__(256) esoap_carry_over(const __grid_constant__ EsoapWork w) {
-  if (w.e.s.control->halt) return;
   const LayerState& state = w.state[blockIdx.y];
   if (state.changed == 0) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
@@ -620,6 +619,7 @@ extern "C" __global__ void __launch_bounds__(256) soap_permute(const __grid_cons
 }
 
 extern "C" __global__ void __launch_bounds__(256) soap_carry_over(const __grid_constant__ SoapWork w) {
+  if (w.e.s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   if (layer.left < 0 && layer.right < 0) return;
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {

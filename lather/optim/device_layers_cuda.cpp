@@ -84,7 +84,7 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
 }
 
 void DeviceLayers::bind(cudaStream_t stream) {
-  if (stream == stream_) return;
+  if (blas_ && stream == stream_) return;
   stream_ = stream;
   if (!blas_) {
     blas_ = std::make_unique<cuda::Blas>(stream);

@@ -14,7 +14,7 @@ namespace {
 // Steps of one launch. A row of steps is worth little more than a pair (the host needs 10 µs to look), and
 // every step launched after a halt is lost.
 constexpr int kRows[] = {16, 4, 1};
-constexpr double kStepsPerHalt = 32;
+constexpr double kStepsPerHalt = 16;
 constexpr std::size_t kMostSteps = 1024;
 
 }  // namespace
@@ -101,7 +101,6 @@ void DeviceMethod::bind(CudaObjective& objective) {
   if (&objective != objective_ || objective.version() != version_) {
     graphs_.clear();
     resumptions_.clear();
-    if (&objective != objective_) parameters_known_ = false;
     objective_ = &objective;
     version_ = objective.version();
     layers_.bind(objective.stream());
@@ -125,11 +124,9 @@ void DeviceMethod::bind(CudaObjective& objective) {
 }
 
 void DeviceMethod::put_parameters(std::span<const double> x) {
-  if (parameters_known_ && std::equal(x.begin(), x.end(), host_parameters_.data())) return;
   std::copy(x.begin(), x.end(), host_parameters_.data());
   cuda::check(cudaMemcpyAsync(work_.x, host_parameters_.data(), x.size_bytes(), cudaMemcpyHostToDevice,
                               objective_->stream()));
-  parameters_known_ = true;
 }
 
 void DeviceMethod::put_factors(std::span<const double> factors) {

@@ -92,7 +92,6 @@ class DeviceMethod : public Optimizer {
   cuda::Memory<double> losses_scales_, factors_, gradient_norms_, change_norms_;
   cuda::PinnedMemory<Control> host_control_;
   cuda::PinnedMemory<double> host_parameters_;
-  bool parameters_known_ = false;
   std::vector<double> factors_on_device_, scales_on_device_;
   std::map<std::pair<int, int>, cuda::Graph> graphs_;  // form, number of steps
   std::map<int, cuda::Graph> resumptions_;

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/cuda_objective.hpp"
+#include "lather/pde/cuda_jacobian_cuda.hpp"
 #include "lather/pde/cuda_pass.hpp"
 #include "lather/pde/engine.hpp"
+#include "lather/pde/layer_blocks.hpp"
 
 namespace lather::pde {
 
@@ -53,6 +56,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     const auto place = pass_set_.find(set);
     if (place == pass_set_.end() || points[set].count() == 0) return;
     if (pass_->set_points(place->second, points[set])) forget_graphs();
+    if (jacobian_) jacobian_->points_changed(set);
   }
   void point_weights_changed(int term) override {
     if (pass_->set_point_weights(place_of(term), point_weights[term])) forget_graphs();
@@ -160,6 +164,32 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     return scales;
   }
   std::size_t version() const override { return version_; }
+
+  double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override {
+    if constexpr (std::is_same_v<T, double>) {
+      require_points();
+      if (!jacobian_) jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(), scales_);
+      std::vector<double> r, roots;
+      for (std::size_t k = 0; k < problem.terms.size(); ++k) {
+        const auto weights = root_weights(*this, static_cast<int>(k));
+        const std::size_t first = r.size();
+        r.resize(first + weights.size());
+        residuals(x, static_cast<int>(k), r.data() + first);
+        for (std::size_t i = 0; i < weights.size(); ++i) r[first + i] *= weights[i];
+        roots.insert(roots.end(), weights.begin(), weights.end());
+      }
+      upload(x);
+      jacobian_->compute(roots);
+      jacobian_->normal_matrix(JtJ);
+      jacobian_->transposed_times(r, Jtr);
+      return std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+    } else {
+      throw Error("the Jacobian is available in double precision only");
+    }
+  }
+  void transposed_jacobian_times(std::span<const double> w, std::span<double> Jtw) override {
+    jacobian_->transposed_times(w, Jtw);
+  }
 
  private:
   CudaAddresses addresses() const {
@@ -273,6 +303,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::vector<const CompiledSet*> used_sets_;
   std::vector<int> terms_;  // of the pass -> of the problem
   std::unique_ptr<CudaPass<T>> pass_;
+  std::unique_ptr<CudaJacobian> jacobian_;  // for curvature methods
   ThreadTeam team_{1};
   cuda::Graph graphs_[2];  // value; value and gradient
   std::size_t version_ = 0;

@@ -1,0 +1,98 @@
+#include "lather/core/cuda.hpp"
+#include "lather/core/kernel_module.hpp"
+#include "lather/optim/cuda_objective.hpp"
+#include "lather/optim/device_normal_matrix.hpp"
+
+namespace lather::optim {
+
+namespace {
+
+struct DiagonalWork {
+  double* matrix;
+  double* diagonal;
+  int size, add;  // add the diagonal to the matrix, or read it
+};
+
+constexpr const char* kKernel = R"(
+struct DiagonalWork { double* matrix; double* diagonal; int size, add; };
+extern "C" __global__ void __launch_bounds__(256) matrix_diagonal(const __grid_constant__ DiagonalWork w) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256) {
+    double* entry = w.matrix + (long long)i * (w.size + 1);
+    if (w.add) *entry += w.diagonal[i];
+    else w.diagonal[i] = *entry;
+  }
+}
+)";
+
+class Matrix final : public DeviceNormalMatrix {
+ public:
+  explicit Matrix(CudaObjective& objective, std::size_t size)
+      : objective_(&objective),
+        size_(size),
+        module_(kKernel),
+        kernel_(module_.kernel("matrix_diagonal")),
+        solver_(stream_),
+        matrix_(size * size),
+        factor_(size * size),
+        vector_(size),
+        info_(1) {}
+
+  double build(std::span<const double> x, std::span<double> Jtr) override {
+    return objective_->normal_equations(x, matrix_.data(), Jtr);
+  }
+
+  std::vector<double> diagonal() override {
+    diagonal_kernel(matrix_.data(), false);
+    stream_.synchronize();
+    std::vector<double> values(size_);
+    vector_.download(values);
+    return values;
+  }
+
+  bool factor(std::span<const double> shift) override {
+    vector_.upload(shift);
+    cuda::check(cudaMemcpyAsync(factor_.data(), matrix_.data(), matrix_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+    diagonal_kernel(factor_.data(), true);
+    solver_.cholesky(static_cast<int>(size_), factor_.data(), info_.data());
+    stream_.synchronize();
+    int failed = 0;
+    info_.download(std::span(&failed, 1));
+    return failed == 0;
+  }
+
+  void solve(std::span<double> b) override {
+    vector_.upload(b);
+    solver_.cholesky_solve(static_cast<int>(size_), factor_.data(), vector_.data(), info_.data());
+    stream_.synchronize();
+    vector_.download(b);
+  }
+
+  void transposed_times(std::span<const double> w, std::span<double> Jtw) override {
+    objective_->transposed_jacobian_times(w, Jtw);
+  }
+
+ private:
+  void diagonal_kernel(double* matrix, bool add) {
+    const DiagonalWork work{matrix, vector_.data(), static_cast<int>(size_), add};
+    cuda::launch(kernel_, {dim3(static_cast<unsigned>(size_ / 256 + 1)), dim3(256)}, cuda::Parameter().add(work),
+                 stream_);
+  }
+
+  CudaObjective* objective_;
+  std::size_t size_;
+  cuda::KernelModule module_;
+  cudaKernel_t kernel_;
+  cuda::Stream stream_;
+  cuda::Solver solver_;
+  cuda::Memory<double> matrix_, factor_, vector_;
+  cuda::Memory<int> info_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective) {
+  CudaObjective* device = objective.cuda_objective();
+  return device ? std::make_unique<Matrix>(*device, objective.size()) : nullptr;
+}
+
+}  // namespace lather::optim
