@@ -78,15 +78,35 @@ void make_cluster_canonical(MatrixView x, std::size_t first, std::size_t size,
 
 }  // namespace
 
+namespace {
+
+// What make_cluster_canonical does to clusters of one, for all columns at once and row by row, as they lie in
+// memory: the largest component becomes positive.
+void make_signs_canonical(MatrixView x) {
+  std::vector<double> largest(x.cols, 0.0);
+  for (std::size_t i = 0; i < x.rows; ++i)
+    for (std::size_t k = 0; k < x.cols; ++k) largest[k] = std::max(largest[k], x(i, k) * x(i, k));
+  std::vector<double> sign(x.cols, 0.0);  // 0: the component that decides is not yet met
+  for (std::size_t i = 0; i < x.rows; ++i)
+    for (std::size_t k = 0; k < x.cols; ++k)
+      if (sign[k] == 0 && x(i, k) * x(i, k) >= (1 - kTieTolerance) * largest[k])
+        sign[k] = x(i, k) < 0 ? -1 : 1;
+  for (std::size_t i = 0; i < x.rows; ++i)
+    for (std::size_t k = 0; k < x.cols; ++k) x(i, k) *= sign[k];
+}
+
+}  // namespace
+
 void make_canonical(std::span<const double> values, MatrixView vectors) {
   const std::size_t d = values.size();
+  make_signs_canonical(vectors);
   std::vector<double> diagonal(vectors.rows);
   double scale = 0;
   for (const double value : values) scale = std::max(scale, std::abs(value));
   for (std::size_t first = 0; first < d;) {
     std::size_t last = first + 1;
     while (last < d && std::abs(values[last - 1] - values[last]) <= kClusterTolerance * scale) ++last;
-    make_cluster_canonical(vectors, first, last - first, diagonal);
+    if (last - first > 1) make_cluster_canonical(vectors, first, last - first, diagonal);
     first = last;
   }
 }

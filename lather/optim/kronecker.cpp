@@ -70,6 +70,21 @@ void KroneckerPair::state(StateVisitor& visitor) {
   right.state(visitor, "right");
 }
 
+KroneckerBlocks::KroneckerBlocks(const ParameterLayout& layout, std::int64_t max_dimension,
+                                 bool vectors_too) {
+  for (const auto& block : layout.blocks()) {
+    const bool preconditioned = block.matrix || vectors_too;
+    const auto& K = pairs_.emplace_back(block.rows, block.cols,
+                                        preconditioned ? static_cast<std::size_t>(max_dimension) : 0, 0);
+    largest_block_ = std::max(largest_block_, block.size());
+    largest_side_ = std::max({largest_side_, K.left.d, K.right.d});
+  }
+}
+
+void KroneckerBlocks::state(StateVisitor& visitor) {
+  for (auto& K : pairs_) K.state(visitor);
+}
+
 OffDiagonal off_diagonal(linalg::ConstMatrixView a) {
   double off = 0, diagonal = 0;
   for (std::size_t i = 0; i < a.rows; ++i) {

@@ -10,6 +10,7 @@
 #include "lather/core/aligned.hpp"
 #include "lather/core/state.hpp"
 #include "lather/linalg/matrix.hpp"
+#include "lather/optim/parameters.hpp"
 
 namespace lather::optim {
 
@@ -37,6 +38,20 @@ struct KroneckerPair {
   void accumulate(double keep, double weight,
                   std::span<const double> g);  // L = keep L + weight G G^T, R likewise
   void state(StateVisitor& visitor);
+};
+
+// One pair per block of a layout; blocks that are not matrices have no factors unless `vectors_too`.
+class KroneckerBlocks {
+ public:
+  KroneckerBlocks(const ParameterLayout& layout, std::int64_t max_dimension, bool vectors_too);
+  KroneckerPair& operator[](std::size_t block) { return pairs_[block]; }
+  std::size_t largest_block() const { return largest_block_; }
+  std::size_t largest_square() const { return largest_side_ * largest_side_; }  // d^2 of the longest side
+  void state(StateVisitor& visitor);
+
+ private:
+  std::vector<KroneckerPair> pairs_;
+  std::size_t largest_block_ = 0, largest_side_ = 0;
 };
 
 // ||A - diag A||_F and ||A||_F, by summing squares (no cancellation).

@@ -18,23 +18,15 @@ using linalg::view;
 PurifyingShampoo::PurifyingShampoo(const ParameterLayout& layout, const PurifyingShampooOptions& o)
     : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
                    o.precondition_vectors),
-      options_(o) {
-  std::size_t largest_block = 0, largest_side = 0;
-  for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
-    const auto& block = layout.blocks()[k];
-    index_.push_back(kronecker_.size());
-    if (!is_matrix_[k]) continue;
-    kronecker_.emplace_back(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension), 0);
-    largest_block = std::max(largest_block, block.size());
-    largest_side = std::max({largest_side, kronecker_.back().left.d, kronecker_.back().right.d});
-  }
-  rotated_.resize(largest_block);
-  for (auto* scratch : {&A_, &B_, &Q_}) scratch->resize(largest_side * largest_side);
+      options_(o),
+      kronecker_(layout, o.max_dimension, o.precondition_vectors) {
+  rotated_.resize(kronecker_.largest_block());
+  for (auto* scratch : {&A_, &B_, &Q_}) scratch->resize(kronecker_.largest_square());
 }
 
 void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
-  auto& K = kronecker_[index_[block]];
+  auto& K = kronecker_[block];
   const double fresh = o.beta2 < 1 ? 1 - o.beta2 : 1;
   const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
   const double correction1 = o.correct_bias ? rule.correction1 : 1;
@@ -64,9 +56,7 @@ void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
 bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
   const auto& o = options_;
   const std::size_t d = side.d;
-  const auto scratch = [&](AlignedVector& values) {
-    return view(std::span(values).first(d * d), d, d);
-  };
+  const auto scratch = [&](AlignedVector& values) { return view(std::span(values).first(d * d), d, d); };
   const MatrixView A = scratch(A_), B = scratch(B_), work = scratch(Q_), Q = side.basis_view();
   for (std::size_t i = 0; i < d * d; ++i) A.data[i] = side.factor[i] / correction;
   for (std::size_t i = 0; i < d; ++i) A(i, i) += o.epsilon;
@@ -113,7 +103,7 @@ bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
 
 void PurifyingShampoo::state(StateVisitor& visitor) {
   MatrixMethod::state(visitor);
-  for (auto& K : kronecker_) K.state(visitor);
+  kronecker_.state(visitor);
 }
 
 }  // namespace lather::optim

@@ -61,10 +61,9 @@ class PurifyingShampoo final : public MatrixMethod {
   bool refresh(KroneckerSide& side, double correction);
 
   PurifyingShampooOptions options_;
-  std::vector<KroneckerPair> kronecker_;  // one per matrix block, in order
-  std::vector<std::size_t> index_;        // block -> kronecker_
-  AlignedVector rotated_;           // scratch
-  AlignedVector A_, B_, Q_;         // scratch, d × d
+  KroneckerBlocks kronecker_;
+  AlignedVector rotated_;    // scratch
+  AlignedVector A_, B_, Q_;  // scratch, d × d
 };
 
 }  // namespace lather::optim

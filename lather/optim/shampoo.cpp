@@ -26,24 +26,16 @@ double norm(std::span<const double> x) {
 Shampoo::Shampoo(const ParameterLayout& layout, const ShampooOptions& o)
     : MatrixMethod(layout, {o.learning_rate, o.beta1, o.grafting_beta2, o.grafting_epsilon, o.weight_decay},
                    o.precondition_vectors),
-      options_(o) {
-  std::size_t largest_block = 0, largest_side = 0;
-  for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
-    const auto& block = layout.blocks()[k];
-    index_.push_back(kronecker_.size());
-    if (!is_matrix_[k]) continue;
-    kronecker_.emplace_back(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension), 0);
-    largest_block = std::max(largest_block, block.size());
-    largest_side = std::max({largest_side, kronecker_.back().left.d, kronecker_.back().right.d});
-  }
-  momentum_.resize(largest_block);
-  A_.resize(largest_side * largest_side);
-  X_.resize(largest_side * largest_side);
+      options_(o),
+      kronecker_(layout, o.max_dimension, o.precondition_vectors) {
+  momentum_.resize(kronecker_.largest_block());
+  A_.resize(kronecker_.largest_square());
+  X_.resize(kronecker_.largest_square());
 }
 
 void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
-  auto& K = kronecker_[index_[block]];
+  auto& K = kronecker_[block];
   const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
   const double correction2 = o.correct_bias && o.beta2 < 1 ? rule.correction2 : 1;
 
@@ -99,7 +91,7 @@ void Shampoo::inverse_root(KroneckerSide& side, double correction, double root) 
 
 void Shampoo::state(StateVisitor& visitor) {
   MatrixMethod::state(visitor);
-  for (auto& K : kronecker_) K.state(visitor);
+  kronecker_.state(visitor);
 }
 
 }  // namespace lather::optim

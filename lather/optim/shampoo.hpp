@@ -57,10 +57,9 @@ class Shampoo final : public MatrixMethod {
   void inverse_root(KroneckerSide& side, double correction, double root);
 
   ShampooOptions options_;
-  std::vector<KroneckerPair> kronecker_;  // one per matrix block; `basis` holds the inverse root
-  std::vector<std::size_t> index_;        // block -> kronecker_
-  AlignedVector momentum_;          // scratch
-  AlignedVector A_, X_;             // scratch, d × d
+  KroneckerBlocks kronecker_;  // `basis` holds the inverse root
+  AlignedVector momentum_;     // scratch
+  AlignedVector A_, X_;        // scratch, d × d
 };
 
 }  // namespace lather::optim

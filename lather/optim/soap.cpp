@@ -19,20 +19,12 @@ using linalg::view;
 // first step included.
 Soap::Soap(const ParameterLayout& layout, const SoapOptions& o)
     : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay}, true),
-      options_(o) {
-  std::size_t largest_block = 0, largest_side = 0;
-  for (const auto& block : layout.blocks()) {
-    const bool preconditioned = block.matrix || o.precondition_vectors;
-    kronecker_.emplace_back(block.rows, block.cols,
-                            preconditioned ? static_cast<std::size_t>(o.max_dimension) : 0, 0);
-    const auto& K = kronecker_.back();
-    largest_block = std::max(largest_block, block.size());
-    largest_side = std::max({largest_side, K.left.d, K.right.d});
-  }
-  rotated_.resize(largest_block);
-  permuted_.resize(largest_block);
-  square_.resize(largest_side * largest_side);
-  product_.resize(largest_side * largest_side);
+      options_(o),
+      kronecker_(layout, o.max_dimension, o.precondition_vectors) {
+  rotated_.resize(kronecker_.largest_block());
+  permuted_.resize(kronecker_.largest_block());
+  square_.resize(kronecker_.largest_square());
+  product_.resize(kronecker_.largest_square());
 }
 
 void Soap::update_matrix(std::size_t block, const BlockStep& s) {
@@ -89,7 +81,7 @@ void Soap::refresh(KroneckerPair& K, std::span<double> V) {
     const MatrixView sorted = view(std::span(square_).first(d * d), d, d);
     const MatrixView Q = side->basis_view();
     linalg::multiply(product, side->factor_view(), Q);  // A Q
-    AlignedVector estimate(d);                    // diag(Q^T A Q)
+    AlignedVector estimate(d);                          // diag(Q^T A Q)
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < d; ++j) estimate[j] += Q(i, j) * product(i, j);
     std::vector<std::size_t> order(d);
@@ -112,7 +104,7 @@ void Soap::refresh(KroneckerPair& K, std::span<double> V) {
 
 void Soap::state(StateVisitor& visitor) {
   MatrixMethod::state(visitor);
-  for (auto& K : kronecker_) K.state(visitor);
+  kronecker_.state(visitor);
 }
 
 }  // namespace lather::optim

@@ -48,7 +48,7 @@ class Soap final : public MatrixMethod {
   void refresh(KroneckerPair& K, std::span<double> V);
 
   SoapOptions options_;
-  std::vector<KroneckerPair> kronecker_;
+  KroneckerBlocks kronecker_;
   AlignedVector rotated_, permuted_, square_, product_;  // scratch
 };
 

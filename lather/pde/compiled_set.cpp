@@ -107,10 +107,7 @@ void compile_inputs(const Problem& problem, CompiledSet& set) {
     std::vector<Expr> jet{problem.network_inputs[k]};
     const auto& derivatives = set.jets.derivatives();
     for (std::size_t c = 1; c < derivatives.size(); ++c) {
-      MultiIndex lower = derivatives[c];
-      int direction = 0;
-      while (lower.order[direction] == 0) ++direction;
-      --lower.order[direction];
+      const auto [lower, direction] = derivatives[c].lowered();
       jet.push_back(symbols.total_derivative(jet[*set.jets.component(lower)], direction));
     }
     if (set.jets.has_laplacian()) {

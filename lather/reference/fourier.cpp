@@ -5,6 +5,9 @@
 #include <kissfft.hh>
 #include <numbers>
 
+#include "lather/core/aligned.hpp"
+#include "lather/reference/line_transforms.hpp"
+
 namespace lather::reference {
 
 namespace {
@@ -20,7 +23,14 @@ Complex differentiation_factor(int k, int m) {
 }  // namespace
 
 struct RealTransform::Lines {
-  kissfft<double> forward, inverse;
+  Lines(std::size_t n, int threads)
+      : one{{n, true}, {n, false}}, many{{n, true}, {n, false}}, buffers(threads) {
+    for (auto& buffer : buffers) buffer.resize(2 * many[0].buffer_size());
+  }
+  // [0]: from coefficients to samples, [1]: back.
+  kissfft<double> one[2];
+  LineTransforms many[2];
+  std::vector<AlignedVector> buffers;  // by thread
 };
 
 RealTransform::RealTransform(int dimensions, int N, ThreadTeam& team)
@@ -29,10 +39,32 @@ RealTransform::RealTransform(int dimensions, int N, ThreadTeam& team)
       half_(dimensions == 1 ? N / 2 + 1 : static_cast<std::size_t>(N / 2 + 1) * N),
       points_(dimensions == 1 ? N : static_cast<std::size_t>(N) * N),
       team_(team),
-      lines_(std::make_unique<Lines>(
-          Lines{{static_cast<std::size_t>(N), false}, {static_cast<std::size_t>(N), true}})),
+      lines_(std::make_unique<Lines>(static_cast<std::size_t>(N), team.size())),
       spectrum_(points_),
-      work_(points_) {}
+      work_(dimensions == 1 ? 0 : points_) {}
+
+template <class From, class To>
+void RealTransform::each_line(bool inverse, const From& from, const To& to) {
+  constexpr std::size_t kLines = LineTransforms::kLines;
+  const auto n = static_cast<std::size_t>(N_);
+  const LineTransforms& transform = lines_->many[inverse ? 0 : 1];
+  team_.run([&](int thread) {
+    double* buffer = lines_->buffers[thread].data();
+    const auto [begin, end] = share_of((n + kLines - 1) / kLines, thread, team_.size());
+    for (std::size_t first = begin * kLines; first < std::min(end * kLines, n); first += kLines) {
+      const std::size_t lines = std::min(kLines, n - first);  // the rest of the buffer may hold anything
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t l = 0; l < lines; ++l) {
+          const Complex z = from(first + l, j);
+          buffer[j * kLines + l] = z.real(), buffer[(n + j) * kLines + l] = z.imag();
+        }
+      const double* result = transform.transform(buffer, buffer + transform.buffer_size());
+      for (std::size_t j = 0; j < n; ++j)
+        for (std::size_t l = 0; l < lines; ++l)
+          to(j, first + l, Complex(result[j * kLines + l], result[(n + j) * kLines + l]));
+    }
+  });
+}
 
 RealTransform::~RealTransform() = default;
 
@@ -57,22 +89,18 @@ void RealTransform::to_samples(std::span<const Complex> u, std::span<const Compl
   if (d_ == 1) {
     for (std::size_t k = 0; k <= n / 2; ++k) spectrum_[k] = both(k);
     for (std::size_t k = 1; k < n / 2; ++k) spectrum_[n - k] = mirrored(k);
-    lines_->inverse.transform(spectrum_.data(), samples.data());
+    lines_->one[0].transform(spectrum_.data(), samples.data());
     return;
   }
-  for (std::size_t i = 0; i < half_; ++i) spectrum_[i] = both(i);
-  for (std::size_t b = n / 2 + 1; b < n; ++b)
-    for (std::size_t a = 0; a < n; ++a) spectrum_[b * n + a] = mirrored((n - b) * n + (n - a) % n);
-  team_.run([&](int thread) {
-    const auto [begin, end] = share_of(n, thread, team_.size());
-    for (std::size_t b = begin; b < end; ++b) lines_->inverse.transform(&spectrum_[b * n], &work_[b * n]);
-  });
-  team_.run([&](int thread) {
-    const auto [begin, end] = share_of(n, thread, team_.size());
-    for (std::size_t a = begin; a < end; ++a)
-      for (std::size_t b = 0; b < n; ++b) spectrum_[a * n + b] = work_[b * n + a];
-    for (std::size_t a = begin; a < end; ++a) lines_->inverse.transform(&spectrum_[a * n], &samples[a * n]);
-  });
+  each_line(
+      true,
+      [&](std::size_t b, std::size_t a) {
+        return b <= n / 2 ? both(b * n + a) : mirrored((n - b) * n + (a == 0 ? 0 : n - a));
+      },
+      [&](std::size_t x, std::size_t b, Complex z) { work_[x * n + b] = z; });
+  each_line(
+      true, [&](std::size_t x, std::size_t b) { return work_[x * n + b]; },
+      [&](std::size_t y, std::size_t x, Complex z) { samples[x * n + y] = z; });
 }
 
 void RealTransform::to_spectra(std::span<const Complex> samples, std::span<Complex> u, std::span<Complex> v) {
@@ -83,24 +111,18 @@ void RealTransform::to_spectra(std::span<const Complex> samples, std::span<Compl
     if (!v.empty()) v[i] = scale * -kI * (z - std::conj(mirror));
   };
   if (d_ == 1) {
-    lines_->forward.transform(samples.data(), spectrum_.data());
+    lines_->one[1].transform(samples.data(), spectrum_.data());
     for (std::size_t k = 0; k < n / 2; ++k) separate(k, spectrum_[k], spectrum_[(n - k) % n]);
     u[n / 2] = 0;
     if (!v.empty()) v[n / 2] = 0;
     return;
   }
-  team_.run([&](int thread) {
-    const auto [begin, end] = share_of(n, thread, team_.size());
-    for (std::size_t a = begin; a < end; ++a) lines_->forward.transform(&samples[a * n], &work_[a * n]);
-  });
-  team_.run([&](int thread) {
-    const auto [begin, end] = share_of(n, thread, team_.size());
-    std::vector<Complex> line(n);
-    for (std::size_t b = begin; b < end; ++b) {
-      for (std::size_t a = 0; a < n; ++a) line[a] = work_[a * n + b];
-      lines_->forward.transform(line.data(), &spectrum_[b * n]);
-    }
-  });
+  each_line(
+      false, [&](std::size_t x, std::size_t y) { return samples[x * n + y]; },
+      [&](std::size_t b, std::size_t x, Complex z) { work_[b * n + x] = z; });
+  each_line(
+      false, [&](std::size_t b, std::size_t x) { return work_[b * n + x]; },
+      [&](std::size_t a, std::size_t b, Complex z) { spectrum_[b * n + a] = z; });
   for (std::size_t b = 0; b <= n / 2; ++b)
     for (std::size_t a = 0; a < n; ++a) {
       const std::size_t i = b * n + a;

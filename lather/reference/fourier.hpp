@@ -38,6 +38,11 @@ class RealTransform {
 
  private:
   struct Lines;
+  // Transforms all lines of the square: `from(line, place)` gives their elements, `to(place, line, value)`
+  // takes them.
+  template <class From, class To>
+  void each_line(bool inverse, const From& from, const To& to);
+
   int d_, N_;
   std::size_t half_, points_;
   ThreadTeam& team_;

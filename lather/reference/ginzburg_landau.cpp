@@ -10,13 +10,8 @@
 namespace lather::reference {
 namespace {
 
-struct GinzburgLandauOptions : SpectralOptions {
-  double end_time = 1;
-  GinzburgLandauOptions() { modes = 256, steps = 320, tolerance = 1e-11; }
-  void fields(FieldVisitor& v) {
-    SpectralOptions::fields(v);
-    v.real("end_time", end_time, "last time", Range{.low = 0, .high = 1, .low_open = true});
-  }
+struct GinzburgLandauOptions : ShorterOptions {
+  GinzburgLandauOptions() : ShorterOptions(256, 320, 1e-11, 1) {}
 };
 
 std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,

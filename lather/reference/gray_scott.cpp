@@ -11,13 +11,8 @@
 namespace lather::reference {
 namespace {
 
-struct GrayScottOptions : SpectralOptions {
-  double end_time = 2;
-  GrayScottOptions() { modes = 160, steps = 400, tolerance = 1e-9; }
-  void fields(FieldVisitor& v) {
-    SpectralOptions::fields(v);
-    v.real("end_time", end_time, "last time", Range{.low = 0, .high = 2, .low_open = true});
-  }
+struct GrayScottOptions : ShorterOptions {
+  GrayScottOptions() : ShorterOptions(160, 400, 1e-9, 2) {}
 };
 
 std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,

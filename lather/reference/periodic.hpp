@@ -25,6 +25,17 @@ struct SpectralOptions {
   }
 };
 
+// The same for a problem that may be followed for a shorter time than [0, latest].
+struct ShorterOptions : SpectralOptions {
+  double latest, end_time = latest;
+  ShorterOptions(std::int64_t modes, std::int64_t steps, double tolerance, double latest)
+      : SpectralOptions{.modes = modes, .steps = steps, .tolerance = tolerance}, latest(latest) {}
+  void fields(FieldVisitor& v) {
+    SpectralOptions::fields(v);
+    v.real("end_time", end_time, "last time", Range{.low = 0, .high = latest, .low_open = true});
+  }
+};
+
 struct PeriodicProblem {
   std::string name;
   std::vector<std::string> fields, coordinates;  // one or two fields; (x, t) or (x, y, t)

@@ -17,6 +17,13 @@ MultiIndex MultiIndex::plus(int direction) const {
   return result;
 }
 
+MultiIndex::Lowered MultiIndex::lowered() const {
+  Lowered result{*this, 0};
+  while (order[result.direction] == 0) ++result.direction;
+  --result.index.order[result.direction];
+  return result;
+}
+
 JetSet JetSet::closure(int dimensions, std::span<const MultiIndex> wanted, std::vector<double> laplacian_weights) {
   assert(dimensions <= kMaxDimensions);
   std::set<MultiIndex> all{MultiIndex{}};
@@ -176,10 +183,7 @@ JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> argumen
   // Values first, then each derivative from one of lower order.
   rule.outputs.push_back(value);
   for (std::size_t c = 1; c < set.derivatives().size(); ++c) {
-    MultiIndex lower = set.derivatives()[c];
-    int direction = 0;
-    while (lower.order[direction] == 0) ++direction;
-    --lower.order[direction];
+    const auto [lower, direction] = set.derivatives()[c].lowered();
     rule.outputs.push_back(deriver.total(rule.outputs[*set.component(lower)], direction));
   }
   if (set.has_laplacian()) {

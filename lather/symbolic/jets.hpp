@@ -18,7 +18,15 @@ struct MultiIndex {
   std::array<std::uint8_t, kMaxDimensions> order{};
   int total() const;
   MultiIndex plus(int direction) const;
+  // One order less along the first direction that has any; of an index that is not zero.
+  struct Lowered;
+  Lowered lowered() const;
   friend auto operator<=>(const MultiIndex&, const MultiIndex&) = default;
+};
+
+struct MultiIndex::Lowered {
+  MultiIndex index;
+  int direction;
 };
 
 // Which derivatives are carried: a downward-closed set of multi-indices, the value first, then by total order; at the end,

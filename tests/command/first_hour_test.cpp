@@ -175,7 +175,9 @@ TEST_F(FirstHour, TypingSlipsAreAnsweredWithTheNearestName) {
   EXPECT_TRUE(contains(run({"train", "burger"}).err, "did you mean 'burgers'"));
   EXPECT_TRUE(contains(run({"train", "small", "--optimizer", "adm"}).err, "did you mean 'adam'"));
   EXPECT_TRUE(contains(run({"train", "small", "--set", "optimizer.learning_rte=1"}).err, "learning_rate"));
-  if (!cuda_report().usable) EXPECT_TRUE(contains(run({"train", "small", "--device", "cuda"}).err, "use --device cpu"));
+  if (!cuda_report().usable) {
+    EXPECT_TRUE(contains(run({"train", "small", "--device", "cuda"}).err, "use --device cpu"));
+  }
   EXPECT_TRUE(contains(run({"eval", "nowhere"}).err, "not a run folder"));
   EXPECT_EQ(run({"train", "burger"}).status, 2);
 }
@@ -197,6 +199,11 @@ TEST_F(FirstHour, TheShellCompletes) {
 TEST_F(FirstHour, TheManualPageIsThatOfThisCommand) {
   EXPECT_EQ(run({"completion", "man"}).out, content(LATHER_SOURCE_DIR "/docs/lather.1"))
       << "run: lather completion man > docs/lather.1";
+}
+
+TEST_F(FirstHour, TheTableOfOptionsIsThatOfThisCommand) {
+  EXPECT_EQ(run({"list", "optimizers", "--markdown"}).out, content(LATHER_SOURCE_DIR "/docs/optimizer-options.md"))
+      << "run: lather list optimizers --markdown > docs/optimizer-options.md";
 }
 
 TEST_F(FirstHour, AMissedTargetIsAStatusOfItsOwn) {

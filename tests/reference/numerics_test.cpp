@@ -2,9 +2,11 @@
 #include <numbers>
 
 #include "helpers.hpp"
+#include "lather/core/aligned.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/reference/chebyshev.hpp"
 #include "lather/reference/etdrk4.hpp"
+#include "lather/reference/line_transforms.hpp"
 #include "lather/reference/periodic.hpp"
 
 namespace lather::reference {
@@ -72,17 +74,37 @@ class RandomSpectrum {
   std::vector<Complex> half;
 };
 
+TEST(Fourier, LinesAtOnceEqualTheSum) {
+  constexpr std::size_t lines = LineTransforms::kLines;
+  for (const std::size_t n : {1, 2, 3, 4, 5, 6, 8, 30, 45, 64, 100, 150})
+    for (const bool inverse : {false, true}) {
+      const LineTransforms transform(n, inverse);
+      AlignedVector data(transform.buffer_size()), scratch(data.size());
+      for (std::size_t i = 0; i < data.size(); ++i) data[i] = Random(3, 0).normal(i);
+      const AlignedVector x = data;
+      const double* X = transform.transform(data.data(), scratch.data());
+      for (std::size_t line = 0; line < lines; ++line)
+        for (std::size_t k = 0; k < n; ++k) {
+          Complex sum = 0;
+          for (std::size_t j = 0; j < n; ++j)
+            sum += Complex(x[j * lines + line], x[(n + j) * lines + line]) *
+                   std::polar(1.0, (inverse ? 2 : -2) * kPi * static_cast<double>(j * k % n) / n);
+          EXPECT_NEAR(std::abs(sum - Complex(X[k * lines + line], X[(n + k) * lines + line])), 0, 1e-14 * n);
+        }
+    }
+}
+
 TEST(Fourier, TransformsAreInverseAndSampleTheSum) {
   ThreadTeam team(2);
-  for (const int d : {1, 2}) {
-    RealTransform shape(d, 24, team);
+  for (const auto& [d, N] : {std::pair(1, 24), {2, 24}, {2, 30}}) {  // 30: the last lines are not eight
+    RealTransform shape(d, N, team);
     const RandomSpectrum u(shape);
     std::vector<Complex> v(u.half.size()), back_u(u.half.size()), back_v(u.half.size()),
         samples(shape.point_count());
     for (std::size_t i = 0; i < v.size(); ++i) v[i] = 2.0 * u.half[i];
     shape.to_samples(u.half, v, samples);
-    const std::size_t place = d == 1 ? 5 : 5 * 24 + 17;
-    const double point[2] = {5 / 12.0, 17 / 12.0};
+    const std::size_t place = d == 1 ? 5 : 5 * N + 17;
+    const double point[2] = {10.0 / N, 34.0 / N};
     const int none[2] = {0, 0};
     const double expected = direct_sum(shape, u.half, std::span(none, d), std::span(point, d));
     EXPECT_NEAR(samples[place].real(), expected, 1e-12);
