@@ -52,22 +52,33 @@ DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayou
         "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "
         "(option max_memory); lbfgs needs far less",
         name, n_, needed, allowed));
-  // Not measured: 1000 parameters make H 8 MB, about where it leaves the L2 caches and threads can help.
-  if (n_ >= 1000 && available_cores() > 1) team_ = std::make_unique<ThreadTeam>(available_cores());
-  H_.resize(n_ * n_);
+  H_ = make_inverse_hessian(n_);
   p_.resize(n_);
   restart();
 }
 
 void DenseQuasiNewton::restart() {
-  std::fill(H_.begin(), H_.end(), 0.0);
-  for (std::size_t i = 0; i < n_; ++i) H_[i * n_ + i] = 1;
+  H_->set_to_identity(1);
   fresh_ = true;
+}
+
+// H lies where the objective does.
+void DenseQuasiNewton::follow(Objective& objective) {
+  const bool wanted = objective.cuda_objective() != nullptr;
+  if (wanted == on_device_) return;
+  auto moved = wanted ? make_device_inverse_hessian(n_) : make_inverse_hessian(n_);
+  if (!moved) return;
+  StateWriter writer;
+  H_->state(writer);
+  StateReader reader(writer.bytes());
+  moved->state(reader);
+  H_ = std::move(moved);
+  on_device_ = wanted;
 }
 
 // p = -H g; false if p is no direction of descent.
 bool DenseQuasiNewton::find_direction() {
-  multiply(H_, point_.g, p_, team_.get());
+  H_->multiply(point_.g, p_);
   for (double& value : p_) value = -value;
   return all_finite(p_) && dot(p_, point_.g) < 0;
 }
@@ -98,6 +109,7 @@ LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& repo
 StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parameters) {
   StepReport report;
   diagnostics_.clear();
+  follow(objective);
   point_.evaluate(objective, parameters, options_.tolerance_gradient, report);
   if (report.status != Status::running) return report;
 
@@ -118,10 +130,10 @@ StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parame
   double alpha_of_H = alpha;
   if (options_.initial_scale && fresh_ && dot(s, y) > 0) {
     const double gamma = dot(s, y) / dot(y, y);  // Nocedal & Wright, eq. 6.20
-    for (std::size_t i = 0; i < n_; ++i) H_[i * n_ + i] = gamma;
+    H_->set_to_identity(gamma);
     alpha_of_H /= gamma;  // H^{-1} s = -(alpha / gamma) g
   }
-  const auto update = update_inverse_hessian(H_, {s, y, alpha_of_H, g}, rule_, team_.get());
+  const auto update = update_inverse_hessian(*H_, {s, y, alpha_of_H, g}, rule_);
   if (!update.message.empty()) add_note(report.message, update.message);
   if (update.applied) fresh_ = false;
   first_ = false;
@@ -137,7 +149,7 @@ void DenseQuasiNewton::state(StateVisitor& v) {
   v.boolean("fresh", fresh_);
   v.boolean("first", first_);
   v.real("value_before", f_before_);
-  v.array("inverse_hessian", std::span<double>(H_));
+  H_->state(v);
   point_.state(v);
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
-#include "lather/core/threads.hpp"
 #include "lather/optim/evaluated_point.hpp"
 #include "lather/optim/inverse_hessian.hpp"
 #include "lather/optim/line_search.hpp"
@@ -37,14 +36,16 @@ class DenseQuasiNewton : public Optimizer {
 
  private:
   void restart();
+  void follow(Objective& objective);
   bool find_direction();
   LineSearchResult search(Objective& objective, StepReport& report);
 
   DenseQuasiNewtonOptions options_;
   ScalingRule rule_;
   std::size_t n_;
-  std::unique_ptr<ThreadTeam> team_;
-  std::vector<double> H_, p_;
+  std::unique_ptr<InverseHessian> H_;
+  bool on_device_ = false;
+  std::vector<double> p_;
   bool fresh_ = true;  // H is the identity
   bool first_ = true;  // no step was taken yet
   double f_before_ = 0;

@@ -31,18 +31,57 @@ std::vector<double> scaled(std::span<const double> x, double factor) {
   return result;
 }
 
+class HostMatrix final : public InverseHessian {
+ public:
+  HostMatrix(std::span<double> H, std::size_t n, ThreadTeam* team) : H_(H), n_(n), team_(team) {}
+  explicit HostMatrix(std::size_t n) : own_(n * n), H_(own_), n_(n) {
+    // Not measured: 1000 parameters make H 8 MB, about where it leaves the L2 caches and threads can help.
+    if (n >= 1000 && available_cores() > 1) {
+      own_team_ = std::make_unique<ThreadTeam>(available_cores());
+      team_ = own_team_.get();
+    }
+  }
+
+  void set_to_identity(double scale) override {
+    std::fill(H_.begin(), H_.end(), 0.0);
+    for (std::size_t i = 0; i < n_; ++i) H_[i * n_ + i] = scale;
+  }
+  void multiply(std::span<const double> x, std::span<double> result) override {
+    split_rows(n_, team_, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) result[i] = dot(H_.subspan(i * n_, n_), x);
+    });
+  }
+  void correct(const Correction& c) override {
+    split_rows(n_, team_, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        double* row = H_.data() + i * n_;
+        const double pi = c.p[i], qi = c.q[i], ri = c.r[i];
+        for (std::size_t j = 0; j < n_; ++j)
+          row[j] = row[j] * c.scale - pi * c.p[j] + c.sign * (qi * c.q[j]) + ri * c.r[j];
+      }
+    });
+  }
+  void state(StateVisitor& visitor) override { visitor.array("inverse_hessian", H_); }
+
+ private:
+  std::vector<double> own_;
+  std::span<double> H_;
+  std::size_t n_;
+  std::unique_ptr<ThreadTeam> own_team_;
+  ThreadTeam* team_ = nullptr;
+};
+
 }  // namespace
 
-void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
-              ThreadTeam* team) {
-  const std::size_t n = x.size();
-  split_rows(n, team, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) result[i] = dot(H.subspan(i * n, n), x);
-  });
-}
+std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n) { return std::make_unique<HostMatrix>(n); }
 
 UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
                                     ThreadTeam* team) {
+  HostMatrix matrix(H, pair.s.size(), team);
+  return update_inverse_hessian(matrix, pair, rule);
+}
+
+UpdateReport update_inverse_hessian(InverseHessian& H, const SecantPair& pair, const ScalingRule& rule) {
   const auto& [s, y, alpha, g] = pair;
   const std::size_t n = s.size();
   UpdateReport report;
@@ -54,7 +93,7 @@ UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair,
     return report;
   }
   std::vector<double> Hy(n);
-  multiply(H, y, Hy, team);
+  H.multiply(y, Hy);
   const double yHy = dot(y, Hy);
   const double rho = 1 / ys;
   const double b = -alpha * rho * dot(s, g);
@@ -76,15 +115,7 @@ UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair,
   const auto p = scaled(Hy, 1 / std::sqrt(tau * yHy));
   const auto q = scaled(v, std::sqrt(std::abs(phi) * yHy / tau));
   const auto r = scaled(s, std::sqrt(rho));
-  const double sign = phi < 0 ? -1 : 1, inverse_tau = 1 / tau;
-  split_rows(n, team, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      double* row = H.data() + i * n;
-      const double pi = p[i], qi = q[i], ri = r[i];
-      for (std::size_t j = 0; j < n; ++j)
-        row[j] = row[j] * inverse_tau - pi * p[j] + sign * (qi * q[j]) + ri * r[j];
-    }
-  });
+  H.correct({1 / tau, p, q, phi < 0 ? -1.0 : 1.0, r});
   report.applied = true;
   return report;
 }

@@ -14,9 +14,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 
+#include "lather/core/state.hpp"
 #include "lather/core/threads.hpp"
 
 namespace lather::optim {
@@ -45,13 +47,30 @@ struct UpdateReport {
   Scaling scaling;
 };
 
-// Updates the symmetric n × n array H in O(n^2). H is left alone where y.s is not positive or a number is not
-// finite.
+// A symmetric n × n matrix, wherever it lies.
+class InverseHessian {
+ public:
+  virtual ~InverseHessian() = default;
+  virtual void set_to_identity(double scale) = 0;
+  virtual void multiply(std::span<const double> x, std::span<double> result) = 0;  // result = H x
+  // H <- scale H - p p^T + sign q q^T + r r^T, symmetric to the last bit
+  struct Correction {
+    double scale;
+    std::span<const double> p, q;
+    double sign;
+    std::span<const double> r;
+  };
+  virtual void correct(const Correction& c) = 0;
+  virtual void state(StateVisitor& visitor) = 0;
+};
+std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n);
+// On the GPU; null where this program was built without CUDA.
+std::unique_ptr<InverseHessian> make_device_inverse_hessian(std::size_t n);
+
+// Updates H in O(n^2). H is left alone where y.s is not positive or a number is not finite.
+UpdateReport update_inverse_hessian(InverseHessian& H, const SecantPair& pair, const ScalingRule& rule);
+// The same for an array.
 UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
                                     ThreadTeam* team = nullptr);
-
-// result = H x for an n × n array H, row by row.
-void multiply(std::span<const double> H, std::span<const double> x, std::span<double> result,
-              ThreadTeam* team = nullptr);
 
 }  // namespace lather::optim

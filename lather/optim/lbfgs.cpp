@@ -86,6 +86,7 @@ void Lbfgs::remember(std::vector<double> s, std::vector<double> y, StepReport& r
 StepReport Lbfgs::step(Objective& objective, std::span<double> parameters) {
   StepReport report;
   diagnostics_.clear();
+  if (objective.cuda_objective() && !history_.on_device()) history_.move_to_device(d_.size());
   point_.evaluate(objective, parameters, options_.tolerance_gradient, report);
   if (report.status != Status::running) return report;
 

@@ -4,14 +4,33 @@
 
 namespace lather::optim {
 
+SecantHistory::SecantHistory(std::size_t capacity) : capacity_(capacity) {}
+SecantHistory::~SecantHistory() = default;
+
+void SecantHistory::clear() {
+  pairs_.clear();
+  if (device_) device_->clear();
+}
+
+void SecantHistory::move_to_device(std::size_t n) {
+  if (capacity_ > 0) device_ = make_device_secants(capacity_, n);
+  for (const Pair& pair : pairs_) push_to_device(pair);
+}
+
+void SecantHistory::push_to_device(const Pair& pair) {
+  if (device_) device_->push(pair.s, pair.y, pair.rho);
+}
+
 void SecantHistory::push(std::vector<double> s, std::vector<double> y) {
   if (capacity_ == 0) return;
   if (pairs_.size() == capacity_) pairs_.pop_front();
   const double rho = 1 / dot(y, s);
   pairs_.push_back({std::move(s), std::move(y), rho});
+  push_to_device(pairs_.back());
 }
 
 void SecantHistory::descend(std::span<const double> g, std::span<double> direction) const {
+  if (device_ && !pairs_.empty()) return device_->descend(g, direction);
   const std::span<double> q = direction, r = direction;
   for (std::size_t i = 0; i < g.size(); ++i) q[i] = -g[i];
   if (pairs_.empty()) return;
@@ -38,6 +57,9 @@ void SecantHistory::state(StateVisitor& v) {
     v.array("y", pair.y);
     v.real("rho", pair.rho);
   }
+  if (!v.reading() || !device_) return;
+  device_->clear();
+  for (const Pair& pair : pairs_) push_to_device(pair);
 }
 
 }  // namespace lather::optim

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,18 +11,33 @@
 
 namespace lather::optim {
 
+// Copies of the pairs on the GPU. -H g is a combination of them and g whose coefficients follow from inner products alone.
+class DeviceSecants {
+ public:
+  virtual ~DeviceSecants() = default;
+  virtual void clear() = 0;
+  virtual void push(std::span<const double> s, std::span<const double> y, double rho) = 0;
+  virtual void descend(std::span<const double> g, std::span<double> direction) = 0;
+};
+// Null where this program was built without CUDA.
+std::unique_ptr<DeviceSecants> make_device_secants(std::size_t capacity, std::size_t n);
+
 class SecantHistory {
  public:
-  explicit SecantHistory(std::size_t capacity) : capacity_(capacity) {}
+  explicit SecantHistory(std::size_t capacity);
+  ~SecantHistory();
 
   void push(std::vector<double> s, std::vector<double> y);  // y.s > 0; drops the oldest pair when full
-  void clear() { pairs_.clear(); }
+  void clear();
   bool empty() const { return pairs_.empty(); }
   std::size_t size() const { return pairs_.size(); }
 
   // direction = -H g by the two-loop recursion, with H_0 = (s.y / y.y) I of the newest pair; -g if there is
   // no pair.
   void descend(std::span<const double> g, std::span<double> direction) const;
+  // From now on descend() computes on the GPU, on copies of the pairs of length n.
+  void move_to_device(std::size_t n);
+  bool on_device() const { return device_ != nullptr; }
 
   void state(StateVisitor& visitor);
 
@@ -30,8 +46,10 @@ class SecantHistory {
     std::vector<double> s, y;
     double rho = 0;  // 1 / y.s
   };
+  void push_to_device(const Pair& pair);
   std::size_t capacity_;
   std::deque<Pair> pairs_;  // oldest first
+  std::unique_ptr<DeviceSecants> device_;
 };
 
 }  // namespace lather::optim

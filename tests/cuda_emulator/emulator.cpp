@@ -36,6 +36,7 @@ struct Index { unsigned x, y, z; };
 extern "C" { Index threadIdx, blockIdx, blockDim, gridDim; void (*emulator_block_barrier)(); void (*emulator_warp_barrier)(); double emulator_exchange[1024]; }
 struct double2 { double x, y; };
 struct float4 { float x, y, z, w; };
+inline double __dmul_rn(double a, double b) { return a * b; }
 template <class T> inline T __ldg(const T* p) { return *p; }
 inline void __syncthreads() { emulator_block_barrier(); }
 template <class T> inline T __shfl_xor_sync(unsigned, T value, int mask) {

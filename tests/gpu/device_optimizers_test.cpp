@@ -144,6 +144,32 @@ TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
 INSTANTIATE_TEST_SUITE_P(All, OnTheDevice, testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// Line searches amplify rounding, so few steps are compared.
+class QuasiNewtonOnTheDevice : public testing::TestWithParam<const char*> {};
+
+TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
+  REQUIRE_GPU();
+  Training on_device;
+  pde::PinnObjective on_host(on_device.objective.problem());
+  on_host.set_frozen(on_device.objective.frozen());
+  for (int set = 0; set < 2; ++set) on_host.set_points(set, on_device.objective.points(set));
+  const Json settings{{"name", GetParam()}};
+  const auto host = make_composed(on_host.layout(), settings), device = make_composed(on_host.layout(), settings, Device::cuda);
+  auto a = on_device.x, b = on_device.x;
+  for (int t = 0; t < 12; ++t) {
+    EXPECT_EQ(host->step(on_host, a).status, Status::running);
+    EXPECT_EQ(device->step(on_device.objective, b).status, Status::running);
+  }
+  EXPECT_LT(deviation(b, a, on_device.x), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QuasiNewtonOnTheDevice, testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
 // A refresh is a QR factorization of factor times basis. The output layer's factor is a sum of few outer products, and what QR
 // makes of its null space is rounding noise, so only the hidden layers are compared, and only until the noise reaches them.
 TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
@@ -154,9 +180,10 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
   const auto device = make_composed(setup.objective.layout(), settings, Device::cuda);
   const auto on_host = train(*host, setup, setup.x, 6), on_device = train(*device, setup, setup.x, 6);
   for (const auto& block : setup.objective.layout().blocks())
-    if (block.name == "layer2.weight" || block.name == "layer3.weight")
+    if (block.name == "layer2.weight" || block.name == "layer3.weight") {
       for (std::size_t i = block.offset; i < block.offset + block.size(); ++i)
         EXPECT_NEAR(on_device[i], on_host[i], 1e-7) << block.name;
+    }
 }
 
 TEST(DeviceOptimizer, ReadsAStateOfTheHost) {
