@@ -49,12 +49,15 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
            "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
            "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
+  v.choice("adaptation", adaptation,
+           "what lambda follows: the length of the best step along the direction, or the gain ratio (Nielsen)",
+           {{"length", Adaptation::length}, {"gain", Adaptation::gain}});
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
   v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
          positive());
   v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
-  v.integer("halvings", halvings, "shorter steps tried along a direction before lambda is raised",
+  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
             non_negative());
   v.real("max_memory", max_memory, "GiB the matrices may take; beyond it conjugate gradients are used",
          positive());
@@ -128,7 +131,7 @@ struct LevenbergMarquardt::System {
     for (std::size_t i = 0; i < size; ++i)
       matrices.factor[i * (size + 1)] += lambda * (form == Form::primal ? D[i] : mean_diagonal);
     const linalg::MatrixView factor{matrices.factor.data(), size, size};
-    if (!linalg::cholesky(factor)) return false;
+    if (!linalg::cholesky(factor, objective.team())) return false;
     if (form == Form::primal) {
       std::transform(Jtr.begin(), Jtr.end(), d.begin(), std::negate<>());
       linalg::cholesky_solve(factor, d);
@@ -236,6 +239,26 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   return report;
 }
 
+// The best of the lengths 1, 1/2, 1/4, … along the direction; the search ends where the value rises again. 0: none lowers
+// `value`. A value costs little beside J^T J.
+double LevenbergMarquardt::search_length(Objective& objective, double value, std::span<const double> x,
+                                         StepReport& report, double& best) {
+  double best_length = 0, length = 1;
+  best = value;
+  for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
+    for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
+    const double trial = objective.value(trial_);
+    ++report.evaluations;
+    if (trial < best) {  // not NaN either
+      best = trial;
+      best_length = length;
+    } else if (best_length > 0) {
+      break;
+    }
+  }
+  return best_length;
+}
+
 // Raises lambda until a step lowers the value, and takes that step. Returns the gain ratio, 0 if there was
 // none.
 double LevenbergMarquardt::decrease(Objective& objective, System& system, std::span<double> x,
@@ -245,12 +268,9 @@ double LevenbergMarquardt::decrease(Objective& objective, System& system, std::s
       lambda_ *= 10;
       continue;
     }
-    double length = 1;
-    for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
-      for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
-      const double value = objective.value(trial_);
-      ++report.evaluations;
-      if (!(value < system.value)) continue;  // NaN too
+    double value = 0;
+    const double length = search_length(objective, system.value, x, report, value);
+    if (length > 0) {
       const double promised = system.predicted(lambda_, direction_);
       const double gain = promised > 0 ? (system.value - value) / promised : 0;
       move(x, length, direction_, report);
@@ -272,10 +292,15 @@ double LevenbergMarquardt::decrease(Objective& objective, System& system, std::s
   return 0;
 }
 
-// Nielsen's rule: from a third (model trusted) to twice (model poor).
 void LevenbergMarquardt::adapt_damping(double gain, double length) {
-  const double factor = length == 1 ? std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)) : 2;
-  lambda_ = std::max(options_.smallest_damping, lambda_ * std::min(factor, 2.0));
+  double factor = 2;
+  if (options_.adaptation == Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
+    if (length == 1) factor = std::min(2.0, std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)));
+  } else if (length >= 0.25) {
+    // A network's steps gain about 0.6 of what the model promises at any lambda, and Nielsen's lambda stays where it is.
+    factor = length == 1 ? 1.0 / 3 : length == 0.5 ? 0.7 : 1;
+  }
+  lambda_ = std::max(options_.smallest_damping, lambda_ * factor);
   growth_ = 2;
 }
 

@@ -18,13 +18,15 @@ namespace lather::optim {
 struct LevenbergMarquardtOptions {
   enum class Form { automatic, primal, dual, conjugate_gradients };
   enum class Damping { identity, marquardt };
+  enum class Adaptation { length, gain };
   Form form = Form::automatic;
   Damping damping = Damping::identity;
+  Adaptation adaptation = Adaptation::length;
   double initial_damping = 1e-3;
   double smallest_damping = 1e-18;
   double largest_damping = 1e8;
   std::int64_t tries = 12;
-  std::int64_t halvings = 3;
+  std::int64_t halvings = 5;
   double max_memory = 4;
   double cg_tolerance = 1e-8;
   std::int64_t cg_iterations = 500;
@@ -43,12 +45,15 @@ class LevenbergMarquardt final : public Optimizer {
  private:
   using Form = LevenbergMarquardtOptions::Form;
   using Damping = LevenbergMarquardtOptions::Damping;
+  using Adaptation = LevenbergMarquardtOptions::Adaptation;
   struct Matrices {  // kept between steps: they are large
     Buffer<double> matrix, factor;
     void resize(std::size_t dimension);
   };
   struct System;  // the linearized problem at one x, solvable for any lambda
   Form choose_form(std::size_t residuals) const;
+  double search_length(Objective& objective, double value, std::span<const double> x, StepReport& report,
+                       double& best);
   double decrease(Objective& objective, System& system, std::span<double> x, StepReport& report);
   void adapt_damping(double gain, double length);
   void report_spectrum(const System& system);
