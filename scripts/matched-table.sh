@@ -21,7 +21,7 @@ run() {
   local problem=$1 optimizer=$2 seed=$3 folder=$out/$1/$2-$3
   [ -f "$folder/summary.json" ] && return
   rm -rf "$folder"
-  local own=()
+  local own=()  # of the problem
   case $problem in allen-cahn | kdv) own=(--set training.causal_tolerance=0) ;; esac
   OMP_NUM_THREADS=1 "$lather" train "$problem" --optimizer "$optimizer" --seed "$seed" --threads 1 --time "$seconds" --steps 1000000000 \
     --set network.width=20 --set network.depth=4 --set training.points.interior=4096 --set training.sampling.method=adaptive \
