@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "lather/core/error.hpp"
@@ -268,7 +269,7 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
 double LevenbergMarquardt::search_length(Objective& objective, double value, std::span<const double> x,
                                          StepReport& report, double& best) {
   double best_length = 0, length = 1;
-  best = value;
+  best = value * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
   for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
     for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
     const double trial = objective.value(trial_);
