@@ -49,7 +49,8 @@ void ColumnGram::copy_lower(std::size_t n, double* to, ThreadTeam& team) const {
     for (std::size_t a = t; a < panels_; a += team.size())
       for (std::size_t i = a * kPanel; i < std::min(n, (a + 1) * kPanel); ++i)
         for (std::size_t b = 0; b <= a; ++b)
-          std::copy_n(tile(a, b) + (i - a * kPanel) * kPanel, std::min(kPanel, i + 1 - b * kPanel), to + i * n + b * kPanel);
+          std::copy_n(tile(a, b) + (i - a * kPanel) * kPanel, std::min(kPanel, i + 1 - b * kPanel),
+                      to + i * n + b * kPanel);
   });
 }
 

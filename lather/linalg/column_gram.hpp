@@ -42,8 +42,12 @@ class ColumnGram {
  private:
   // Whole tiles of add_outer's kernel in both directions (12 rows, 16 columns).
   static constexpr std::size_t kPanel = 48;
-  const double* tile(std::size_t a, std::size_t b) const { return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel; }
-  double* tile(std::size_t a, std::size_t b) { return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel; }
+  const double* tile(std::size_t a, std::size_t b) const {
+    return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel;
+  }
+  double* tile(std::size_t a, std::size_t b) {
+    return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel;
+  }
 
   std::size_t columns_ = 0, panels_ = 0;
   Buffer<double> chunk_;  // panel by panel, each kChunkRows x kPanel

@@ -22,7 +22,8 @@ bool cholesky_plain(Eigen::Ref<EigenMatrix> A) {
   return llt.info() == Eigen::Success && A.diagonal().allFinite();
 }
 
-// Block column by block column: the diagonal block, the panel P below it, then what is right of it less P P^T.
+// Block column by block column: the diagonal block, the panel P below it, then what is right of it less P
+// P^T.
 constexpr Eigen::Index kBlock = 96;
 
 bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {

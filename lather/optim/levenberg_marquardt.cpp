@@ -50,10 +50,12 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
            "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
            "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
-  v.choice("adaptation", adaptation,
-           "what lambda follows: the length of the best step along the direction, or the gain ratio (Nielsen)",
-           {{"length", Adaptation::length}, {"gain", Adaptation::gain}});
-  v.boolean("acceleration", acceleration, "follow the bend of the residuals along the step (geodesic acceleration)");
+  v.choice(
+      "adaptation", adaptation,
+      "what lambda follows: the length of the best step along the direction, or the gain ratio (Nielsen)",
+      {{"length", Adaptation::length}, {"gain", Adaptation::gain}});
+  v.boolean("acceleration", acceleration,
+            "follow the bend of the residuals along the step (geodesic acceleration)");
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
   v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
@@ -135,7 +137,8 @@ struct LevenbergMarquardt::System {
     return all_finite(d);
   }
 
-  // d = -(J^T J + lambda D)^{-1} J^T w with the factor of the last solve(); the dual form reads w, the others J^T w.
+  // d = -(J^T J + lambda D)^{-1} J^T w with the factor of the last solve(); the dual form reads w, the others
+  // J^T w.
   void solve_for(double lambda, std::span<const double> Jtw, std::span<const double> w, std::span<double> d) {
     if (form == Form::conjugate_gradients) return iterate(lambda, Jtw, d);
     const linalg::ConstMatrixView factor{matrices.factor.data(), dimension(), dimension()};
@@ -150,8 +153,8 @@ struct LevenbergMarquardt::System {
     }
   }
 
-  // a for the same lambda, from the second difference of r along d. False where it is not finite or exceeds d, whose
-  // quadratic model is then of no use.
+  // a for the same lambda, from the second difference of r along d. False where it is not finite or exceeds
+  // d, whose quadratic model is then of no use.
   bool accelerate(double lambda, std::span<const double> d, std::span<double> a) {
     constexpr double h = 0.1;  // Transtrum & Sethna
     std::vector<double> at(n), bend(m), side(m), Jt_bend(n);
@@ -264,14 +267,15 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   return report;
 }
 
-// The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none lowers
-// `value`. A value costs little beside J^T J.
+// The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
+// lowers `value`. A value costs little beside J^T J.
 double LevenbergMarquardt::search_length(Objective& objective, double value, std::span<const double> x,
                                          StepReport& report, double& best) {
   double best_length = 0, length = 1;
   best = value * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
   for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
-    for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
+    for (std::size_t i = 0; i < size_; ++i)
+      trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
     const double trial = objective.value(trial_);
     ++report.evaluations;
     if (trial < best) {  // not NaN either
@@ -323,10 +327,12 @@ double LevenbergMarquardt::decrease(Objective& objective, System& system, std::s
 
 void LevenbergMarquardt::adapt_damping(double gain, double length) {
   double factor = 2;
-  if (options_.adaptation == Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
+  if (options_.adaptation ==
+      Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
     if (length == 1) factor = std::min(2.0, std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)));
   } else if (length >= 0.25) {
-    // A network's steps gain about 0.6 of what the model promises at any lambda, and Nielsen's lambda stays where it is.
+    // A network's steps gain about 0.6 of what the model promises at any lambda, and Nielsen's lambda stays
+    // where it is.
     factor = length == 1 ? 1.0 / 3 : length == 0.5 ? 0.7 : 1;
   }
   lambda_ = std::max(options_.smallest_damping, lambda_ * factor);

@@ -11,8 +11,8 @@
 // fits in memory.
 //
 // A network's residuals bend so much along d that most of a straight step is lost at any lambda. The geodesic
-// acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a = -J^T r'' with r'' the second derivative of r along d,
-// follows the bend for three values of r and one more solution.
+// acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a = -J^T r'' with r'' the second derivative
+// of r along d, follows the bend for three values of r and one more solution.
 
 #include "lather/core/buffer.hpp"
 #include "lather/core/options.hpp"

@@ -35,7 +35,8 @@ double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, s
       const std::size_t count = std::min(linalg::ColumnGram::kChunkRows, seeds.size() - begin);
       GramRows target{*gram_, seeds, begin, n};
       RowWriter writer(*engine_, x, target);
-      engine_->visit_signals(x, static_cast<int>(k), begin, count, std::span(seeds).subspan(begin, count), writer);
+      engine_->visit_signals(x, static_cast<int>(k), begin, count, std::span(seeds).subspan(begin, count),
+                             writer);
       gram_->add_chunk(count, team);
     }
   }

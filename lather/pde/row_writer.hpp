@@ -1,6 +1,7 @@
 #pragma once
 // Rows of the Jacobian from layer signals, point by point. Where they go is the target's business:
-//   target.write(point, first parameter, values, count)     calls for different points may run at the same time
+//   target.write(point, first parameter, values, count)     calls for different points may run at the same
+//   time
 // What a term does not depend on is not written.
 
 #include <algorithm>
@@ -52,8 +53,8 @@ class RowWriter final : public PinnObjective::SignalVisitor {
   };
 
   // w = sum_c a_c z_c^T
-  static void add_products(const PinnObjective::LayerSignals& s, std::size_t p, std::size_t points, std::size_t m,
-                           std::size_t n, double* w) {
+  static void add_products(const PinnObjective::LayerSignals& s, std::size_t p, std::size_t points,
+                           std::size_t m, std::size_t n, double* w) {
     for (int c = 0; c < s.components; ++c) {
       const double* a = s.in + (c * points + p) * s.in_stride;
       const double* z = s.out_bar + (c * points + p) * s.out_stride;

@@ -17,7 +17,8 @@ std::vector<double> random_values(std::size_t size) {
 }
 
 // J^T J, row-major, lower triangle, of J (rows × columns).
-std::vector<double> gram_of(const std::vector<double>& J, std::size_t columns, int threads, ColumnGram& gram) {
+std::vector<double> gram_of(const std::vector<double>& J, std::size_t columns, int threads,
+                            ColumnGram& gram) {
   ThreadTeam team(threads);
   const std::size_t rows = J.size() / columns;
   gram.reset(columns);
@@ -55,8 +56,8 @@ TEST_P(GramOfColumns, IsTheSumOfProductsOfRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GramOfColumns,
-                         testing::Values(std::pair{1, 1}, std::pair{5, 47}, std::pair{256, 48}, std::pair{257, 49},
-                                         std::pair{700, 193}, std::pair{513, 250}));
+                         testing::Values(std::pair{1, 1}, std::pair{5, 47}, std::pair{256, 48},
+                                         std::pair{257, 49}, std::pair{700, 193}, std::pair{513, 250}));
 
 TEST(GramOfColumns, HasTheSameBitsForAnyNumberOfThreads) {
   const auto J = random_values(600 * 301);

@@ -33,7 +33,8 @@ TEST(CholeskyOnThreads, EqualsThePlainOne) {
     ASSERT_TRUE(cholesky({plain.data(), n, n}));
     ASSERT_TRUE(cholesky({fast.data(), n, n}, &team));
     for (std::size_t i = 0; i < n; ++i)
-      for (std::size_t j = 0; j <= i; ++j) ASSERT_NEAR(fast[i * n + j], plain[i * n + j], 1e-11) << n << " " << i << " " << j;
+      for (std::size_t j = 0; j <= i; ++j)
+        ASSERT_NEAR(fast[i * n + j], plain[i * n + j], 1e-11) << n << " " << i << " " << j;
   }
 }
 

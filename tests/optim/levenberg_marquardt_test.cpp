@@ -75,7 +75,8 @@ TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
 }
 
 TEST(LevenbergMarquardt, FollowsTheSecondDerivativeAlongItsStep) {
-  // r = x + x^2: d = -r / (J (1 + lambda)) and a = -r''(d, d) / (J (1 + lambda)) with r'' = 2. In three forms.
+  // r = x + x^2: d = -r / (J (1 + lambda)) and a = -r''(d, d) / (J (1 + lambda)) with r'' = 2. In three
+  // forms.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
     r[0] = x[0] + x[0] * x[0];
     J[0] = 1 + 2 * x[0];
