@@ -16,7 +16,7 @@ problems="burgers allen-cahn kdv poisson-2d"
 seeds="1 2 3"
 
 # Small enough for dense methods: 1,341 parameters (poisson-2d, burgers), 1,421 (allen-cahn), 1,361 (kdv). Causal weights, which
-# change the loss between steps, are off: line searches compare values of one loss. Points are drawn again every 100 steps.
+# change the loss between steps, are off: line searches compare values of one loss. Points are drawn again every 50 steps.
 run() {
   local problem=$1 optimizer=$2 seed=$3 folder=$out/$1/$2-$3
   [ -f "$folder/summary.json" ] && return
@@ -25,7 +25,7 @@ run() {
   case $problem in allen-cahn | kdv) own=(--set training.causal_tolerance=0) ;; esac
   OMP_NUM_THREADS=1 "$lather" train "$problem" --optimizer "$optimizer" --seed "$seed" --threads 1 --time "$seconds" --steps 1000000000 \
     --set network.width=20 --set network.depth=4 --set training.points.interior=4096 --set training.sampling.method=adaptive \
-    --set training.sampling.every=100 "${own[@]}" --out "$folder" >"$folder.log" 2>&1 ||
+    --set training.sampling.every=50 "${own[@]}" --out "$folder" >"$folder.log" 2>&1 ||
     echo "$folder: failed, see $folder.log" >&2
 }
 export -f run
