@@ -15,7 +15,7 @@ optimizers="adam soap ss-esoap lbfgs ss-broyden kfac lm"
 problems="burgers allen-cahn kdv poisson-2d"
 seeds="1 2 3"
 
-# Small enough for dense methods: 1,341 parameters (poisson-2d, burgers), 1,421 (allen-cahn), 1,361 (kdv). Causal weights, which
+# Small enough for dense methods: 1,341 parameters (poisson-2d, burgers), 1,401 (allen-cahn), 1,361 (kdv). Causal weights, which
 # change the loss between steps, are off: line searches compare values of one loss. Points are drawn again every 50 steps.
 run() {
   local problem=$1 optimizer=$2 seed=$3 folder=$out/$1/$2-$3
