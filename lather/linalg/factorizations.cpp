@@ -3,7 +3,9 @@
 #include <Eigen/Cholesky>
 #include <Eigen/SVD>
 #include <algorithm>
+#include <atomic>
 
+#include "lather/core/threads.hpp"
 #include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/products.hpp"
 
@@ -13,15 +15,52 @@ namespace {
 Eigen::Map<Eigen::VectorXd> eigen_vector(std::span<double> b) {
   return {b.data(), static_cast<Eigen::Index>(b.size())};
 }
-}  // namespace
 
-bool cholesky(MatrixView a) {
-  assert(a.rows == a.cols);
-  ++work_count().factorizations;
-  auto A = eigen(a);
+bool cholesky_plain(Eigen::Ref<EigenMatrix> A) {
   Eigen::LLT<Eigen::Ref<EigenMatrix>, Eigen::Lower> llt(A);
   // NaN slips through Eigen's test of the pivots.
   return llt.info() == Eigen::Success && A.diagonal().allFinite();
+}
+
+// Block column by block column: the diagonal block, the panel P below it, then what is right of it less P
+// P^T.
+constexpr Eigen::Index kBlock = 96;
+
+bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {
+  using Eigen::Index;
+  const Index n = A.rows();
+  for (Index k = 0; k < n; k += kBlock) {
+    const Index width = std::min(kBlock, n - k), end = k + width, blocks = (n - end + kBlock - 1) / kBlock;
+    auto diagonal = A.block(k, k, width, width);
+    if (!cholesky_plain(diagonal)) return false;
+    const auto over_blocks = [&](const auto& work) {  // work(first row, rows), the longest rows first
+      std::atomic<Index> next = 0;
+      team.run([&](int) {
+        for (Index i = next++; i < blocks; i = next++) {
+          const Index row = end + (blocks - 1 - i) * kBlock;
+          work(row, std::min(kBlock, n - row));
+        }
+      });
+    };
+    over_blocks([&](Index row, Index rows) {
+      auto panel = A.block(row, k, rows, width);
+      diagonal.triangularView<Eigen::Lower>().transpose().solveInPlace<Eigen::OnTheRight>(panel);
+    });
+    over_blocks([&](Index row, Index rows) {
+      const auto panel = A.block(row, k, rows, width);
+      A.block(row, end, rows, row + rows - end).noalias() -=
+          panel * A.block(end, k, row + rows - end, width).transpose();
+    });
+  }
+  return true;
+}
+
+}  // namespace
+
+bool cholesky(MatrixView a, ThreadTeam* team) {
+  assert(a.rows == a.cols);
+  ++work_count().factorizations;
+  return team && a.rows > 2 * kBlock ? cholesky_in_blocks(eigen(a), *team) : cholesky_plain(eigen(a));
 }
 
 void cholesky_solve(ConstMatrixView factor, std::span<double> b) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "lather/core/error.hpp"
@@ -49,12 +50,18 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
            "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
            "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
+  v.choice(
+      "adaptation", adaptation,
+      "what lambda follows: the length of the best step along the direction, or the gain ratio (Nielsen)",
+      {{"length", Adaptation::length}, {"gain", Adaptation::gain}});
+  v.boolean("acceleration", acceleration,
+            "follow the bend of the residuals along the step (geodesic acceleration)");
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
   v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
          positive());
   v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
-  v.integer("halvings", halvings, "shorter steps tried along a direction before lambda is raised",
+  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
             non_negative());
   v.real("max_memory", max_memory, "GiB the matrices may take; beyond it conjugate gradients are used",
          positive());
@@ -117,28 +124,52 @@ struct LevenbergMarquardt::System {
     return diagonal;
   }
 
-  // False if the damped matrix is not positive definite in this precision.
+  // d for one lambda. False if the damped matrix is not positive definite in this precision.
   bool solve(double lambda, std::span<double> d) {
-    if (form == Form::conjugate_gradients) {
-      iterate(lambda, d);
-      return all_finite(d);
+    if (form != Form::conjugate_gradients) {
+      const std::size_t size = dimension();
+      std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
+      for (std::size_t i = 0; i < size; ++i)
+        matrices.factor[i * (size + 1)] += lambda * (form == Form::primal ? D[i] : mean_diagonal);
+      if (!linalg::cholesky({matrices.factor.data(), size, size}, objective.team())) return false;
     }
-    const std::size_t size = dimension();
-    std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
-    for (std::size_t i = 0; i < size; ++i)
-      matrices.factor[i * (size + 1)] += lambda * (form == Form::primal ? D[i] : mean_diagonal);
-    const linalg::MatrixView factor{matrices.factor.data(), size, size};
-    if (!linalg::cholesky(factor)) return false;
+    solve_for(lambda, Jtr, r, d);
+    return all_finite(d);
+  }
+
+  // d = -(J^T J + lambda D)^{-1} J^T w with the factor of the last solve(); the dual form reads w, the others
+  // J^T w.
+  void solve_for(double lambda, std::span<const double> Jtw, std::span<const double> w, std::span<double> d) {
+    if (form == Form::conjugate_gradients) return iterate(lambda, Jtw, d);
+    const linalg::ConstMatrixView factor{matrices.factor.data(), dimension(), dimension()};
     if (form == Form::primal) {
-      std::transform(Jtr.begin(), Jtr.end(), d.begin(), std::negate<>());
+      std::transform(Jtw.begin(), Jtw.end(), d.begin(), std::negate<>());
       linalg::cholesky_solve(factor, d);
     } else {
-      std::vector<double> w(m);
-      std::transform(r.begin(), r.end(), w.begin(), std::negate<>());
-      linalg::cholesky_solve(factor, w);
-      objective.transposed_jacobian_times(x, w, d);
+      std::vector<double> v(m);
+      std::transform(w.begin(), w.end(), v.begin(), std::negate<>());
+      linalg::cholesky_solve(factor, v);
+      objective.transposed_jacobian_times(x, v, d);
     }
-    return all_finite(d);
+  }
+
+  // a for the same lambda, from the second difference of r along d. False where it is not finite or exceeds
+  // d, whose quadratic model is then of no use.
+  bool accelerate(double lambda, std::span<const double> d, std::span<double> a) {
+    constexpr double h = 0.1;  // Transtrum & Sethna
+    std::vector<double> at(n), bend(m), side(m), Jt_bend(n);
+    objective.residuals(x, bend);
+    for (double& v : bend) v *= -2;
+    for (const double s : {h, -h}) {
+      for (std::size_t i = 0; i < n; ++i) at[i] = x[i] + s * d[i];
+      objective.residuals(at, side);
+      for (std::size_t k = 0; k < m; ++k) bend[k] += side[k];
+    }
+    for (double& v : bend) v /= h * h;
+    if (!all_finite(bend)) return false;
+    objective.transposed_jacobian_times(x, bend, Jt_bend);
+    solve_for(lambda, Jt_bend, bend, a);
+    return all_finite(a) && norm(a) < 2 * norm(d);
   }
 
   // The decrease the damped model promises: -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r)
@@ -148,9 +179,9 @@ struct LevenbergMarquardt::System {
     return sum;
   }
 
-  void iterate(double lambda, std::span<double> d) {
+  void iterate(double lambda, std::span<const double> Jtw, std::span<double> d) {
     std::vector<double> b(n), Jp(m);
-    std::transform(Jtr.begin(), Jtr.end(), b.begin(), std::negate<>());
+    std::transform(Jtw.begin(), Jtw.end(), b.begin(), std::negate<>());
     std::fill(d.begin(), d.end(), 0.0);
     const auto product = [&](std::span<const double> p, std::span<double> Ap) {
       objective.jacobian_times(x, p, Jp);
@@ -177,7 +208,7 @@ struct LevenbergMarquardt::System {
 
 LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
                                        const LevenbergMarquardtOptions& options)
-    : size_(layout.size()), options_(options), direction_(size_), trial_(size_) {
+    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_), trial_(size_) {
   if (options.form == Form::dual && options.damping == Damping::marquardt)
     throw Error(
         "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
@@ -236,6 +267,27 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   return report;
 }
 
+// The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
+// lowers `value`. A value costs little beside J^T J.
+double LevenbergMarquardt::search_length(Objective& objective, double value, std::span<const double> x,
+                                         StepReport& report, double& best) {
+  double best_length = 0, length = 1;
+  best = value * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
+  for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
+    for (std::size_t i = 0; i < size_; ++i)
+      trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
+    const double trial = objective.value(trial_);
+    ++report.evaluations;
+    if (trial < best) {  // not NaN either
+      best = trial;
+      best_length = length;
+    } else if (best_length > 0) {
+      break;
+    }
+  }
+  return best_length;
+}
+
 // Raises lambda until a step lowers the value, and takes that step. Returns the gain ratio, 0 if there was
 // none.
 double LevenbergMarquardt::decrease(Objective& objective, System& system, std::span<double> x,
@@ -245,14 +297,15 @@ double LevenbergMarquardt::decrease(Objective& objective, System& system, std::s
       lambda_ *= 10;
       continue;
     }
-    double length = 1;
-    for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
-      for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
-      const double value = objective.value(trial_);
-      ++report.evaluations;
-      if (!(value < system.value)) continue;  // NaN too
+    if (!options_.acceleration || !system.accelerate(lambda_, direction_, acceleration_))
+      std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
+    if (options_.acceleration) report.evaluations += 3;
+    double value = 0;
+    const double length = search_length(objective, system.value, x, report, value);
+    if (length > 0) {
       const double promised = system.predicted(lambda_, direction_);
       const double gain = promised > 0 ? (system.value - value) / promised : 0;
+      for (std::size_t i = 0; i < size_; ++i) direction_[i] += length / 2 * acceleration_[i];
       move(x, length, direction_, report);
       adapt_damping(gain, length);
       return gain;
@@ -272,10 +325,17 @@ double LevenbergMarquardt::decrease(Objective& objective, System& system, std::s
   return 0;
 }
 
-// Nielsen's rule: from a third (model trusted) to twice (model poor).
 void LevenbergMarquardt::adapt_damping(double gain, double length) {
-  const double factor = length == 1 ? std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)) : 2;
-  lambda_ = std::max(options_.smallest_damping, lambda_ * std::min(factor, 2.0));
+  double factor = 2;
+  if (options_.adaptation ==
+      Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
+    if (length == 1) factor = std::min(2.0, std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)));
+  } else if (length >= 0.25) {
+    // A network's steps gain about 0.6 of what the model promises at any lambda, and Nielsen's lambda stays
+    // where it is.
+    factor = length == 1 ? 1.0 / 3 : length == 0.5 ? 0.7 : 1;
+  }
+  lambda_ = std::max(options_.smallest_damping, lambda_ * factor);
   growth_ = 2;
 }
 

@@ -9,6 +9,10 @@
 
 #include "lather/optim/parameters.hpp"
 
+namespace lather {
+class ThreadTeam;
+}
+
 namespace lather::optim {
 
 // Kronecker factors of the Gauss–Newton matrix J^T J, for K-FAC. A dense layer z = a W + b at one point has
@@ -67,6 +71,9 @@ class Objective {
   // J v and J^T w.
   virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
   virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw);
+
+  // Threads an optimizer may use between calls; null: only its own.
+  virtual ThreadTeam* team() { return nullptr; }
 
   virtual KroneckerFactors kronecker_factors(std::span<const double> x, KroneckerFactors::Sharing sharing);
 

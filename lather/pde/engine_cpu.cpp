@@ -168,6 +168,7 @@ class CpuEngine final : public Engine {
             else std::copy_n(seeds.data() + start, size, bars);
           }
           visitor.begin_tile(t, first + start, size);
+          visitor.residuals(t, {worker.values(place_in_set[term]), size});
           worker.visit_backward(weights_, signals);
           for (const Slot& slot : sets[set].adjoint_outputs)
             if (slot.what == Slot::What::unknown_bar)

@@ -111,8 +111,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
       });
       if (has_scalars || !problem.unknowns.empty())
         throw Error("derivatives point by point by unknowns and PirateNet's alphas are available on the CPU only (--device cpu)");
-      upload(x);
       const int set = problem.terms[term].point_set;
+      std::vector<double> bare(points[set].count());
+      residuals(x, term, bare.data());
+      upload(x);
       CudaPass<T> pass(tape, {&sets[set]}, 0, addresses(),
                        {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
       Points chosen;
@@ -129,6 +131,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
         const std::size_t start = piece.point, size = piece.points;
         const int components = pass.components(0);
         visitor.begin_tile(0, first + start, size);
+        visitor.residuals(0, std::span(bare).subspan(first + start, size));
         std::vector<double> in, out_bar;
         for (const auto& layer : pass.layers(b)) {
           in.resize(components * size * layer.in_stride), out_bar.resize(components * size * layer.out_stride);

@@ -11,63 +11,20 @@
 #include <numeric>
 
 #include "lather/linalg/gemm.hpp"
-#include "lather/pde/layer_blocks.hpp"
+#include "lather/pde/row_writer.hpp"
 
 namespace lather::pde {
 
 namespace {
 
-// Writes rows of J: row p of the visited range goes to data + p * stride.
-class RowWriter final : public PinnObjective::SignalVisitor {
- public:
-  RowWriter(Engine& engine, std::span<const double> x, std::size_t first, double* data, std::size_t stride)
-      : layers_(layers_by_weight_block(engine)), x_(x), first_(first), data_(data), stride_(stride), size_(engine.layout.size()), tiles_(engine.team().size()) {}
-
-  void begin_tile(int thread, std::size_t first_point, std::size_t points) override {
-    tiles_[thread] = {data_ + (first_point - first_) * stride_, points};
-    for (std::size_t p = 0; p < points; ++p) std::fill_n(tiles_[thread].rows + p * stride_, size_, 0.0);
+// Rows of J, from row `first` of a term's on, to a row-major matrix.
+struct PlainRows {
+  double* rows;
+  std::size_t first, columns;
+  void write(std::size_t point, std::size_t column, const double* values, std::size_t count) {
+    std::copy_n(values, count, rows + (point - first) * columns + column);
   }
-
-  void layer(int thread, const PinnObjective::LayerSignals& s) override {
-    const LayerBlocks& l = layers_[s.block];
-    const std::size_t m = l.weight->rows, n = l.weight->cols, points = tiles_[thread].points;
-    for (std::size_t p = 0; p < points; ++p) {
-      double* row = tiles_[thread].rows + p * stride_;
-      double* w = row + l.weight->offset;
-      for (int c = 0; c < s.components; ++c) {
-        const double* a = s.in + (c * points + p) * s.in_stride;
-        const double* z = s.out_bar + (c * points + p) * s.out_stride;
-        for (std::size_t i = 0; i < m; ++i)
-          for (std::size_t j = 0; j < n; ++j) w[i * n + j] += a[i] * z[j];
-      }
-      if (l.bias) std::copy_n(s.out_bar + p * s.out_stride, n, row + l.bias->offset);
-      if (!l.scale) continue;
-      const double *v = x_.data() + l.weight->offset, *g = x_.data() + l.scale->offset;
-      double* g_row = row + l.scale->offset;
-      for (std::size_t i = 0; i < m; ++i)
-        for (std::size_t j = 0; j < n; ++j) {
-          g_row[j] += w[i * n + j] * v[i * n + j];
-          w[i * n + j] *= g[j];
-        }
-    }
-  }
-
-  void scalar(int thread, std::size_t parameter, std::span<const double> per_point) override {
-    for (std::size_t p = 0; p < per_point.size(); ++p) tiles_[thread].rows[p * stride_ + parameter] = per_point[p];
-  }
-  void end_tile(int) override {}
-
- private:
-  struct TileRows {
-    double* rows;
-    std::size_t points;
-  };
-  std::vector<LayerBlocks> layers_;
-  std::span<const double> x_;
-  std::size_t first_;
-  double* data_;
-  std::size_t stride_, size_;
-  std::vector<TileRows> tiles_;
+  void residual(std::size_t, double) {}
 };
 
 // (J v)_p without J.
@@ -212,69 +169,19 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
 }  // namespace
 
 void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) {
+  std::fill_n(rows, count * size(), 0.0);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
     const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
     const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
     if (begin < end) {
       const auto seeds = root_weights(*engine_, static_cast<int>(k));
-      RowWriter writer(*engine_, x, begin - offset, rows + (begin - first) * size(), size());
+      PlainRows target{rows + (begin - first) * size(), begin - offset, size()};
+      RowWriter writer(*engine_, x, target);
       engine_->visit_signals(x, static_cast<int>(k), begin - offset, end - begin, std::span(seeds).subspan(begin - offset, end - begin), writer);
     }
     offset += points;
   }
-}
-
-double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  // J in chunks of rows, stored in blocks of columns so that each block is contiguous; then every pair of blocks.
-  constexpr std::size_t kChunk = 480, kBlock = 128;
-  const std::size_t n = size(), blocks = (n + kBlock - 1) / kBlock, stride = linalg::padded_width<double>(kBlock);
-  auto& team = engine_->team();
-  Buffer<double> rows(kChunk * n), blocked(blocks * kChunk * stride);
-  std::vector<Buffer<double>> sums;  // J^T J by pairs of blocks, lower triangle
-  for (std::size_t pair = 0; pair < blocks * (blocks + 1) / 2; ++pair) sums.emplace_back(kBlock * stride);
-  std::vector<double> r(residual_count());
-  residuals(x, r);
-  std::fill(Jtr.begin(), Jtr.end(), 0.0);
-
-  std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
-    const auto seeds = root_weights(*engine_, static_cast<int>(k));
-    for (std::size_t begin = 0; begin < points; begin += kChunk) {
-      const std::size_t count = std::min(kChunk, points - begin);
-      RowWriter writer(*engine_, x, begin, rows.data(), n);
-      engine_->visit_signals(x, static_cast<int>(k), begin, count, std::span(seeds).subspan(begin, count), writer);
-      team.run([&](int t) {
-        for (std::size_t b = t; b < blocks; b += team.size()) {
-          const std::size_t width = std::min(kBlock, n - b * kBlock);
-          double* target = blocked.data() + b * kChunk * stride;
-          for (std::size_t p = 0; p < count; ++p) {
-            const double* from = rows.data() + p * n + b * kBlock;
-            std::copy_n(from, width, target + p * stride);
-            const double residual = r[offset + begin + p];
-            for (std::size_t j = 0; j < width; ++j) Jtr[b * kBlock + j] += from[j] * residual;
-          }
-        }
-      });
-      team.run([&](int t) {
-        std::size_t pair = 0;
-        for (std::size_t a = 0; a < blocks; ++a)
-          for (std::size_t b = 0; b <= a; ++b, ++pair) {
-            if (pair % team.size() != static_cast<std::size_t>(t)) continue;
-            linalg::add_outer(count, blocked.data() + a * kChunk * stride, stride, std::min(kBlock, n - a * kBlock),
-                              blocked.data() + b * kChunk * stride, stride, std::min(kBlock, n - b * kBlock), sums[pair].data(), stride);
-          }
-      });
-    }
-    offset += points;
-  }
-  std::size_t pair = 0;
-  for (std::size_t a = 0; a < blocks; ++a)
-    for (std::size_t b = 0; b <= a; ++b, ++pair)
-      for (std::size_t i = 0; i < std::min(kBlock, n - a * kBlock); ++i)
-        std::copy_n(sums[pair].data() + i * stride, std::min(kBlock, n - b * kBlock), JtJ + (a * kBlock + i) * n + b * kBlock);
-  return std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
 }
 
 void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/linalg/column_gram.hpp"
 #include "lather/pde/layer_blocks.hpp"
 
 namespace lather::pde {
@@ -152,6 +153,7 @@ void PinnObjective::visit_signals(std::span<const double> x, int term, std::size
 
 const Problem& PinnObjective::problem() const { return engine_->problem; }
 const net::Tape& PinnObjective::tape() const { return engine_->tape; }
+ThreadTeam* PinnObjective::team() { return &engine_->team(); }
 int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }

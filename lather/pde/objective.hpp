@@ -26,6 +26,14 @@ struct EngineOptions {
 
 class Engine;
 
+}  // namespace lather::pde
+
+namespace lather::linalg {
+class ColumnGram;
+}
+
+namespace lather::pde {
+
 class PinnObjective final : public optim::Objective {
  public:
   PinnObjective(const Problem& problem, const EngineOptions& options = {});
@@ -76,6 +84,8 @@ class PinnObjective final : public optim::Objective {
    public:
     virtual ~SignalVisitor() = default;
     virtual void begin_tile(int thread, std::size_t first_point, std::size_t points) = 0;
+    // The term's residuals, without weights and seeds, at the points of the tile.
+    virtual void residuals(int /*thread*/, std::span<const double> /*bare*/) {}
     virtual void layer(int thread, const LayerSignals& signals) = 0;
     // d residual_p / d (scalar parameter number `parameter` of the flat array), for the points of the tile
     virtual void scalar(int thread, std::size_t parameter, std::span<const double> per_point) = 0;
@@ -96,12 +106,14 @@ class PinnObjective final : public optim::Objective {
   const Problem& problem() const;
   const net::Tape& tape() const;
   int threads() const;
+  ThreadTeam* team() override;
   std::size_t tile_points(int point_set) const;
   std::size_t workspace_bytes() const;  // all threads' arenas and gradients, or what is held on the GPU
   optim::CudaObjective* cuda_objective() override;
 
  private:
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<linalg::ColumnGram> gram_;  // of normal_equations, kept between calls: it is large
 };
 
 }  // namespace lather::pde

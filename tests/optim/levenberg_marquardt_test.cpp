@@ -74,6 +74,38 @@ TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
   EXPECT_EQ(result.last.gradient_norm, 6);
 }
 
+TEST(LevenbergMarquardt, FollowsTheSecondDerivativeAlongItsStep) {
+  // r = x + x^2: d = -r / (J (1 + lambda)) and a = -r''(d, d) / (J (1 + lambda)) with r'' = 2. In three
+  // forms.
+  ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = x[0] + x[0] * x[0];
+    J[0] = 1 + 2 * x[0];
+  });
+  const double x = 0.5, lambda = 0.2, J = 1 + 2 * x, d = -(x + x * x) / (J * (1 + lambda)),
+               a = -2 * d * d / (J * (1 + lambda));
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+    Options options{.form = form, .initial_damping = lambda};
+    EXPECT_NEAR(run(problem, {x}, 1, options).x[0], x + d + a / 2, 1e-12);
+    options.acceleration = false;
+    EXPECT_NEAR(run(problem, {x}, 1, options).x[0], x + d, 1e-14);
+  }
+}
+
+TEST(LevenbergMarquardt, NeedsFewerStepsAlongABentValleyWithAcceleration) {
+  const auto steps = [](bool acceleration) {
+    auto banana = rosenbrock();
+    LevenbergMarquardt lm(banana.layout(), {.acceleration = acceleration});
+    std::vector<double> x{-1.2, 1};
+    int count = 0;
+    while (count < 100 && banana.value(x) > 1e-20) {
+      lm.step(banana, x);
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_LT(steps(true), steps(false));
+}
+
 TEST(LevenbergMarquardt, StepsByMarquardtDoNotDependOnTheScaleOfAParameter) {
   const double scale = 1e4;
   auto plain = exponential_fit();

@@ -61,11 +61,11 @@ ExprMap<double> random_values(const Problem& problem, unsigned seed, double low 
   return values;
 }
 
-TEST(ProblemFile, OfBurgersHasTheStructureTheEngineNeeds) {
-  const Problem p = read_problem_file(find_problem("burgers"));
-  EXPECT_EQ(p.name, "burgers");
+TEST(ProblemFile, OfTheHeatEquationHasTheStructureTheEngineNeeds) {
+  const Problem p = read_problem_file(find_problem("heat-1d"));
+  EXPECT_EQ(p.name, "heat-1d");
   EXPECT_EQ(p.symbols->coordinate_names(), (std::vector<std::string>{"x", "t"}));
-  EXPECT_EQ(p.domain[0].low, -1);
+  EXPECT_EQ(p.domain[0].low, 0);
   EXPECT_EQ(p.domain[1].high, 1);
   ASSERT_EQ(p.fields.size(), 1u);
   EXPECT_EQ(p.fields[0].value, p.symbols->output(0));
@@ -79,25 +79,41 @@ TEST(ProblemFile, OfBurgersHasTheStructureTheEngineNeeds) {
   ASSERT_EQ(p.point_sets[2].pieces.size(), 2u);
   EXPECT_EQ(p.point_sets[2].pieces[1][0], 1);
   const Expr u = p.symbols->output(0), ut = p.symbols->output(0, orders({0, 1})),
-             ux = p.symbols->output(0, orders({1})), uxx = p.symbols->output(0, orders({2}));
-  EXPECT_EQ(p.terms[0].residual, ut + u * ux - (0.01 / std::numbers::pi) * uxx);
+             uxx = p.symbols->output(0, orders({2}));
+  EXPECT_EQ(p.terms[0].residual, ut - 0.1 * uxx);
   const Expr x = p.symbols->coordinate(0);
-  EXPECT_EQ(p.terms[1].residual, u + sin(std::numbers::pi * x));
-  EXPECT_EQ(p.network_inputs, (std::vector<Expr>{x, 2.0 * p.symbols->coordinate(1) - 1.0}));
-  EXPECT_EQ(p.network.width, 20);
+  EXPECT_EQ(p.terms[1].residual, u - sin(std::numbers::pi * x));
+  EXPECT_EQ(p.network_inputs, (std::vector<Expr>{2.0 * x - 1.0, 2.0 * p.symbols->coordinate(1) - 1.0}));
+  EXPECT_EQ(p.network.width, 32);
   EXPECT_EQ(p.training["quick"]["points"]["walls"], 128);
 }
 
+TEST(ProblemFile, OfBurgersHasItsConditionsInTheAnsatz) {
+  const Problem p = read_problem_file(find_problem("burgers"));
+  ASSERT_EQ(p.terms.size(), 1u);
+  const Expr x = p.symbols->coordinate(0), t = p.symbols->coordinate(1);
+  for (const double N : {-1.5, 0.7})
+    for (const double at : {-1.0, -0.4, 0.3, 1.0}) {
+      const auto u = [&](double x_at, double t_at) {
+        ExprMap<double> values{{x, x_at}, {t, t_at}, {p.symbols->output(0), N}};
+        return symbolic::evaluate(p.fields[0].value, values);
+      };
+      EXPECT_NEAR(u(at, 0), -std::sin(std::numbers::pi * at), 1e-15);
+      EXPECT_NEAR(u(1, 0.5 + at / 2), 0, 1e-15);
+      EXPECT_NEAR(u(-1, 0.5 + at / 2), 0, 1e-15);
+    }
+}
+
 TEST(ProblemFile, AndTheBuilderGiveTheSameProblem) {
-  ProblemBuilder b("burgers");
-  const Expr x = b.coordinate("x", -1, 1);
+  ProblemBuilder b("heat-1d");
+  const Expr x = b.coordinate("x", 0, 1);
   b.coordinate("t", 0, 1);
-  const Expr nu = b.parameter("nu", 0.01 / std::numbers::pi);
+  const Expr kappa = b.parameter("kappa", 0.1);
   const Expr u = b.field("u");
-  b.equation("momentum", b.D(u, "t") + u * b.D(u, "x") - nu * b.D(b.D(u, "x"), "x"));
-  b.condition("initial", {b.face({{"t", 0}})}, u + sin(std::numbers::pi * x));
-  b.condition("walls", {b.face({{"x", -1}}), b.face({{"x", 1}})}, b.parse("u"));
-  const Problem built = b.build(), read = read_problem_file(find_problem("burgers"));
+  b.equation("momentum", b.D(u, "t") - kappa * b.D(b.D(u, "x"), "x"));
+  b.condition("initial", {b.face({{"t", 0}})}, u - sin(std::numbers::pi * x));
+  b.condition("walls", {b.face({{"x", 0}}), b.face({{"x", 1}})}, b.parse("u"));
+  const Problem built = b.build(), read = read_problem_file(find_problem("heat-1d"));
   ASSERT_EQ(built.terms.size(), read.terms.size());
   const auto value = [](const Problem& p,
                         std::size_t term) {  // every symbol at a value that depends on its name only
@@ -323,9 +339,8 @@ TEST(ProblemFile, RecipesMayChangeNetworkAndParameters) {
 }
 
 TEST(ProblemFile, DescriptionNamesWhatWasUnderstood) {
-  const std::string text = describe(read_problem_file(find_problem("burgers")));
-  for (const char* part : {"x in [-1, 1]", "outputs u", "u, u_x, u_t, u_xx", "u*u_x",
-                           "- 0.003183098861837907*u_xx", "at x = -1 or x = 1"})
+  const std::string text = describe(read_problem_file(find_problem("heat-1d")));
+  for (const char* part : {"x in [0, 1]", "outputs u", "u, u_t, u_xx", "- 0.1*u_xx", "at x = 0 or x = 1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 

@@ -11,7 +11,7 @@
 namespace lather::train {
 namespace {
 
-// Measured: factors between 12 (burgers) and 6e7 (burgers-selfsimilar) with the usual optimizer.
+// Measured: factors of 12 and more with the usual optimizer (burgers-selfsimilar 2e4).
 struct Expectation {
   double factor = 8;
   std::string optimizer = "ss-esoap";
@@ -21,6 +21,8 @@ const std::map<std::string, Expectation> kExpectations = {
     // Small steps first have to grow the output by a factor of ten; a line search does it at once.
     {"poisson-2d", {1000, "lbfgs", 400}},
     {"helmholtz", {100, "lbfgs", 2048}},  // 400 points are fitted without the waves between them
+    // The conditions, which are learnt first, are in the ansatz; what is left is the layer. Measured: 2.9.
+    {"burgers", {2, "ss-esoap", 400}},
     // Causal weights hold back all but the first instants for the first few hundred steps.
     {"kuramoto-sivashinsky", {2, "ss-esoap", 400}},
 };

@@ -1,0 +1,92 @@
+// What an iteration of Levenberg–Marquardt spends its time on: Burgers in an ansatz, tanh MLP.
+//   bench_curvature [threads] [points] [width] [depth]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "lather/core/clock.hpp"
+#include "lather/core/rng.hpp"
+#include "lather/linalg/factorizations.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/problem_file.hpp"
+
+namespace {
+
+using namespace lather;
+
+constexpr const char* kProblem = R"(
+name = "burgers"
+coordinates = ["x", "t"]
+fields = ["u"]
+[domain]
+x = [-1, 1]
+t = [0, 1]
+[[equation]]
+name = "momentum"
+residual = "u_t + u*u_x - 0.01/pi*u_xx"
+[ansatz]
+outputs = ["N"]
+u = "-sin(pi*x) + t*(1 - x^2)*N"
+[network]
+type = "mlp"
+)";
+
+// The best of several runs: some fall into quiet moments of a shared machine.
+template <class F>
+double best_seconds(F&& f) {
+  f();
+  double best = 1e9;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const Stopwatch watch;
+    f();
+    best = std::min(best, watch.seconds());
+  }
+  return best;
+}
+
+void print(const char* what, double seconds, double flops) {
+  fmt::print("{:<34} {:8.2f} ms {:8.1f} GF/s\n", what, 1e3 * seconds, flops / seconds * 1e-9);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto argument = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  const int threads = argument(1, 2), points = argument(2, 4096);
+  const auto problem = pde::read_problem_text(kProblem, "bench",
+                                              {{"network.width", std::to_string(argument(3, 20))},
+                                               {"network.depth", std::to_string(argument(4, 4))}});
+  pde::PinnObjective objective(problem, {.threads = threads});
+  const auto x = objective.initialize(1);
+  pde::Points at;
+  at.coordinates.assign(2, std::vector<double>(points));
+  for (int i = 0; i < points; ++i) {
+    at.coordinates[0][i] = Random(1, 1).uniform(i, -1, 1);
+    at.coordinates[1][i] = Random(1, 2).uniform(i, 0, 1);
+  }
+  objective.set_points(0, at);
+  const std::size_t n = objective.size();
+  const double m = points, N = static_cast<double>(n);
+  std::vector<double> JtJ(n * n), factor(n * n), Jtr(n), g(n), rows(480 * n);
+  fmt::print("{} threads, {} points, {} parameters\n", threads, points, n);
+
+  print("loss", best_seconds([&] { objective.value(x); }), 0);
+  print("loss and gradient", best_seconds([&] { objective.value_and_gradient(x, g); }), 0);
+  print("480 rows of J", best_seconds([&] { objective.jacobian_rows(x, 0, 480, rows.data()); }), 0);
+  print("normal equations", best_seconds([&] { objective.normal_equations(x, JtJ.data(), Jtr); }), m * N * N);
+  double trace = 0;
+  for (std::size_t i = 0; i < n; ++i) trace += JtJ[i * (n + 1)];
+  const auto damp = [&] {
+    factor = JtJ;
+    for (std::size_t i = 0; i < n; ++i) factor[i * (n + 1)] += 1e-6 * trace / N;
+  };
+  print("copy of the matrix", best_seconds(damp), 0);
+  print("copy, Cholesky factorization", best_seconds([&] {
+          damp();
+          linalg::cholesky({factor.data(), n, n}, objective.team());
+        }),
+        N * N * N / 3);
+  print("solution", best_seconds([&] { linalg::cholesky_solve({factor.data(), n, n}, g); }), 2 * N * N);
+}
