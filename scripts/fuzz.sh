@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
-cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLATHER_FUZZ=ON \
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=Fuzz -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" -DLATHER_FUZZ=ON \
   -DLATHER_SANITIZE=ON -DLATHER_NATIVE=OFF -DLATHER_TESTS=OFF -DLATHER_CUDA=OFF >build/fuzz-configure.log
 cmake --build build/fuzz --target problem_file_fuzz config_fuzz
 
