@@ -465,7 +465,7 @@ class Reader {
     if (const TomlValue* solver = reference.find("solver")) {
       solver->as_text("solver");
       for (const auto& [key, where, value] : reference.entries)
-        if (const auto number = number_in(value)) builder_.problem().reference[key] = *number;
+        if (const auto number = number_in(value); number && key != "solver") builder_.problem().reference[key] = *number;
       return;
     }
     std::vector<std::string> known{"solver"};

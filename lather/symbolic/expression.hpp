@@ -78,6 +78,9 @@ inline bool Expr::is_constant(double value) const { return is_constant() && node
 
 class Graph {
  public:
+  // Operands of all nodes together; beyond, Error. Derivatives of a text of some lines may grow without bound.
+  static constexpr std::size_t kMostOperands = 10'000'000;
+
   Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -93,6 +96,7 @@ class Graph {
  private:
   Expr intern(Node node);
   std::deque<Node> nodes_;
+  std::size_t operands_ = 0;
   std::unordered_multimap<std::size_t, const Node*> index_;
 };
 

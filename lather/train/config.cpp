@@ -81,6 +81,15 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
                             unknown_name_message("key of [" + section + "]", key, known)));
 }
 
+// What is not text cannot be written into config.json.
+void require_utf8(const pde::Override& setting) {
+  try {
+    static_cast<void>(Json({setting.path, setting.value}).dump());
+  } catch (const Json::exception&) {
+    throw Error("--set: a path or value is not valid UTF-8");
+  }
+}
+
 struct SortedSettings {
   std::vector<pde::Override> optimizer, training, problem;
 };
@@ -88,6 +97,7 @@ struct SortedSettings {
 SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Override>& settings) {
   SortedSettings sorted;
   for (const auto& setting : settings) {
+    require_utf8(setting);
     const auto rest = [&](std::string_view prefix) {
       return pde::Override{setting.path.substr(prefix.size()), setting.value};
     };
@@ -106,6 +116,8 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
 Json choose_optimizer(const Recipe& recipe, const std::string& wanted,
                       const std::vector<pde::Override>& settings) {
   Json chosen = recipe.optimizer;
+  if (!chosen.is_object() || !chosen.contains("name") || !chosen["name"].is_string())
+    throw Error("training.optimizer: expected a name, or a table with a name, got " + chosen.dump());
   if (!wanted.empty() && chosen.value("name", "") != wanted)
     chosen = {{"name", wanted}};  // its options belong to another
   optim::find_optimizer(chosen.at("name").get<std::string>());

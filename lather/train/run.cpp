@@ -37,11 +37,13 @@ class Run {
 
   Outcome to_the_end(double seconds_before) {
     seconds_before_ = seconds_before;
+    time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
     begin();
     Ending ending = check_limits({});
     while (!ending) {
       const auto report = trainer_.advance();
-      const bool last = trainer_.step() >= stop().steps || ends(report.status);
+      time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
+      const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last);
       ending = check_limits(report);
       tell(report);
@@ -117,7 +119,7 @@ class Run {
     if (trainer_.step() >= stop().steps)
       return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
     if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
-    if (stop().seconds > 0 && seconds() >= stop().seconds)
+    if (time_is_up_)
       return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
     return {};
   }
@@ -204,7 +206,7 @@ class Run {
   const Watcher& watcher_;
   std::int64_t first_step_;
   double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
-  bool recorded_ = false, told_of_reference_ = false;
+  bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false;
   std::optional<Figures> figures_;
   std::string last_message_;
   Stopwatch watch_, since_checkpoint_;
