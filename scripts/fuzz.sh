@@ -5,8 +5,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
+[ -f build/release/lather/liblather.a ] || { echo "needs the release build: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=Fuzz -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" -DLATHER_FUZZ=ON \
-  -DLATHER_SANITIZE=ON -DLATHER_NATIVE=OFF -DLATHER_TESTS=OFF -DLATHER_CUDA=OFF >build/fuzz-configure.log
+  -DLATHER_SANITIZE=ON -DLATHER_NATIVE=OFF -DLATHER_TESTS=OFF >build/fuzz-configure.log
 cmake --build build/fuzz --target problem_file_fuzz config_fuzz
 
 seeds() {  # files a person might write, and those known to be broken

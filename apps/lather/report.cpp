@@ -52,7 +52,9 @@ void add_report(CLI::App& app, int&) {
       ->type_name("RUN");
   command->add_option("--out", a->out, "the page (default: report.html in the folder; for several, here)")
       ->type_name("FILE");
-  command->add_option("--figure", a->figure, "also draw the curves, the best prediction and its error as an SVG picture")
+  command
+      ->add_option("--figure", a->figure,
+                   "also draw the curves, the best prediction and its error as an SVG picture")
       ->type_name("FILE");
   command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")

@@ -127,8 +127,9 @@ std::vector<NameTable::Derivative> NameTable::readings(std::string_view name) co
     splits[0] = true;
     for (std::size_t n = 1; n <= suffix.size(); ++n)
       for (const Entry& entry : entries_)
-        if ((entry.kind == NameKind::coordinate || entry.kind == NameKind::physical) && entry.name.size() <= n &&
-            splits[n - entry.name.size()] && suffix.substr(suffix.size() - n).starts_with(entry.name))
+        if ((entry.kind == NameKind::coordinate || entry.kind == NameKind::physical) &&
+            entry.name.size() <= n && splits[n - entry.name.size()] &&
+            suffix.substr(suffix.size() - n).starts_with(entry.name))
           splits[n] = true;
   };
   const std::function<void(std::string_view)> split = [&](std::string_view suffix) {

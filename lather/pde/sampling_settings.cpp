@@ -52,8 +52,10 @@ std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem)
   for (const auto& [name, value] : points.items()) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Error("points: " + unknown_name_message("point set", name, names));
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 || value.get<std::int64_t>() > kMostPoints)
-      throw Error(fmt::format("points.{}: expected a whole number in [1, {}], got {}", name, kMostPoints, value.dump()));
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+        value.get<std::int64_t>() > kMostPoints)
+      throw Error(fmt::format("points.{}: expected a whole number in [1, {}], got {}", name, kMostPoints,
+                              value.dump()));
     for (std::size_t s = 0; s < counts.size(); ++s)
       if (problem.point_sets[s].name == name && problem.point_sets[s].kind != PointSet::Kind::data)
         counts[s] = value.get<std::size_t>();
@@ -119,7 +121,8 @@ void SamplingOptions::fields(FieldVisitor& v) {
   visit_method(v, method, "how points are chosen");
   v.integer("every", every, "steps between draws; 0: drawn once", non_negative());
   v.boolean("shift", shift, "sobol: move the sequence by a random digital shift");
-  v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point", between(0, kMostPoints));
+  v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point",
+            between(0, kMostPoints));
   v.real("exponent", exponent, "adaptive: probability is |residual|^exponent over its mean, plus floor",
          non_negative());
   v.real("floor", floor, "adaptive: see exponent", non_negative());

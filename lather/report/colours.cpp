@@ -19,7 +19,9 @@ std::string colour(double L, double C, double hue) {
     const std::array<double, 3> linear = {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
                                           -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
                                           -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
-    if (C > 0.004 && std::any_of(linear.begin(), linear.end(), [](double v) { return v < -1e-4 || v > 1.0001; })) continue;
+    if (C > 0.004 &&
+        std::any_of(linear.begin(), linear.end(), [](double v) { return v < -1e-4 || v > 1.0001; }))
+      continue;
     const auto byte = [](double v) {
       const double gamma = v <= 0.0031308 ? 12.92 * v : 1.055 * std::pow(v, 1 / 2.4) - 0.055;
       return static_cast<int>(std::lround(255 * std::clamp(gamma, 0.0, 1.0)));

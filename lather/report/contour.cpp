@@ -10,11 +10,14 @@ namespace lather::report {
 
 namespace {
 
-// The grid with a rim of points below every level, at the places of the outermost points: every boundary closes.
+// The grid with a rim of points below every level, at the places of the outermost points: every boundary
+// closes.
 class Rimmed {
  public:
   Rimmed(std::size_t columns, std::span<const double> values)
-      : columns_(static_cast<int>(columns)), rows_(static_cast<int>(values.size() / columns)), values_(values) {}
+      : columns_(static_cast<int>(columns)),
+        rows_(static_cast<int>(values.size() / columns)),
+        values_(values) {}
 
   int columns() const { return columns_ + 2; }
   int rows() const { return rows_ + 2; }
@@ -25,7 +28,8 @@ class Rimmed {
     return std::isnan(v) ? -std::numeric_limits<double>::infinity() : v;
   }
   PlanePoint place(int i, int j) const {
-    return {static_cast<double>(std::clamp(i - 1, 0, columns_ - 1)), static_cast<double>(std::clamp(j - 1, 0, rows_ - 1))};
+    return {static_cast<double>(std::clamp(i - 1, 0, columns_ - 1)),
+            static_cast<double>(std::clamp(j - 1, 0, rows_ - 1))};
   }
 
  private:
@@ -49,16 +53,18 @@ PlanePoint crossing(const Rimmed& grid, const Edge& e, double level) {
 
 }  // namespace
 
-std::vector<std::vector<PlanePoint>> region_above(double level, std::size_t columns, std::span<const double> values) {
+std::vector<std::vector<PlanePoint>> region_above(double level, std::size_t columns,
+                                                  std::span<const double> values) {
   const Rimmed grid(columns, values);
-  // Around every cell: from an edge where the walk leaves the region to the one where it comes back. A neighbour walks
-  // along the shared edge the other way, so every edge that is crossed has one successor.
+  // Around every cell: from an edge where the walk leaves the region to the one where it comes back. A
+  // neighbour walks along the shared edge the other way, so every edge that is crossed has one successor.
   std::map<Edge, Edge> next;
   for (int j = 0; j + 1 < grid.rows(); ++j)
     for (int i = 0; i + 1 < grid.columns(); ++i) {
       const std::array<bool, 4> in = {grid.value(i, j) >= level, grid.value(i + 1, j) >= level,
                                       grid.value(i + 1, j + 1) >= level, grid.value(i, j + 1) >= level};
-      const std::array<Edge, 4> edges = {Edge{i, j, false}, {i + 1, j, true}, {i, j + 1, false}, {i, j, true}};
+      const std::array<Edge, 4> edges = {
+          Edge{i, j, false}, {i + 1, j, true}, {i, j + 1, false}, {i, j, true}};
       for (int k = 0; k < 4; ++k) {
         if (!in[k] || in[(k + 1) % 4]) continue;
         int back = (k + 1) % 4;

@@ -11,8 +11,9 @@ struct PlanePoint {
   double column, row;  // in units of the grid
 };
 
-// Boundaries of the region where the values, linear along the edges of the grid, are at least `level`; the even-odd
-// rule fills it. `values` has rows of `columns` numbers; one that is not a number counts as below.
-std::vector<std::vector<PlanePoint>> region_above(double level, std::size_t columns, std::span<const double> values);
+// Boundaries of the region where the values, linear along the edges of the grid, are at least `level`; the
+// even-odd rule fills it. `values` has rows of `columns` numbers; one that is not a number counts as below.
+std::vector<std::vector<PlanePoint>> region_above(double level, std::size_t columns,
+                                                  std::span<const double> values);
 
 }  // namespace lather::report

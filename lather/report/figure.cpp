@@ -60,13 +60,17 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
   std::vector<Label> labels;
   for (const auto& curve : curves) {
     if (curve.clock.empty()) continue;
-    auto label = std::find_if(labels.begin(), labels.end(), [&](const Label& l) { return l.optimizer == curve.optimizer; });
+    auto label = std::find_if(labels.begin(), labels.end(),
+                              [&](const Label& l) { return l.optimizer == curve.optimizer; });
     if (label == labels.end())
-      label = labels.insert(label, {curve.optimizer, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
+      label = labels.insert(
+          label, {curve.optimizer, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
     std::vector<Svg::Share> points;
-    for (std::size_t i = 0; i < curve.clock.size(); ++i) points.push_back({x.share(curve.clock[i]), y.share(curve.figure[i])});
+    for (std::size_t i = 0; i < curve.clock.size(); ++i)
+      points.push_back({x.share(curve.clock[i]), y.share(curve.figure[i])});
     svg.curve(box, points, label->colour, 1.8);
-    svg.dot(box.left + points.back().x * box.width, box.top + (1 - points.back().y) * box.height, 3, label->colour);
+    svg.dot(box.left + points.back().x * box.width, box.top + (1 - points.back().y) * box.height, 3,
+            label->colour);
     label->sum += curve.figure.back();
     ++label->runs;
   }
@@ -76,19 +80,20 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
   }
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.y < b.y; });
   constexpr double kLine = 31;
-  for (std::size_t i = 1; i < labels.size(); ++i) labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLine);
+  for (std::size_t i = 1; i < labels.size(); ++i)
+    labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLine);
   for (std::size_t i = labels.size(); i-- > 0;)  // and back up from the bottom
-    labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLine : box.top + box.height - 8);
+    labels[i].y =
+        std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLine : box.top + box.height - 8);
   for (const auto& label : labels) {
     const double left = box.left + box.width + 12;
     svg.text(left, label.y, label.optimizer, fmt::format("fill=\"{}\" font-weight=\"600\"", label.colour));
-    svg.text(left, label.y + 14, scientific(std::pow(10, label.value)), kSub);
+    svg.text(left, label.y + 14, short_figure(std::pow(10, label.value)), kSub);
   }
 }
 
 // A plane through the fields: of two coordinates all, of more the first two, the others in the middle.
 struct Plane {
-  std::string across, up;
   Axis x, y;
   std::size_t columns = 0;
   std::vector<std::size_t> cells;  // places in an array, row by row
@@ -107,25 +112,26 @@ Plane plane_of(const Json& fields) {
     names.push_back(fields["coordinates"][k].get<std::string>());
     axes.push_back(numbers(fields["axes"][k]));
   }
-  const std::size_t across = axes.size() == 2 && names[1] == "t" ? 1 : 0, up = 1 - across;  // time runs to the right
+  const std::size_t across = axes.size() == 2 && names[1] == "t" ? 1 : 0,
+                    up = 1 - across;  // time runs to the right
   std::vector<std::size_t> strides(axes.size(), 1);
   for (std::size_t k = axes.size(); k-- > 1;) strides[k - 1] = strides[k] * axes[k].size();
   std::size_t base = 0;
   for (std::size_t k = 2; k < axes.size(); ++k) base += axes[k].size() / 2 * strides[k];
-  Plane plane{names[across],
-              names[up],
-              {axes[across].front(), axes[across].back(), false, names[across]},
+  Plane plane{{axes[across].front(), axes[across].back(), false, names[across]},
               {axes[up].front(), axes[up].back(), false, names[up]},
               axes[across].size(),
               {}};
   for (std::size_t j = 0; j < axes[up].size(); ++j)
-    for (std::size_t i = 0; i < axes[across].size(); ++i) plane.cells.push_back(base + i * strides[across] + j * strides[up]);
+    for (std::size_t i = 0; i < axes[across].size(); ++i)
+      plane.cells.push_back(base + i * strides[across] + j * strides[up]);
   return plane;
 }
 
 std::vector<double> values_on(const Plane& plane, const Json& array) {
   std::vector<double> values;
-  for (const std::size_t cell : plane.cells) values.push_back(array[cell].is_number() ? array[cell].get<double>() : kUnknown);
+  for (const std::size_t cell : plane.cells)
+    values.push_back(array[cell].is_number() ? array[cell].get<double>() : kUnknown);
   return values;
 }
 
@@ -133,12 +139,13 @@ Axis range_of(std::vector<double> values, bool logarithmic) {
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   if (values.empty()) return {0, 1, logarithmic, ""};
   std::sort(values.begin(), values.end());
-  // Where an error changes its sign its logarithm has no lower end: a fiftieth of the map may be below the scale.
-  const double low = values[logarithmic ? values.size() / 50 : 0], high = values.back();
+  // Where an error changes its sign its logarithm has no lower end: a part of the map may be below the scale.
+  const double low = values[logarithmic ? values.size() / 16 : 0], high = values.back();
   return high > low ? Axis{low, high, logarithmic, ""} : Axis{low - 0.5, high + 0.5, logarithmic, ""};
 }
 
-void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<double>& values, bool logarithmic) {
+void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<double>& values,
+              bool logarithmic) {
   Axis scale = range_of(values, logarithmic);
   Svg::Colours colours = sequential_colour;
   if (!logarithmic && scale.low < 0 && scale.high > 0) {
@@ -151,7 +158,9 @@ void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<do
   svg.colour_bar({box.left + box.width + 10, box.top, 9, box.height}, scale, colours);
 }
 
-double last_figure(const Curve& curve) { return curve.figure.empty() ? std::numeric_limits<double>::infinity() : curve.figure.back(); }
+double last_figure(const Curve& curve) {
+  return curve.figure.empty() ? std::numeric_limits<double>::infinity() : curve.figure.back();
+}
 
 bool can_be_drawn(const Json& fields) {
   if (!fields.is_object() || fields["arrays"].empty() || fields["axes"].size() < 2) return false;
@@ -164,17 +173,37 @@ std::string problem_of(const RunData& run) {
              : run.name;
 }
 
+// The seconds every run was given, if they were all given the same.
+std::string budget_of(const std::vector<RunData>& runs) {
+  const auto limit = [](const RunData& run) {
+    const auto at = Json::json_pointer("/stop/seconds");
+    return run.config.is_object() && run.config.contains(at) && run.config[at].is_number()
+               ? run.config[at].get<double>()
+               : 0;
+  };
+  const double seconds = limit(runs[0]);
+  const bool same =
+      std::all_of(runs.begin(), runs.end(), [&](const RunData& r) { return limit(r) == seconds; });
+  return same && seconds > 0 ? fmt::format(", {:g} s each", seconds) : "";
+}
+
 // Prediction and error of the first field, from `left` to the right.
 void draw_maps(Svg& svg, double left, const RunData& best) {
   const auto& arrays = best.fields["arrays"];
   std::string field;
   for (const auto& [name, values] : arrays.items())
-    if (field.empty() && !name.starts_with("residual.") && !name.ends_with(".error") && !name.ends_with(".reference")) field = name;
+    if (field.empty() && !name.starts_with("residual.") && !name.ends_with(".error") &&
+        !name.ends_with(".reference"))
+      field = name;
   if (field.empty()) return;
   const Plane plane = plane_of(best.fields);
   constexpr double kMapWidth = 216, kStep = 330;
-  svg.text(left, 30, fmt::format("{}({}, {})", field, plane.across, plane.up), kHeading);
-  svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer), kSub);
+  svg.text(left, 30,
+           fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
+                       best.fields["coordinates"][1].get<std::string>()),
+           kHeading);
+  svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
+           kSub);
   draw_map(svg, {left, kTop, kMapWidth, kPlot}, plane, values_on(plane, arrays[field]), false);
   const std::string error = field + ".error";
   if (!arrays.contains(error)) return;
@@ -193,7 +222,8 @@ std::string svg_figure(const std::vector<RunData>& runs) {
   const auto timed = [&](const RunData& r) { return !curve_of(r, errors, "seconds").clock.empty(); };
   const char* clock = std::all_of(runs.begin(), runs.end(), timed) ? "seconds" : "step";
   std::vector<Curve> curves;
-  Axis x{0, 0, false, std::string(clock) == "seconds" ? "seconds of training" : "steps"}, y{1e300, -1e300, true, ""};
+  Axis x{0, 0, false, std::string(clock) == "seconds" ? "seconds of training" : "steps"},
+      y{1e300, -1e300, true, ""};
   std::size_t best = 0;
   for (const auto& run : runs) {
     curves.push_back(curve_of(run, errors, clock));
@@ -210,9 +240,14 @@ std::string svg_figure(const std::vector<RunData>& runs) {
 
   const bool maps = can_be_drawn(runs[best].fields);
   const double curves_width = 258, maps_left = 462;
-  Svg svg(maps ? maps_left + 330 + 216 + 62 : 462, kHeight, fmt::format("{}: {}", problem_of(runs[best]), errors ? "errors" : "residuals"));
+  Svg svg(maps ? maps_left + 330 + 216 + 62 : 462, kHeight,
+          fmt::format("{}: {}", problem_of(runs[best]), errors ? "errors" : "residuals"));
   svg.text(58, 30, errors ? "Relative L² error" : "Residual", kHeading);
-  svg.text(58, 47, fmt::format("{}, {}", problem_of(runs[best]), runs.size() == 1 ? "one run" : "the same network and budget"), kSub);
+  svg.text(58, 47,
+           runs.size() == 1
+               ? problem_of(runs[best])
+               : fmt::format("{}, {} runs{}", problem_of(runs[best]), runs.size(), budget_of(runs)),
+           kSub);
   draw_curves(svg, {58, kTop, curves_width, kPlot}, curves, x, y);
   if (maps) draw_maps(svg, maps_left, runs[best]);
   return std::move(svg).finish();

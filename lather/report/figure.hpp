@@ -1,6 +1,7 @@
 #pragma once
-// One picture of a run or a comparison as a standalone SVG, for a README or a paper: error curves over training time,
-// the best prediction, and where it is wrong. Neither script nor raster images nor fonts: it looks the same everywhere.
+// One picture of a run or a comparison as a standalone SVG, for a README or a paper: error curves over
+// training time, the best prediction, and where it is wrong. Neither script nor raster images nor fonts: it
+// looks the same everywhere.
 
 #include <string>
 #include <vector>

@@ -35,7 +35,8 @@ const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 void require_device(const std::string& device) {
   if (device == "cpu") return;
   if (device == "cuda") {
-    if (const auto cuda = cuda_report(); !cuda.usable) throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+    if (const auto cuda = cuda_report(); !cuda.usable)
+      throw Error("--device cuda: " + cuda.text + "; use --device cpu");
     return;
   }
   throw Error(unknown_name_message("device", device, std::vector<std::string>{"cpu", "cuda"}));
@@ -128,25 +129,28 @@ Json choose_optimizer(const Recipe& recipe, const std::string& wanted,
 // Numbers in files may be anything; a cast of what does not fit is undefined.
 std::int64_t whole_number(const Json& object, const char* key, std::int64_t low, std::int64_t high) {
   const Json& value = object.at(key);
-  const bool fits = value.is_number_unsigned()  ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(high)
+  const bool fits = value.is_number_unsigned()
+                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(high)
                     : value.is_number_integer() ? value.get<std::int64_t>() <= high
                                                 : false;
   if (!fits || value.get<std::int64_t>() < low)
-    throw Error(fmt::format("the configuration is damaged: {} must be a whole number in [{}, {}], not {}", key, low, high,
-                            value.dump()));
+    throw Error(fmt::format("the configuration is damaged: {} must be a whole number in [{}, {}], not {}",
+                            key, low, high, value.dump()));
   return value.get<std::int64_t>();
 }
 
 const Json& table(const Json& object, const char* key) {
   const Json& value = object.at(key);
-  if (!value.is_object()) throw Error(fmt::format("the configuration is damaged: {} must be a table, not {}", key, value.dump()));
+  if (!value.is_object())
+    throw Error(fmt::format("the configuration is damaged: {} must be a table, not {}", key, value.dump()));
   return value;
 }
 
 Target checked(const Target& target) {
   if (std::find(kTargets.begin(), kTargets.end(), target.quantity) == kTargets.end())
     throw Error(unknown_name_message("target", target.quantity, kTargets));
-  if (!(target.value > 0)) throw Error(fmt::format("the target of {} must be positive, not {}", target.quantity, target.value));
+  if (!(target.value > 0))
+    throw Error(fmt::format("the target of {} must be positive, not {}", target.quantity, target.value));
   return target;
 }
 
@@ -231,8 +235,8 @@ Config resolve(const ConfigRequest& request) {
   config.training = complete_training(problem, recipe.training, config.stop.steps);
 
   if (request.threads < 0 || request.threads > kMostThreads)
-    throw Error(
-        fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads, kMostThreads));
+    throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
+                            kMostThreads));
   config.threads = request.threads > 0 ? request.threads : available_cores();
   config.seed = request.seed;
   config.precision = request.precision;

@@ -61,7 +61,8 @@ class Run {
   using Ending = std::optional<End>;
 
   const StopOptions& stop() const { return trainer_.config().stop; }
-  // Of training: looks at held-out points and at the reference, which may have to be computed first, are not counted.
+  // Of training: looks at held-out points and at the reference, which may have to be computed first, are not
+  // counted.
   double seconds_now() const { return watch_.seconds() - measuring_; }
   double seconds() const { return seconds_before_ + seconds_now(); }
 

@@ -107,7 +107,8 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   using Json = nlohmann::json;
   constexpr int kMostLevels = 64;  // copying and writing recurse
   const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth > kMostLevels) throw Error(fmt::format("'{}' is nested more than {} levels deep", name, kMostLevels));
+    if (depth > kMostLevels)
+      throw Error(fmt::format("'{}' is nested more than {} levels deep", name, kMostLevels));
     return true;
   };
   try {

@@ -91,7 +91,7 @@ TEST_F(Fault, ACorruptedConfigurationIsNamed) {
 TEST_F(Fault, ACheckpointThatDoesNotFitEndsTheRunWithAMessageAndLosesNothing) {
   const auto before = checkpoints();
   const std::string history = content(fs::path(run_) / "history.csv");
-  Surroundings full;  // needs no rights, so it runs everywhere
+  Surroundings full;         // needs no rights, so it runs everywhere
   full.largest_file = 4096;  // a checkpoint does not fit
   const Finished resumed = resume(full);
   EXPECT_EQ(resumed.status, 2) << resumed.err;
@@ -136,7 +136,8 @@ class FaultyDisk : public Fault {
 };
 
 TEST_F(FaultyDisk, ThatIsFullEndsTheRunAndKeepsEveryCheckpoint) {
-  for (const std::uintmax_t left : {0, 4096, 12288}) {  // the logs, the environment or the checkpoint do not fit
+  for (const std::uintmax_t left :
+       {0, 4096, 12288}) {  // the logs, the environment or the checkpoint do not fit
     disk_.fill_up_to(left);
     const auto before = train::CheckpointStore(on_disk_ / "checkpoints").files();
     const Finished resumed = resume_on_disk("100000");
@@ -152,8 +153,9 @@ TEST_F(FaultyDisk, ThatIsFullEndsTheRunAndKeepsEveryCheckpoint) {
 }
 
 TEST_F(FaultyDisk, ThatFillsUpWhileTrainingLeavesTheLastCheckpoint) {
-  const Finished trained = lather({"train", problem_, "--steps", "1000000", "--set", "training.checkpoint_every=10", "--set",
-                                   "training.record_every=1", "--quiet", "--out", (folder_ / "disk" / "long").string()});
+  const Finished trained =
+      lather({"train", problem_, "--steps", "1000000", "--set", "training.checkpoint_every=10", "--set",
+              "training.record_every=1", "--quiet", "--out", (folder_ / "disk" / "long").string()});
   EXPECT_EQ(trained.status, 2) << trained.err;
   EXPECT_TRUE(contains(trained.err, "No space left on device")) << trained.err;
   const Finished evaluated = lather({"eval", (folder_ / "disk" / "long").string()});
@@ -165,7 +167,8 @@ TEST_F(FaultyDisk, ThatIsReadOnlyIsNamedAndCanStillBeRead) {
   const Finished resumed = resume_on_disk();
   EXPECT_EQ(resumed.status, 2);
   EXPECT_TRUE(contains(resumed.err, "Read-only file system")) << resumed.err;
-  const Finished fresh = lather({"train", problem_, "--steps", "5", "--out", (folder_ / "disk" / "new").string()});
+  const Finished fresh =
+      lather({"train", problem_, "--steps", "5", "--out", (folder_ / "disk" / "new").string()});
   EXPECT_EQ(fresh.status, 2);
   EXPECT_TRUE(contains(fresh.err, "cannot create the folder")) << fresh.err;
   EXPECT_EQ(lather({"eval", on_disk_.string()}).status, 0);

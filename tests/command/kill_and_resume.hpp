@@ -27,9 +27,11 @@ inline void expect_same_runs(const std::filesystem::path& a, const std::filesyst
   EXPECT_TRUE(messages.empty());
 }
 
-// Every other kill falls into the writing of a checkpoint: it comes as soon as the temporary file is seen. The others come
-// a moment of chance after a checkpoint. Returns how many left a half-written checkpoint behind.
-inline int kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every, unsigned seed) {
+// Every other kill falls into the writing of a checkpoint: it comes as soon as the temporary file is seen.
+// The others come a moment of chance after a checkpoint. Returns how many left a half-written checkpoint
+// behind.
+inline int kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every,
+                           unsigned seed) {
   TemporaryFolder folder;
   const std::string problem = write_small_problem(folder.path()).string();
   std::vector<std::string> common = {"train",   problem,     "--optimizer",
@@ -69,7 +71,8 @@ inline int kill_and_resume(const std::string& optimizer, int kills, const std::s
         wait_until([&] { return newest() != before || !process.running(); });
       }
       if (killed % 2 == 0)
-        std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution<>(0, 8000)(random)));
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(std::uniform_int_distribution<>(0, 8000)(random)));
       else
         while (!half_written() && process.running()) {
         }

@@ -1,4 +1,5 @@
-// What the fuzzers found worth keeping (scripts/fuzz.sh merge), read again: an Error or success, nothing else.
+// What the fuzzers found worth keeping (scripts/fuzz.sh merge), read again: an Error or success, nothing
+// else.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -13,7 +14,8 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> corpus(const char* name) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(LATHER_SOURCE_DIR "/tests/fuzz/corpus") / name)) files.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(fs::path(LATHER_SOURCE_DIR "/tests/fuzz/corpus") / name))
+    files.push_back(entry.path());
   EXPECT_GE(files.size(), 10u) << "the corpus of " << name << " is gone";
   return files;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// What is fuzzed, and replayed on the kept corpus by the tests: whatever the bytes are, reading them ends well or in
-// an Error. Any other exception, a crash, or a long wait is a fault.
+// What is fuzzed, and replayed on the kept corpus by the tests: whatever the bytes are, reading them ends
+// well or in an Error. Any other exception, a crash, or a long wait is a fault.
 
 #include <filesystem>
 #include <fstream>
@@ -31,10 +31,12 @@ inline std::vector<pde::Override> settings_in(std::string_view text) {
   return settings;
 }
 
-// As `lather train FILE --set …` and `lather check FILE` do. `file` is written over. Returns what the error says.
+// As `lather train FILE --set …` and `lather check FILE` do. `file` is written over. Returns what the error
+// says.
 inline std::string try_problem_text(std::string_view text, const std::filesystem::path& file) {
   try {
-    std::ofstream(file, std::ios::binary | std::ios::trunc).write(text.data(), static_cast<std::streamsize>(text.size()));
+    std::ofstream(file, std::ios::binary | std::ios::trunc)
+        .write(text.data(), static_cast<std::streamsize>(text.size()));
     train::ConfigRequest request;
     request.problem = file.string();
     request.settings = settings_in(text);

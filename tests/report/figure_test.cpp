@@ -1,9 +1,10 @@
-// The standalone picture: contours by hand, colours as on the page, and a picture that parses and holds what it shows.
+// The standalone picture: contours by hand, colours as on the page, and a picture that parses and holds what
+// it shows.
 #include "lather/report/figure.hpp"
 
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <cmath>
 
 #include "lather/core/error.hpp"
 #include "lather/report/colours.hpp"
@@ -70,8 +71,11 @@ TEST(Ticks, AreRoundNumbersAndPowersOfTen) {
   EXPECT_EQ(texts({-1, 1}), "−1 −0.5 0 0.5 1 ");
   EXPECT_EQ(texts({0, 50}), "0 20 40 ");
   EXPECT_EQ(texts({-5.2, 0.1, true}), "10⁻⁵ 10⁻³ 10⁻¹ ");
-  EXPECT_EQ(scientific(3.24e-5), "3.2·10⁻⁵");
-  EXPECT_EQ(scientific(9.99e-5), "1·10⁻⁴");
+  EXPECT_EQ(texts({-0.8, -0.1, true}), "0.2 0.5 ");
+  EXPECT_EQ(texts({-0.65, -0.1, true}), "0.3 0.4 0.5 0.7 ");
+  EXPECT_EQ(short_figure(3.24e-5), "3.2·10⁻⁵");
+  EXPECT_EQ(short_figure(9.99e-5), "1·10⁻⁴");
+  EXPECT_EQ(short_figure(0.436), "0.44");
 }
 
 class Figure : public ::testing::Test {
@@ -97,9 +101,11 @@ TEST_F(Figure, OfAComparisonHasACurvePerRunAndTwoMaps) {
   EXPECT_TRUE(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
   EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(0)), 1u);
   EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(1)), 1u);
-  for (const char* words : {">adam<", ">ss-esoap<", ">Relative L² error<", ">u(t, x)<", ">Its error<"}) EXPECT_EQ(count(svg, words), 1u) << words;
+  for (const char* words : {">adam<", ">ss-esoap<", ">Relative L² error<", ">u(x, t)<", ">Its error<"})
+    EXPECT_EQ(count(svg, words), 1u) << words;
   EXPECT_GT(count(svg, "fill-rule=\"evenodd\""), 20u);
-  for (const char* foreign : {"<script", "<image", "href", "nan", "inf,", "<style"}) EXPECT_EQ(count(svg, foreign), 0u) << foreign;
+  for (const char* foreign : {"<script", "<image", "href", "nan", "inf,", "<style"})
+    EXPECT_EQ(count(svg, foreign), 0u) << foreign;
   EXPECT_LT(svg.size(), 150'000u);
 }
 
