@@ -1,5 +1,6 @@
 #include "lather/pde/problem_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -327,6 +328,48 @@ TEST(ProblemFile, DescriptionNamesWhatWasUnderstood) {
   for (const char* part : {"x in [-1, 1]", "outputs u", "u, u_x, u_t, u_xx", "u*u_x",
                            "- 0.003183098861837907*u_xx", "at x = -1 or x = 1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(ProblemFile, TextsThatWouldGrowWithoutBoundAreErrors) {
+  // Twice differentiated, a product of n factors has n^2 terms of n factors.
+  std::string product = "sin(x)";
+  for (int k = 2; k < 1500; ++k) product += fmt::format("*sin({}*x)", k);
+  const std::string grown =
+      kTwo + "[let]\np = \"" + product + "\"\n" + equation("D(p*u, x, x, x)") + equation("v");
+  EXPECT_THROW(read_problem_text(grown, "grown.toml"), Error);
+}
+
+TEST(ProblemFile, CoordinatesThatBeginAlikeAreToldApartInNoTime) {
+  const std::string alike = R"(name = "test"
+coordinates = ["x", "xx", "xxx", "xxxx", "xxxxx", "xxxxxx"]
+fields = ["u"]
+[domain]
+x = [0, 1]
+xx = [0, 1]
+xxx = [0, 1]
+xxxx = [0, 1]
+xxxxx = [0, 1]
+xxxxxx = [0, 1]
+)";
+  std::string sum =
+      "u";  // a name that ends in y can be cut in millions of ways, none of which comes to its end
+  for (int k = 0; k < 100; ++k) sum += " + u_" + std::string(30, 'x') + "y";
+  EXPECT_THROW(read_problem_text(alike + equation(sum), "alike.toml"), Error);
+  EXPECT_THROW(read_problem_text(alike + equation("u_xx"), "alike.toml"), Error);  // two readings
+  EXPECT_THROW(read_problem_text(alike + equation(std::string(19000, 'q')), "alike.toml"), Error);
+}
+
+TEST(ProblemFile, ASolverWhoseNameReadsAsANumberIsStillAName) {
+  const Problem p =
+      read_problem_text(kOne + equation("U_z") + "[reference]\nsolver = \"e\"\nmodes = \"2*3\"\n", "e.toml");
+  EXPECT_EQ(p.reference["solver"], "e");
+  EXPECT_EQ(p.reference["modes"], 6.0);
+  EXPECT_NE(describe(p).find("solver e"), std::string::npos);
+}
+
+TEST(ProblemFile, DataAreReadFromFilesOnly) {
+  const std::string endless = kOne + "[[data]]\nname = \"d\"\nfile = \"/dev/zero\"\nresidual = \"U\"\n";
+  EXPECT_THROW(read_problem_text(endless, "endless.toml"), Error);
 }
 
 TEST(FindProblem, TakesNamesAndPathsAndSuggestsTheNearest) {
