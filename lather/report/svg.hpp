@@ -16,7 +16,7 @@ struct Box {
 struct Axis {
   double low, high;
   bool logarithmic = false;
-  std::string name;
+  std::string name = "";
   double share(double value) const { return (value - low) / (high - low); }
 };
 

@@ -17,16 +17,7 @@ class SmallDisk {
  public:
   SmallDisk(std::filesystem::path folder, const std::string& size) : folder_(std::move(folder)) {
     std::filesystem::create_directories(folder_);
-    const auto user = ::geteuid(), group = ::getegid();
-    if (::unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return fail("unshare");
-    if (user != 0) {
-      std::ofstream("/proc/self/setgroups") << "deny";
-      std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
-      std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
-    }
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return fail("make mounts private");
-    if (::mount("tmpfs", folder_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) != 0) return fail("mount");
-    mounted_ = true;
+    mount_it(size);
   }
   ~SmallDisk() {
     if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
@@ -48,6 +39,18 @@ class SmallDisk {
   void empty_out() { std::filesystem::remove(folder_ / "filler"); }
 
  private:
+  void mount_it(const std::string& size) {
+    const auto user = ::geteuid(), group = ::getegid();
+    if (::unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) != 0) return fail("unshare");
+    if (user != 0) {
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+      std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+    }
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return fail("make mounts private");
+    if (::mount("tmpfs", folder_.c_str(), "tmpfs", 0, ("size=" + size).c_str()) != 0) return fail("mount");
+    mounted_ = true;
+  }
   void fail(const char* what) { refusal_ = std::string("cannot ") + what + ": " + std::strerror(errno); }
   std::filesystem::path folder_;
   std::string refusal_;
