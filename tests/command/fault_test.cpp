@@ -127,11 +127,12 @@ class FaultyDisk : public Fault {
   }
   // What can be read stays what it was, and the run goes on as if nothing had happened.
   void expect_nothing_lost() {
-    EXPECT_EQ(resume_on_disk().status, 0);
+    const Finished resumed = resume_on_disk();
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
     EXPECT_EQ(resume().status, 0);
     EXPECT_EQ(content(on_disk_ / "history.csv"), content(fs::path(run_) / "history.csv"));
   }
-  SmallDisk disk_{folder_ / "disk", "1m"};
+  SmallDisk disk_{folder_ / "disk", "8m"};  // fields.json, while it is replaced, takes two
   fs::path on_disk_ = folder_ / "disk" / "run";
 };
 
@@ -153,6 +154,7 @@ TEST_F(FaultyDisk, ThatIsFullEndsTheRunAndKeepsEveryCheckpoint) {
 }
 
 TEST_F(FaultyDisk, ThatFillsUpWhileTrainingLeavesTheLastCheckpoint) {
+  disk_.fill_up_to(300000);
   const Finished trained =
       lather({"train", problem_, "--steps", "1000000", "--set", "training.checkpoint_every=10", "--set",
               "training.record_every=1", "--quiet", "--out", (folder_ / "disk" / "long").string()});
