@@ -89,7 +89,9 @@ TEST_F(ConfigTest, ValuesThatMakeNoSenseAreErrors) {
   EXPECT_NE(complaint(r), "");
   r = request();
   r.device = "cuda";
-  if (!cuda_report().usable) EXPECT_NE(complaint(r).find("use --device cpu"), std::string::npos);
+  if (!cuda_report().usable) {
+    EXPECT_NE(complaint(r).find("use --device cpu"), std::string::npos);
+  }
   r = request();
   r.optimizer = "ss-esop";
   EXPECT_NE(complaint(r).find("ss-esoap"), std::string::npos);
