@@ -12,4 +12,4 @@ echo "Viscous Burgers, nu = 0.01/pi. Adam, SS-eSOAP and Levenberg–Marquardt, $
 echo
 echo "All three above had the same network, points, precision and $seconds seconds; lm solves with the Jacobian of the residuals (docs/natural-gradients.md)."
 echo "For comparison, the paper (Table: relative L2 errors, Burgers) reports 8.45e-5 with SS-eSOAP, 3.21e-4 with SOAP and 4.12e-3 with Adam."
-"$lather" report "$out"
+"$lather" report "$out" --figure "$out/report.svg"

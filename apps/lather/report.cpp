@@ -1,4 +1,4 @@
-// lather report RUN… [--out page.html] [--tables DIR]
+// lather report RUN… [--out page.html] [--figure picture.svg] [--tables DIR]
 #include "lather/report/html_report.hpp"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "lather/core/files.hpp"
+#include "lather/report/figure.hpp"
 
 namespace lather::command {
 
@@ -16,18 +17,25 @@ namespace fs = std::filesystem;
 
 struct ReportArguments {
   std::vector<std::string> runs;
-  std::string out, tables;
+  std::string out, figure, tables;
 };
 
 void make_page(const ReportArguments& a) {
   const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
-  const auto report = report::make_report(report::find_runs(given));
+  const auto runs = report::find_runs(given);
+  const auto report = report::make_report(runs);
   const fs::path page = !a.out.empty()      ? fs::path(a.out)
                         : given.size() == 1 ? given[0] / "report.html"
                                             : fs::path("report.html");
   write_file_atomically(page, report.html);
   for (const auto& note : report.notes) fmt::print(stderr, "lather: {}\n", note);
   fmt::print("{}\n", page.string());
+  if (!a.figure.empty()) {
+    std::vector<report::RunData> data;
+    for (const auto& run : runs) data.push_back(report::read_run_data(run));
+    write_file_atomically(a.figure, report::svg_figure(data));
+    fmt::print("{}\n", a.figure);
+  }
   if (a.tables.empty()) return;
   report::write_tables(report, a.tables);
   for (const auto& table : report.tables)
@@ -45,12 +53,17 @@ void add_report(CLI::App& app, int&) {
   command->add_option("--out", a->out, "the page (default: report.html in the folder; for several, here)")
       ->type_name("FILE");
   command
+      ->add_option("--figure", a->figure,
+                   "also draw the curves, the best prediction and its error as an SVG picture")
+      ->type_name("FILE");
+  command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
       ->type_name("DIR");
   command->footer(
       "The page needs no network: open it in a browser, send it by mail.\n\nExamples:\n"
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
-      "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html");
+      "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
+      "  lather report runs/compare-burgers-1 --figure burgers.svg");
   command->callback([a] { make_page(*a); });
 }
 

@@ -15,6 +15,7 @@ class DeviceNormalMatrix {
   // At x: J^T r, and r^T r returned.
   virtual double build(std::span<const double> x, std::span<double> Jtr) = 0;
   virtual std::vector<double> diagonal() = 0;
+  virtual void copy_to(std::span<double> matrix) const = 0;  // J^T J, to the host
   // Factors J^T J + diag(shift). False if that is not positive definite in this precision.
   virtual bool factor(std::span<const double> shift) = 0;
   virtual void solve(std::span<double> b) = 0;  // with the last factor; overwrites b

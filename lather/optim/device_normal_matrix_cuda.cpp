@@ -49,6 +49,8 @@ class Matrix final : public DeviceNormalMatrix {
     return values;
   }
 
+  void copy_to(std::span<double> matrix) const override { matrix_.download(matrix); }
+
   bool factor(std::span<const double> shift) override {
     vector_.upload(shift);
     cuda::check(cudaMemcpyAsync(factor_.data(), matrix_.data(), matrix_.bytes(), cudaMemcpyDeviceToDevice, stream_));

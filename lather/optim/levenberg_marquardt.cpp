@@ -11,6 +11,7 @@
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/conjugate_gradients.hpp"
+#include "lather/optim/device_normal_matrix.hpp"
 #include "lather/optim/least_squares.hpp"
 #include "lather/optim/vectors.hpp"
 
@@ -78,6 +79,13 @@ void LevenbergMarquardt::Matrices::resize(std::size_t dimension) {
   factor = Buffer<double>(size);
 }
 
+// The primal matrix lies where the objective does.
+void LevenbergMarquardt::Matrices::follow(Objective& objective, Form form) {
+  CudaObjective* const now = form == Form::primal ? objective.cuda_objective() : nullptr;
+  if (now != owner) device = now ? make_device_normal_matrix(objective) : nullptr;
+  owner = now;
+}
+
 // The model |r + J d|^2 at one x. solve() gives the step for one lambda.
 struct LevenbergMarquardt::System {
   System(Objective& objective, std::span<const double> at, Form chosen,
@@ -91,7 +99,10 @@ struct LevenbergMarquardt::System {
         m(objective.residual_count()),
         Jtr(n) {
     std::vector<double> diagonal;  // of J^T J, or of J J^T: the same sum
-    if (form == Form::primal) {
+    if (form == Form::primal && matrices.device) {
+      value = matrices.device->build(x, Jtr);
+      diagonal = matrices.device->diagonal();
+    } else if (form == Form::primal) {
       matrices.resize(n);
       value = objective.normal_equations(x, matrices.matrix.data(), Jtr);
       diagonal = matrix_diagonal();
@@ -117,6 +128,7 @@ struct LevenbergMarquardt::System {
   }
 
   std::size_t dimension() const { return form == Form::primal ? n : m; }
+  bool on_device() const { return form == Form::primal && matrices.device; }
   std::vector<double> matrix_diagonal() const {
     std::vector<double> diagonal(dimension());
     for (std::size_t i = 0; i < diagonal.size(); ++i)
@@ -126,7 +138,11 @@ struct LevenbergMarquardt::System {
 
   // d for one lambda. False if the damped matrix is not positive definite in this precision.
   bool solve(double lambda, std::span<double> d) {
-    if (form != Form::conjugate_gradients) {
+    if (on_device()) {
+      std::vector<double> shift(n);
+      for (std::size_t i = 0; i < n; ++i) shift[i] = lambda * D[i];
+      if (!matrices.device->factor(shift)) return false;
+    } else if (form != Form::conjugate_gradients) {
       const std::size_t size = dimension();
       std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
       for (std::size_t i = 0; i < size; ++i)
@@ -141,6 +157,10 @@ struct LevenbergMarquardt::System {
   // J^T w.
   void solve_for(double lambda, std::span<const double> Jtw, std::span<const double> w, std::span<double> d) {
     if (form == Form::conjugate_gradients) return iterate(lambda, Jtw, d);
+    if (on_device()) {
+      std::transform(Jtw.begin(), Jtw.end(), d.begin(), std::negate<>());
+      return matrices.device->solve(d);
+    }
     const linalg::ConstMatrixView factor{matrices.factor.data(), dimension(), dimension()};
     if (form == Form::primal) {
       std::transform(Jtw.begin(), Jtw.end(), d.begin(), std::negate<>());
@@ -167,7 +187,10 @@ struct LevenbergMarquardt::System {
     }
     for (double& v : bend) v /= h * h;
     if (!all_finite(bend)) return false;
-    objective.transposed_jacobian_times(x, bend, Jt_bend);
+    if (on_device())
+      matrices.device->transposed_times(bend, Jt_bend);
+    else
+      objective.transposed_jacobian_times(x, bend, Jt_bend);
     solve_for(lambda, Jt_bend, bend, a);
     return all_finite(a) && norm(a) < 2 * norm(d);
   }
@@ -220,14 +243,15 @@ LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
                     memory(size_), size_, options.max_memory));
 }
 
-LevenbergMarquardtOptions::Form LevenbergMarquardt::choose_form(std::size_t residuals) const {
+LevenbergMarquardtOptions::Form LevenbergMarquardt::choose_form(std::size_t residuals, bool on_device) const {
   if (options_.form == Form::dual && memory(residuals) > options_.max_memory)
     throw Error(
         fmt::format("lm: the dual form needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; use "
                     "form=primal, form=cg, or fewer points",
                     memory(residuals), residuals, options_.max_memory));
   if (options_.form != Form::automatic) return options_.form;
-  const bool dual = residuals < size_ && options_.damping == Damping::identity;
+  // On the GPU only the primal matrix stays there.
+  const bool dual = residuals < size_ && options_.damping == Damping::identity && !on_device;
   if (memory(dual ? residuals : size_) > options_.max_memory) return Form::conjugate_gradients;
   return dual ? Form::dual : Form::primal;
 }
@@ -249,7 +273,8 @@ std::string describe(LevenbergMarquardtOptions::Form form, std::size_t parameter
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
-  const Form form = choose_form(objective.residual_count());
+  const Form form = choose_form(objective.residual_count(), objective.cuda_objective() != nullptr);
+  matrices_.follow(objective, form);
   System system(objective, x, form, options_, matrices_);
   report.evaluations = 1;
   diagnostics_.clear();
@@ -342,6 +367,10 @@ void LevenbergMarquardt::adapt_damping(double gain, double length) {
 void LevenbergMarquardt::report_spectrum(const System& system) {
   const std::size_t size = system.dimension();
   std::vector<double> s(size);
+  if (system.on_device()) {
+    matrices_.resize(size);
+    matrices_.device->copy_to({matrices_.matrix.data(), size * size});
+  }
   if (!linalg::eigenvalues({matrices_.matrix.data(), size, size}, s)) return;
   for (double& value : s) value = std::max(value, 0.0);
   double rank = 0;

@@ -16,6 +16,7 @@
 
 #include "lather/core/buffer.hpp"
 #include "lather/core/options.hpp"
+#include "lather/optim/device_normal_matrix.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -55,9 +56,12 @@ class LevenbergMarquardt final : public Optimizer {
   struct Matrices {  // kept between steps: they are large
     Buffer<double> matrix, factor;
     void resize(std::size_t dimension);
+    std::unique_ptr<DeviceNormalMatrix> device;  // of the objective `owner`; null: on the host
+    CudaObjective* owner = nullptr;
+    void follow(Objective& objective, Form form);
   };
   struct System;  // the linearized problem at one x, solvable for any lambda
-  Form choose_form(std::size_t residuals) const;
+  Form choose_form(std::size_t residuals, bool on_device) const;
   double search_length(Objective& objective, double value, std::span<const double> x, StepReport& report,
                        double& best);
   double decrease(Objective& objective, System& system, std::span<double> x, StepReport& report);

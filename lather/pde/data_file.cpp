@@ -39,8 +39,9 @@ std::string shown(std::string_view text) {
 }  // namespace
 
 DataFile read_data_file(const std::filesystem::path& path) {
+  std::error_code status;
   std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path))
+  if (!stream || !std::filesystem::is_regular_file(path, status))  // a device may never end
     throw Error(fmt::format("cannot open the data file '{}'", path.string()));
   DataFile data;
   std::string line;

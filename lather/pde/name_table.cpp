@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxExpressionBytes = 20000;
 constexpr std::size_t kMaxNames = 2000;
-constexpr std::size_t kMaxGraphNodes = 1000000;
-constexpr std::size_t kMaxShortNameDerivatives = 8;
+constexpr std::size_t kMaxName = 64, kMaxShortNameDerivatives = 8;
+constexpr std::size_t kMaxDerivativeName = kMaxName + 1 + kMaxName * kMaxShortNameDerivatives;
 
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
@@ -80,10 +80,10 @@ NameTable::Entry* NameTable::find(std::string_view name) {
 }
 
 void NameTable::check_new_name(NameKind kind, const std::string& name, const SourceLocation& where) const {
-  if (!is_name(name) || name.size() > 64)
+  if (!is_name(name) || name.size() > kMaxName)
     throw Error(where, fmt::format("'{}' cannot name a {}: a name is a letter followed by letters, digits "
-                                   "and underscores, at most 64",
-                                   name.substr(0, 64), kind_name(kind)));
+                                   "and underscores, at most {}",
+                                   name.substr(0, kMaxName), kind_name(kind), kMaxName));
   if (entries_.size() >= kMaxNames)
     throw Error(where, fmt::format("more than {} names are defined", kMaxNames));
   if (is_reserved(name))
@@ -120,8 +120,20 @@ std::vector<NameTable::Derivative> NameTable::readings(std::string_view name) co
     return a.of == b.of && std::is_permutation(a.directions.begin(), a.directions.end(), b.directions.begin(),
                                                b.directions.end());
   };
+  // Names of coordinates may begin alike: only ways that lead to the end of the name are followed.
+  std::vector<bool> splits;  // can the last n characters be split?
+  const auto find_splits = [&](std::string_view suffix) {
+    splits.assign(suffix.size() + 1, false);
+    splits[0] = true;
+    for (std::size_t n = 1; n <= suffix.size(); ++n)
+      for (const Entry& entry : entries_)
+        if ((entry.kind == NameKind::coordinate || entry.kind == NameKind::physical) &&
+            entry.name.size() <= n && splits[n - entry.name.size()] &&
+            suffix.substr(suffix.size() - n).starts_with(entry.name))
+          splits[n] = true;
+  };
   const std::function<void(std::string_view)> split = [&](std::string_view suffix) {
-    if (found.size() > 1) return;
+    if (found.size() > 1 || !splits[suffix.size()]) return;
     if (suffix.empty()) {
       const Derivative reading{of, parts};
       if (found.empty() || !same(found[0], reading)) found.push_back(reading);
@@ -136,10 +148,13 @@ std::vector<NameTable::Derivative> NameTable::readings(std::string_view name) co
       parts.pop_back();
     }
   };
+  if (name.size() > kMaxDerivativeName) return found;
   for (std::size_t i = 1; i + 1 < name.size(); ++i) {
     if (name[i] != '_') continue;
     of = find(name.substr(0, i));
-    if (of && has_derivatives(of->kind)) split(name.substr(i + 1));
+    if (!of || !has_derivatives(of->kind)) continue;
+    find_splits(name.substr(i + 1));
+    split(name.substr(i + 1));
   }
   return found;
 }
@@ -241,6 +256,7 @@ Expr NameTable::parse_with(const SourceText& text, bool parameters_only, std::st
   try {
     return symbolic::parse(text.text, graph_, *this, text.where);
   } catch (const Error& error) {
+    if (error.where().line == 0) throw Error(text.place(0), error.message());
     if (text.places.empty()) throw;
     // The parser counts columns on one line; this text runs over several, or has escapes.
     throw Error(text.place(static_cast<std::size_t>(std::max(0, error.where().column - text.where.column))),
@@ -303,10 +319,7 @@ Expr NameTable::coordinate_derivative(Expr e, int coordinate, const SourceLocati
     if (const auto d = symbols_.find(s); d && d->orders.total() >= symbolic::kMaxOrder)
       throw Error(where, fmt::format("derivatives of the network above order {} are not supported",
                                      symbolic::kMaxOrder));
-  const Expr result = symbols_.total_derivative(e, coordinate);
-  if (graph_.size() > kMaxGraphNodes)
-    throw Error(where, "the expression grows too large when it is differentiated");
-  return result;
+  return symbols_.total_derivative(e, coordinate);
 }
 
 Expr NameTable::physical_derivative(Expr e, std::size_t physical, const SourceLocation& where) {

@@ -49,6 +49,8 @@ std::vector<std::string> sampling_keys();
 // Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
 // one point.
 inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
+// More than any memory holds the jets of is a slip, not a wish.
+inline constexpr std::int64_t kMostPoints = 100'000'000;
 // Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
 // points than pieces.
 SamplingSettings sampling_settings(const nlohmann::json& recipe, const Problem& problem);

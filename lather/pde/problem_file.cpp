@@ -271,6 +271,16 @@ class Reader {
         throw Error(harmonics->where, "harmonics has no effect without periodic coordinates");
       builder_.harmonics(static_cast<int>(count));
     }
+    // What cannot be meant, before memory is asked for.
+    constexpr double kMostWeights = 2e9;
+    const auto& network = builder_.problem().network;
+    const double weights =
+        static_cast<double>(network.depth) * static_cast<double>(network.width * network.width);
+    if (weights > kMostWeights)
+      throw Error(
+          table.where,
+          fmt::format("a network of width {} and depth {} has {:.0e} weights; at most {:.0e} are supported",
+                      network.width, network.depth, weights, kMostWeights));
     const TomlValue* inputs = table.find("inputs");
     if (const TomlValue* normalize = table.find("normalize")) {
       if (inputs)
@@ -458,7 +468,8 @@ class Reader {
     if (const TomlValue* solver = reference.find("solver")) {
       solver->as_text("solver");
       for (const auto& [key, where, value] : reference.entries)
-        if (const auto number = number_in(value)) builder_.problem().reference[key] = *number;
+        if (const auto number = number_in(value); number && key != "solver")
+          builder_.problem().reference[key] = *number;
       return;
     }
     std::vector<std::string> known{"solver"};

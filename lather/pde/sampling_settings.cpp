@@ -52,8 +52,10 @@ std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem)
   for (const auto& [name, value] : points.items()) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Error("points: " + unknown_name_message("point set", name, names));
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1)
-      throw Error(fmt::format("points.{}: expected a positive whole number, got {}", name, value.dump()));
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+        value.get<std::int64_t>() > kMostPoints)
+      throw Error(fmt::format("points.{}: expected a whole number in [1, {}], got {}", name, kMostPoints,
+                              value.dump()));
     for (std::size_t s = 0; s < counts.size(); ++s)
       if (problem.point_sets[s].name == name && problem.point_sets[s].kind != PointSet::Kind::data)
         counts[s] = value.get<std::size_t>();
@@ -119,14 +121,15 @@ void SamplingOptions::fields(FieldVisitor& v) {
   visit_method(v, method, "how points are chosen");
   v.integer("every", every, "steps between draws; 0: drawn once", non_negative());
   v.boolean("shift", shift, "sobol: move the sequence by a random digital shift");
-  v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point", non_negative());
+  v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point",
+            between(0, kMostPoints));
   v.real("exponent", exponent, "adaptive: probability is |residual|^exponent over its mean, plus floor",
          non_negative());
   v.real("floor", floor, "adaptive: see exponent", non_negative());
   v.integer("data_batch", data_batch, "rows of data used at a time; 0: all", non_negative());
   v.integer("data_every", data_every, "steps between batches of data", at_least(1));
   v.integer("validation", validation, "held-out points per set; 0: as many as are trained on",
-            non_negative());
+            between(0, kMostPoints));
 }
 
 std::vector<std::string> sampling_keys() { return {"points", "sampling", "focus", "resample_every"}; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lather/core/error.hpp"
 #include "lather/symbolic/functions.hpp"
 
 namespace lather::symbolic {
@@ -53,6 +54,8 @@ Expr Graph::intern(Node node) {
   const std::size_t h = hash_of(node);
   for (auto [it, end] = index_.equal_range(h); it != end; ++it)
     if (same(*it->second, node)) return Expr(this, it->second);
+  operands_ += 1 + node.arguments.size();
+  if (operands_ > kMostOperands) throw Error("the expressions grow too large");
   node.id = static_cast<std::uint32_t>(nodes_.size());
   nodes_.push_back(std::move(node));
   index_.emplace(h, &nodes_.back());

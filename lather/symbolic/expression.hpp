@@ -35,17 +35,7 @@ bool is_unary(Kind kind);
 std::string_view function_name(Kind kind);
 
 class Graph;
-class Expr;
-
-struct Node {
-  explicit Node(Kind k) : kind(k) {}
-  Kind kind;
-  std::uint32_t id = 0;              // order of creation within the graph
-  double constant = 0;               // constant: its value; sum: c0
-  std::string name;                  // symbol
-  std::vector<Expr> arguments;       // operands
-  std::vector<double> coefficients;  // sum: c_i; product: e_i
-};
+struct Node;
 
 // A handle to a node; cheap to copy. Default-constructed handles are empty.
 class Expr {
@@ -54,11 +44,11 @@ class Expr {
   const Node& node() const { return *node_; }
   const Node* get() const { return node_; }
   Graph& graph() const { return *graph_; }
-  Kind kind() const { return node_->kind; }
-  std::uint32_t id() const { return node_->id; }
-  std::span<const Expr> arguments() const { return node_->arguments; }
+  Kind kind() const;
+  std::uint32_t id() const;
+  std::span<const Expr> arguments() const;
   bool is_constant() const { return kind() == Kind::constant; }
-  bool is_constant(double value) const { return is_constant() && node_->constant == value; }
+  bool is_constant(double value) const;
   bool is_symbol() const { return kind() == Kind::symbol; }
   explicit operator bool() const { return node_ != nullptr; }
   friend bool operator==(Expr a, Expr b) { return a.node_ == b.node_; }
@@ -71,8 +61,26 @@ class Expr {
   const Node* node_ = nullptr;
 };
 
+struct Node {
+  explicit Node(Kind k) : kind(k) {}
+  Kind kind;
+  std::uint32_t id = 0;              // order of creation within the graph
+  double constant = 0;               // constant: its value; sum: c0
+  std::string name;                  // symbol
+  std::vector<Expr> arguments;       // operands
+  std::vector<double> coefficients;  // sum: c_i; product: e_i
+};
+
+inline Kind Expr::kind() const { return node_->kind; }
+inline std::uint32_t Expr::id() const { return node_->id; }
+inline std::span<const Expr> Expr::arguments() const { return node_->arguments; }
+inline bool Expr::is_constant(double value) const { return is_constant() && node_->constant == value; }
+
 class Graph {
  public:
+  // Operands of all nodes together; beyond, Error. Derivatives of a text of some lines may grow without bound.
+  static constexpr std::size_t kMostOperands = 10'000'000;
+
   Graph() = default;
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -88,6 +96,7 @@ class Graph {
  private:
   Expr intern(Node node);
   std::deque<Node> nodes_;
+  std::size_t operands_ = 0;
   std::unordered_multimap<std::size_t, const Node*> index_;
 };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
@@ -27,14 +28,15 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 1, kMostThreads = 4096;
 const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 
 // The one place that knows which devices this build can use.
 void require_device(const std::string& device) {
   if (device == "cpu") return;
   if (device == "cuda") {
-    if (const auto cuda = cuda_report(); !cuda.usable) throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+    if (const auto cuda = cuda_report(); !cuda.usable)
+      throw Error("--device cuda: " + cuda.text + "; use --device cpu");
     return;
   }
   throw Error(unknown_name_message("device", device, std::vector<std::string>{"cpu", "cuda"}));
@@ -80,6 +82,15 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
                             unknown_name_message("key of [" + section + "]", key, known)));
 }
 
+// What is not text cannot be written into config.json.
+void require_utf8(const pde::Override& setting) {
+  try {
+    static_cast<void>(Json({setting.path, setting.value}).dump());
+  } catch (const Json::exception&) {
+    throw Error("--set: a path or value is not valid UTF-8");
+  }
+}
+
 struct SortedSettings {
   std::vector<pde::Override> optimizer, training, problem;
 };
@@ -87,6 +98,7 @@ struct SortedSettings {
 SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Override>& settings) {
   SortedSettings sorted;
   for (const auto& setting : settings) {
+    require_utf8(setting);
     const auto rest = [&](std::string_view prefix) {
       return pde::Override{setting.path.substr(prefix.size()), setting.value};
     };
@@ -105,11 +117,41 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
 Json choose_optimizer(const Recipe& recipe, const std::string& wanted,
                       const std::vector<pde::Override>& settings) {
   Json chosen = recipe.optimizer;
+  if (!chosen.is_object() || !chosen.contains("name") || !chosen["name"].is_string())
+    throw Error("training.optimizer: expected a name, or a table with a name, got " + chosen.dump());
   if (!wanted.empty() && chosen.value("name", "") != wanted)
     chosen = {{"name", wanted}};  // its options belong to another
   optim::find_optimizer(chosen.at("name").get<std::string>());
   for (const auto& setting : settings) set_json(chosen, setting.path, setting.value);
   return resolve_optimizer(chosen);
+}
+
+// Numbers in files may be anything; a cast of what does not fit is undefined.
+std::int64_t whole_number(const Json& object, const char* key, std::int64_t low, std::int64_t high) {
+  const Json& value = object.at(key);
+  const bool fits = value.is_number_unsigned()
+                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(high)
+                    : value.is_number_integer() ? value.get<std::int64_t>() <= high
+                                                : false;
+  if (!fits || value.get<std::int64_t>() < low)
+    throw Error(fmt::format("the configuration is damaged: {} must be a whole number in [{}, {}], not {}",
+                            key, low, high, value.dump()));
+  return value.get<std::int64_t>();
+}
+
+const Json& table(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  if (!value.is_object())
+    throw Error(fmt::format("the configuration is damaged: {} must be a table, not {}", key, value.dump()));
+  return value;
+}
+
+Target checked(const Target& target) {
+  if (std::find(kTargets.begin(), kTargets.end(), target.quantity) == kTargets.end())
+    throw Error(unknown_name_message("target", target.quantity, kTargets));
+  if (!(target.value > 0))
+    throw Error(fmt::format("the target of {} must be positive, not {}", target.quantity, target.value));
+  return target;
 }
 
 Json target_json(const std::optional<Target>& target) {
@@ -192,9 +234,9 @@ Config resolve(const ConfigRequest& request) {
     config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
   config.training = complete_training(problem, recipe.training, config.stop.steps);
 
-  if (request.threads < 0)
-    throw Error(
-        fmt::format("--threads {}: expected a number of threads, or 0 for all cores", request.threads));
+  if (request.threads < 0 || request.threads > kMostThreads)
+    throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
+                            kMostThreads));
   config.threads = request.threads > 0 ? request.threads : available_cores();
   config.seed = request.seed;
   config.precision = request.precision;
@@ -230,7 +272,8 @@ Json to_json(const Config& c) {
 
 Config config_from_json(const Json& json) {
   try {
-    if (const int format = json.at("format").get<int>(); format != kFormat)
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    if (const auto format = whole_number(json, "format", 0, kMost); format != kFormat)
       throw Error(fmt::format("the configuration has format {}, this version of Lather reads format {}",
                               format, kFormat));
     Config c;
@@ -242,15 +285,20 @@ Config config_from_json(const Json& json) {
       c.overrides.push_back({item.at(0).get<std::string>(), item.at(1).get<std::string>()});
     c.size = json.at("size").get<std::string>();
     c.optimizer = resolve_optimizer(json.at("optimizer"));
-    c.training = json.at("training");
+    c.training = table(json, "training");
     const Json& stop = json.at("stop");
-    c.stop.steps = stop.at("steps").get<std::int64_t>();
+    c.stop.steps = whole_number(stop, "steps", 1, kMost);
     c.stop.seconds = stop.at("seconds").get<double>();
+    if (!(c.stop.seconds >= 0)) throw Error("the configuration is damaged: stop.seconds is negative");
     if (const Json& target = stop.at("target"); !target.is_null())
-      c.stop.target = Target{target.at("quantity").get<std::string>(), target.at("value").get<double>()};
-    options::set_all(c.record, "record", json.at("record"));
-    c.seed = json.at("seed").get<std::uint64_t>();
-    c.threads = json.at("threads").get<int>();
+      c.stop.target = checked({target.at("quantity").get<std::string>(), target.at("value").get<double>()});
+    options::set_all(c.record, "record", table(json, "record"));
+    if (c.record.record_every < 1 || c.record.validate_every < 1)
+      throw Error("the configuration is damaged: record_every and validate_every must be at least 1");
+    if (!json.at("seed").is_number_unsigned())
+      throw Error("the configuration is damaged: seed must be a whole number, not " + json["seed"].dump());
+    c.seed = json["seed"].get<std::uint64_t>();
+    c.threads = static_cast<int>(whole_number(json, "threads", 1, kMostThreads));
     c.precision = precision_from(json.at("precision").get<std::string>());
     c.device = json.at("device").get<std::string>();
     require_device(c.device);

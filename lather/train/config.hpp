@@ -25,7 +25,7 @@ Target parse_target(const std::string& text);  // "residual=1e-6"
 // When to stop. Not part of a run's identity: a run may be resumed with other limits.
 struct StopOptions {
   std::int64_t steps = 0;
-  double seconds = 0;  // 0: no limit; of computing, all sittings together
+  double seconds = 0;  // 0: no limit; of training, without measuring, all sittings together
   std::optional<Target> target;
 };
 

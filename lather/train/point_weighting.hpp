@@ -31,7 +31,7 @@ struct CausalOptions {
     v.reals("tolerances", tolerances,
             "a growing list of eps, instead of one: the next is taken when all weights exceed the threshold");
     v.real("threshold", threshold, "delta: see tolerances", between(0, 1));
-    v.integer("chunks", chunks, "M: parts of the time interval", at_least(1));
+    v.integer("chunks", chunks, "M: parts of the time interval", between(1, 1e6));
     v.integer("every", every, "steps between updates", at_least(1));
     v.text("coordinate", coordinate, "the coordinate that is the time");
   }

@@ -37,11 +37,13 @@ class Run {
 
   Outcome to_the_end(double seconds_before) {
     seconds_before_ = seconds_before;
+    time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
     begin();
     Ending ending = check_limits({});
     while (!ending) {
       const auto report = trainer_.advance(steps_to_next_look());
-      const bool last = trainer_.step() >= stop().steps || ends(report.status);
+      time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
+      const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last);
       ending = check_limits(report);
       tell(report);
@@ -59,7 +61,18 @@ class Run {
   using Ending = std::optional<End>;
 
   const StopOptions& stop() const { return trainer_.config().stop; }
-  double seconds() const { return seconds_before_ + watch_.seconds(); }
+  // Of training: looks at held-out points and at the reference, which may have to be computed first, are not
+  // counted.
+  double seconds_now() const { return watch_.seconds() - measuring_; }
+  double seconds() const { return seconds_before_ + seconds_now(); }
+
+  template <class Measure>
+  auto timed(Measure&& measure) {
+    const Stopwatch watch;
+    auto result = measure();
+    measuring_ += watch.seconds();
+    return result;
+  }
 
   void begin() {
     folder_.write_json("environment.json", to_json(find_environment()));
@@ -91,7 +104,7 @@ class Run {
     if (!recorded_) return;
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
-      figures_ = line.figures = trainer_.validate();
+      figures_ = line.figures = timed([&] { return trainer_.validate(); });
       if (const auto note = trainer_.reference_note();
           note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
         told_of_reference_ = true;
@@ -116,7 +129,7 @@ class Run {
     if (trainer_.step() >= stop().steps)
       return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
     if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
-    if (stop().seconds > 0 && seconds() >= stop().seconds)
+    if (time_is_up_)
       return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
     return {};
   }
@@ -161,7 +174,7 @@ class Run {
     p.tau = mean_diagnostic(trainer_, "tau");
     p.basis_updates = trainer_.basis_updates();
     p.seconds = seconds();
-    p.steps_per_second = static_cast<double>(p.step - first_step_) / std::max(watch_.seconds(), 1e-9);
+    p.steps_per_second = static_cast<double>(p.step - first_step_) / std::max(seconds_now(), 1e-9);
     p.seconds_left = static_cast<double>(p.steps - p.step) / p.steps_per_second;
     if (stop().seconds > 0) p.seconds_left = std::min(p.seconds_left, stop().seconds - p.seconds);
     p.recorded = recorded_;
@@ -185,14 +198,14 @@ class Run {
   }
 
   Outcome finish(const End& end) {
-    const double used = watch_.seconds();
     const bool in_a_hurry = end.reason == EndReason::interrupted;
-    Outcome outcome{end.reason, end.words, summarize(trainer_, !in_a_hurry)};
+    Outcome outcome{end.reason, end.words, timed([&] { return summarize(trainer_, !in_a_hurry); })};
     outcome.summary["reason"] = name_of(end.reason);
     outcome.summary["words"] = end.words;
-    outcome.summary["seconds"] = seconds_before_ + used;
+    outcome.summary["seconds"] = seconds();
+    outcome.summary["measuring_seconds"] = measuring_;
     outcome.summary["steps_per_second"] =
-        static_cast<double>(trainer_.step() - first_step_) / std::max(used, 1e-9);
+        static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
     folder_.write_json("summary.json", outcome.summary);
     write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
     return outcome;
@@ -202,8 +215,8 @@ class Run {
   RunFolder& folder_;
   const Watcher& watcher_;
   std::int64_t first_step_;
-  double seconds_before_ = 0, loss_ = 0;
-  bool recorded_ = false, told_of_reference_ = false;
+  double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
+  bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false;
   std::optional<Figures> figures_;
   std::string last_message_;
   Stopwatch watch_, since_checkpoint_;

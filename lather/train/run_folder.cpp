@@ -103,13 +103,22 @@ void RunFolder::write_json(const std::string& name, const nlohmann::json& conten
   write_file_atomically(path_ / name, content.dump(2) + "\n");
 }
 
-nlohmann::json read_json(const fs::path& path) {
+nlohmann::json parse_json(std::string_view text, const std::string& name) {
+  using Json = nlohmann::json;
+  constexpr int kMostLevels = 64;  // copying and writing recurse
+  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostLevels)
+      throw Error(fmt::format("'{}' is nested more than {} levels deep", name, kMostLevels));
+    return true;
+  };
   try {
-    return nlohmann::json::parse(read_file(path));
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error(fmt::format("'{}' is damaged or no JSON: {}", path.string(), error.what()));
+    return Json::parse(text, limit_depth);
+  } catch (const Json::exception& error) {
+    throw Error(fmt::format("'{}' is damaged or no JSON: {}", name, error.what()));
   }
 }
+
+nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(path), path.string()); }
 
 fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
   create_folder(parent);

@@ -62,7 +62,8 @@ class RunFolder {
   std::array<AppendFile, kLogs> logs_;
 };
 
-// The content of a JSON file; throws Error naming it if it is missing or no JSON.
+// JSON nested no deeper than anything Lather writes; throws Error naming the file if it is damaged.
+nlohmann::json parse_json(std::string_view text, const std::string& name);
 nlohmann::json read_json(const std::filesystem::path& path);
 
 // Creates the first of PARENT/NAME-1, -2, … that does not exist.

@@ -67,7 +67,7 @@ bool TimeWindows::is_initial(const PointSet& set) const {
 }
 
 pde::Interval TimeWindows::interval(int window) const {
-  const auto [low, high] = problem_.domain[time_];
+  const double low = problem_.domain[time_].low, high = problem_.domain[time_].high;
   const auto end = [&](std::int64_t i) {
     return i == options_.count
                ? high

@@ -31,7 +31,7 @@ struct WindowOptions {
   bool warm_start = true;
   std::int64_t points = 0;
   void fields(FieldVisitor& v) {
-    v.integer("count", count, "number of windows", at_least(1));
+    v.integer("count", count, "number of windows", between(1, 1e4));
     v.text("coordinate", coordinate, "the coordinate that is the time");
     v.boolean("warm_start", warm_start,
               "begin a window with the weights of the last one instead of new ones");

@@ -5,6 +5,7 @@
 
 #include "lather/train/run.hpp"
 #include "process.hpp"
+#include "small_disk.hpp"
 
 namespace lather::testing {
 namespace {
@@ -87,10 +88,10 @@ TEST_F(Fault, ACorruptedConfigurationIsNamed) {
   EXPECT_EQ(resume().status, 0);
 }
 
-TEST_F(Fault, AFullDiskEndsTheRunWithAMessageAndLosesNothing) {
+TEST_F(Fault, ACheckpointThatDoesNotFitEndsTheRunWithAMessageAndLosesNothing) {
   const auto before = checkpoints();
   const std::string history = content(fs::path(run_) / "history.csv");
-  Surroundings full;
+  Surroundings full;         // needs no rights, so it runs everywhere
   full.largest_file = 4096;  // a checkpoint does not fit
   const Finished resumed = resume(full);
   EXPECT_EQ(resumed.status, 2) << resumed.err;
@@ -115,17 +116,68 @@ TEST_F(Fault, AHistoryThatCannotBeWrittenEndsTheRun) {
   EXPECT_EQ(resume().status, 0);
 }
 
-TEST_F(Fault, AReadOnlyFolderIsNamed) {
-  // Root may write anywhere but into /proc; others may not write into a folder without the permission.
-  const std::string place = ::geteuid() == 0 ? "/proc/run" : (folder_ / "sealed" / "run").string();
-  if (::geteuid() != 0) {
-    fs::create_directory(folder_ / "sealed");
-    fs::permissions(folder_ / "sealed", fs::perms::owner_read | fs::perms::owner_exec);
+class FaultyDisk : public Fault {
+ protected:
+  void SetUp() override {
+    if (!disk_.refusal().empty()) GTEST_SKIP() << "no disk of its own: " << disk_.refusal();
+    fs::copy(run_, on_disk_, fs::copy_options::recursive);
   }
-  const Finished trained = lather({"train", problem_, "--steps", "5", "--out", place});
-  EXPECT_EQ(trained.status, 2);
-  EXPECT_TRUE(contains(trained.err, "cannot create the folder")) << trained.err;
-  if (::geteuid() != 0) fs::permissions(folder_ / "sealed", fs::perms::owner_all);
+  Finished resume_on_disk(const std::string& steps = "60") {
+    return lather({"train", "--resume", on_disk_.string(), "--steps", steps, "--quiet"});
+  }
+  // What can be read stays what it was, and the run goes on as if nothing had happened.
+  void expect_nothing_lost() {
+    const Finished resumed = resume_on_disk();
+    EXPECT_EQ(resumed.status, 0) << resumed.err;
+    EXPECT_EQ(resume().status, 0);
+    EXPECT_EQ(content(on_disk_ / "history.csv"), content(fs::path(run_) / "history.csv"));
+  }
+  SmallDisk disk_{folder_ / "disk", "8m"};  // fields.json, while it is replaced, takes two
+  fs::path on_disk_ = folder_ / "disk" / "run";
+};
+
+TEST_F(FaultyDisk, ThatIsFullEndsTheRunAndKeepsEveryCheckpoint) {
+  for (const std::uintmax_t left :
+       {0, 4096, 12288}) {  // the logs, the environment or the checkpoint do not fit
+    disk_.fill_up_to(left);
+    const auto before = train::CheckpointStore(on_disk_ / "checkpoints").files();
+    const Finished resumed = resume_on_disk("100000");
+    EXPECT_EQ(resumed.status, 2) << left << ": " << resumed.err;
+    EXPECT_TRUE(contains(resumed.err, "No space left on device")) << resumed.err;
+    const Finished evaluated = lather({"eval", on_disk_.string()});
+    EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+    EXPECT_EQ(evaluated.err, "") << "every checkpoint that is there is whole";
+    EXPECT_GE(train::CheckpointStore(on_disk_ / "checkpoints").files().size(), before.size());
+    disk_.empty_out();
+  }
+  expect_nothing_lost();
+}
+
+TEST_F(FaultyDisk, ThatFillsUpWhileTrainingLeavesTheLastCheckpoint) {
+  disk_.fill_up_to(300000);
+  const Finished trained =
+      lather({"train", problem_, "--steps", "1000000", "--set", "training.checkpoint_every=10", "--set",
+              "training.record_every=1", "--quiet", "--out", (folder_ / "disk" / "long").string()});
+  EXPECT_EQ(trained.status, 2) << trained.err;
+  EXPECT_TRUE(contains(trained.err, "No space left on device")) << trained.err;
+  const Finished evaluated = lather({"eval", (folder_ / "disk" / "long").string()});
+  EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+}
+
+TEST_F(FaultyDisk, ThatIsReadOnlyIsNamedAndCanStillBeRead) {
+  disk_.make_read_only();
+  const Finished resumed = resume_on_disk();
+  EXPECT_EQ(resumed.status, 2);
+  EXPECT_TRUE(contains(resumed.err, "Read-only file system")) << resumed.err;
+  const Finished fresh =
+      lather({"train", problem_, "--steps", "5", "--out", (folder_ / "disk" / "new").string()});
+  EXPECT_EQ(fresh.status, 2);
+  EXPECT_TRUE(contains(fresh.err, "cannot create the folder")) << fresh.err;
+  EXPECT_EQ(lather({"eval", on_disk_.string()}).status, 0);
+  const Finished page = lather({"report", on_disk_.string(), "--out", (folder_ / "page.html").string()});
+  EXPECT_EQ(page.status, 0) << page.err;
+  disk_.make_writable();
+  expect_nothing_lost();
 }
 
 TEST_F(Fault, AFolderInUseIsLeftAloneAndThePidIsNamed) {

@@ -27,9 +27,11 @@ inline void expect_same_runs(const std::filesystem::path& a, const std::filesyst
   EXPECT_TRUE(messages.empty());
 }
 
-// `checkpoint_every` = 1: most of the time goes into writing checkpoints, so most kills fall into one.
-inline void kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every,
-                            unsigned seed) {
+// Every other kill falls into the writing of a checkpoint: it comes as soon as the temporary file is seen.
+// The others come a moment of chance after a checkpoint. Returns how many left a half-written checkpoint
+// behind.
+inline int kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every,
+                           unsigned seed) {
   TemporaryFolder folder;
   const std::string problem = write_small_problem(folder.path()).string();
   std::vector<std::string> common = {"train",   problem,     "--optimizer",
@@ -42,16 +44,20 @@ inline void kill_and_resume(const std::string& optimizer, int kills, const std::
     return command;
   };
   const Finished whole = lather(with_out("whole"));
-  ASSERT_EQ(whole.status, 0) << whole.err;
+  EXPECT_EQ(whole.status, 0) << whole.err;
 
   std::mt19937 random(seed);
-  // Kills are spread over the run: after a number of checkpoints, then a moment of chance inside or between
-  // them.
   const auto newest = [&] {
     const auto files = train::CheckpointStore(folder / "killed" / "checkpoints").files();
     return files.empty() ? std::string() : files[0].filename().string();
   };
-  int killed = 0;
+  const auto half_written = [&] {
+    std::error_code status;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "killed" / "checkpoints", status))
+      if (entry.path().extension() == ".tmp") return true;
+    return false;
+  };
+  int killed = 0, while_writing = 0;
   Finished last;
   for (int sitting = 0; sitting < 4 * kills + 10; ++sitting) {
     Process process(lather_command(
@@ -64,23 +70,31 @@ inline void kill_and_resume(const std::string& optimizer, int kills, const std::
         const std::string before = newest();
         wait_until([&] { return newest() != before || !process.running(); });
       }
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(std::uniform_int_distribution<>(0, 15000)(random)));
+      if (killed % 2 == 0)
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(std::uniform_int_distribution<>(0, 8000)(random)));
+      else
+        while (!half_written() && process.running()) {
+        }
       process.send(SIGKILL);
     }
     last = process.wait();
-    if (last.status == -SIGKILL)
+    if (last.status == -SIGKILL) {
       ++killed;
-    else if (last.status == 0)
+      while_writing += half_written();
+    } else if (last.status == 0) {
       break;
-    else if (sitting == 0 || !contains(last.err, "is not a run folder"))
-      FAIL() << last.status << ": " << last.err;
+    } else if (sitting == 0 || !contains(last.err, "is not a run folder")) {
+      ADD_FAILURE() << last.status << ": " << last.err;
+      return while_writing;
+    }
     if (!std::filesystem::exists(folder / "killed" / "config.json"))
       std::filesystem::remove_all(folder / "killed"), sitting = -1;  // killed before it began
   }
   EXPECT_EQ(last.status, 0) << last.err;
-  EXPECT_GE(killed, kills / 2) << "the run ended before it could be killed often enough";
+  EXPECT_EQ(killed, kills) << "the run ended before it could be killed often enough";
   expect_same_runs(folder / "whole", folder / "killed");
+  return while_writing;
 }
 
 }  // namespace lather::testing

@@ -20,6 +20,7 @@
 #include "lather/core/cuda.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
+#include "lather/linalg/factorizations.hpp"
 
 namespace {
 
@@ -243,9 +244,25 @@ const SolverLibrary& solver_library() {
         });
         return CUSOLVER_STATUS_SUCCESS;
       },
-      nullptr,
-      nullptr,
-      nullptr};
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t, cudaDataType, const void*,
+         std::int64_t, cudaDataType, std::size_t* on_device, std::size_t* on_host) {
+        *on_device = *on_host = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a, std::int64_t,
+         cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
+        const auto d = static_cast<std::size_t>(n);
+        *info = !lather::linalg::cholesky({static_cast<double*>(a), d, d});
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t, cudaDataType,
+         const void* a, std::int64_t, cudaDataType, void* b, std::int64_t, int* info) {
+        const auto d = static_cast<std::size_t>(n);
+        lather::linalg::cholesky_solve({static_cast<const double*>(a), d, d}, {static_cast<double*>(b), d});
+        *info = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      }};
   return table;
 }
 

@@ -1,5 +1,6 @@
 #include "lather/pde/problem_file.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -342,6 +343,53 @@ TEST(ProblemFile, DescriptionNamesWhatWasUnderstood) {
   const std::string text = describe(read_problem_file(find_problem("heat-1d")));
   for (const char* part : {"x in [0, 1]", "outputs u", "u, u_t, u_xx", "- 0.1*u_xx", "at x = 0 or x = 1"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
+TEST(ProblemFile, TextsThatWouldGrowWithoutBoundAreErrors) {
+  // Twice differentiated, a product of n factors has n^2 terms of n factors.
+  std::string product = "sin(x)";
+  for (int k = 2; k < 1500; ++k) product += fmt::format("*sin({}*x)", k);
+  const std::string grown = kTwo + "[let]\np = \"" + product + "\"\n" + equation("D(p*u, x, x) + v");
+  try {
+    read_problem_text(grown, "grown.toml");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("grown.toml:11:"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("grow too large"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ProblemFile, CoordinatesThatBeginAlikeAreToldApartInNoTime) {
+  const std::string alike = R"(name = "test"
+coordinates = ["x", "xx", "xxx", "xxxx", "xxxxx", "xxxxxx"]
+fields = ["u"]
+[domain]
+x = [0, 1]
+xx = [0, 1]
+xxx = [0, 1]
+xxxx = [0, 1]
+xxxxx = [0, 1]
+xxxxxx = [0, 1]
+)";
+  std::string sum =
+      "u";  // a name that ends in y can be cut in millions of ways, none of which comes to its end
+  for (int k = 0; k < 100; ++k) sum += " + u_" + std::string(30, 'x') + "y";
+  EXPECT_THROW(read_problem_text(alike + equation(sum), "alike.toml"), Error);
+  EXPECT_THROW(read_problem_text(alike + equation("u_xx"), "alike.toml"), Error);  // two readings
+  EXPECT_THROW(read_problem_text(alike + equation(std::string(19000, 'q')), "alike.toml"), Error);
+}
+
+TEST(ProblemFile, ASolverWhoseNameReadsAsANumberIsStillAName) {
+  const Problem p =
+      read_problem_text(kOne + equation("U_z") + "[reference]\nsolver = \"e\"\nmodes = \"2*3\"\n", "e.toml");
+  EXPECT_EQ(p.reference["solver"], "e");
+  EXPECT_EQ(p.reference["modes"], 6.0);
+  EXPECT_NE(describe(p).find("solver e"), std::string::npos);
+}
+
+TEST(ProblemFile, DataAreReadFromFilesOnly) {
+  const std::string endless = kOne + "[[data]]\nname = \"d\"\nfile = \"/dev/zero\"\nresidual = \"U\"\n";
+  EXPECT_THROW(read_problem_text(endless, "endless.toml"), Error);
 }
 
 TEST(FindProblem, TakesNamesAndPathsAndSuggestsTheNearest) {

@@ -5,6 +5,7 @@
 #include "lather/core/device.hpp"
 
 #include "lather/core/error.hpp"
+#include "lather/train/run_folder.hpp"
 #include "small_problem.hpp"
 
 namespace lather::train {
@@ -106,6 +107,60 @@ TEST_F(ConfigTest, ComesBackFromJsonAsItWas) {
   const Config back = config_from_json(nlohmann::json::parse(to_json(c).dump()));
   EXPECT_EQ(to_json(back), to_json(c));
   EXPECT_EQ(identity(back), identity(c));
+}
+
+TEST_F(ConfigTest, DamagedNumbersAndTablesAreErrorsWhenItIsRead) {
+  using Json = nlohmann::json;
+  const Json whole = to_json(resolve(request()));
+  const std::vector<std::pair<const char*, Json>> damages = {
+      {"/format", 2},
+      {"/format", 1e300},
+      {"/stop/steps", 0},
+      {"/stop/steps", 18446744073709551615u},
+      {"/stop/seconds", -1},
+      {"/stop/target", {{"quantity", "l3"}, {"value", 1}}},
+      {"/stop/target", {{"quantity", "l2"}, {"value", 0}}},
+      {"/record/record_every", 0},  // a remainder is taken by it
+      {"/record/validate_every", 0},
+      {"/record", Json::array()},
+      {"/threads", 0},
+      {"/threads", 1 << 30},
+      {"/seed", -1},
+      {"/seed", 1e300},
+      {"/training", Json::array()},
+      {"/problem/overrides", Json::array({"nu"})},
+      {"/optimizer/name", 3}};
+  for (const auto& [place, value] : damages) {
+    Json damaged = whole;
+    damaged[Json::json_pointer(place)] = value;
+    EXPECT_THROW(config_from_json(damaged), Error) << place << " = " << value;
+  }
+  EXPECT_NO_THROW(config_from_json(whole));
+}
+
+TEST_F(ConfigTest, WhatNoMemoryHoldsIsAnErrorAtOnce) {
+  for (const pde::Override& setting :
+       std::vector<pde::Override>{{"network.width", "1e18"},
+                                  {"training.points.interior", "1000000000000000"},
+                                  {"training.sampling.validation", "1e15"},
+                                  {"training.causal.chunks", "1e15"}})
+    EXPECT_NE(complaint(request({setting})), "") << setting.path;
+  EXPECT_NE(complaint(request({{"network.width", "16384"}, {"network.depth", "1000"}})).find("weights"),
+            std::string::npos);
+}
+
+TEST_F(ConfigTest, SettingsThatAreNoTextAreErrors) {
+  for (const char* path :
+       {"optimizer.learning_rate", "training.network.width", "equation.heat.name", "training.optimizer"})
+    EXPECT_NE(complaint(request({{path, "\xff\xfe"}})), "") << path;
+  EXPECT_NE(complaint(request({{"training.optimizer", "3"}})).find("training.optimizer"), std::string::npos);
+}
+
+TEST(JsonText, NestedDeeperThanAnythingWrittenHereIsAnError) {
+  EXPECT_THROW(parse_json(std::string(100000, '['), "deep.json"), Error);
+  EXPECT_THROW(parse_json(std::string(100, '[') + std::string(100, ']'), "deep.json"), Error);
+  EXPECT_THROW(parse_json("{\"a\": 1e999}", "large.json"), Error);
+  EXPECT_EQ(parse_json("[1]", "small.json"), nlohmann::json({1}));
 }
 
 TEST_F(ConfigTest, LimitsDoNotChangeTheIdentityOfARun) {

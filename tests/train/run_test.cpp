@@ -133,8 +133,16 @@ TEST(Run, StopsWhenTheTimeIsUp) {
   config.stop.seconds = 0.2;
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
-  EXPECT_EQ(run(trainer, run_folder, {}).reason, EndReason::time);
+  const Outcome outcome = run(trainer, run_folder, {});
+  EXPECT_EQ(outcome.reason, EndReason::time);
   EXPECT_LT(trainer.step(), 1000000);
+  EXPECT_GE(outcome.summary["seconds"].get<double>(), 0.2);
+  EXPECT_GT(outcome.summary["measuring_seconds"].get<double>(), 0);
+  // The last step is looked at, so that curves end where the run does.
+  const std::string history = testing::content(folder / "run" / "history.jsonl");
+  const auto last = nlohmann::json::parse(history.substr(history.rfind('\n', history.size() - 2) + 1));
+  EXPECT_EQ(last["step"], trainer.step());
+  EXPECT_TRUE(last.contains("l2.u"));
 }
 
 TEST(Run, EndsInWordsWhenTheLossIsNoNumber) {

@@ -131,9 +131,8 @@ function lineChart(o) {
         d: path,
         'data-series': s.name,
         'data-points': points,
-        style: `stroke:${s.color}`,
-        'stroke-dasharray': s.dashed ? '2 4' : null,
-        'stroke-width': points === 1 ? 6 : null
+        style: `stroke:${s.color}` + (points === 1 ? ';stroke-width:6px;stroke-linecap:round' : ''),
+        'stroke-dasharray': s.dashed ? '2 4' : null
       }));
     }
     const guide = svg('g', {}), pick = svg('rect', {class: 'pick', width: 0, height: 0});

@@ -272,8 +272,11 @@ function detail(run) {
 
 const notes = data.runs.flatMap(r => r.notes.map(n => single ? n : `${r.name}: ${n}`));
 document.getElementById('bar-title').textContent = data.title;
+// Steps of different cost do not compare: runs of very different lengths are shown over the wall clock.
+const lengths = data.runs.map(r => r.history.step[r.history.step.length - 1] || 0);
+if (Math.max(...lengths) > 2 * Math.min(...lengths) && data.runs.every(r => r.history.seconds.some(finite))) clock = 'seconds';
 document.getElementById('axis-switch')
-    .append(switchOf('horizontal axis', [['step', 'steps'], ['seconds', 'wall clock']], 'step', value => {
+    .append(switchOf('horizontal axis', [['step', 'steps'], ['seconds', 'wall clock']], clock, value => {
       clock = value;
       document.body.dataset.clock = value;
       charts.forEach(c => c.reset());
@@ -316,13 +319,18 @@ if (single) {
     drawNew();
   };
   const comparing = new Set(charts);
+  const figure = r => {
+    const last = r.summary && r.summary.final || {}, errors = Object.values(last.l2 || {}).filter(finite);
+    return errors.length ? Math.max(...errors) : finite(last.residual) ? last.residual : Infinity;
+  };
+  const best = data.runs.reduce((a, b) => figure(b) < figure(a) ? b : a);
   section(
       'run', 'One run', '',
       el('select',
          {id: 'choose-run', 'aria-label': 'run', onchange: event => choose(data.runs[Number(event.target.value)])},
-         ...data.runs.map((r, i) => el('option', {value: i}, r.name))),
+         ...data.runs.map((r, i) => el('option', {value: i, selected: r === best}, r.name))),
       body);
-  choose(data.runs[0]);
+  choose(best);
 }
 document.getElementById('links').append(...sections.map(([id, title]) => el('a', {href: '#' + id}, title)));
 main.append(

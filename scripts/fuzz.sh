@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Fuzzes the readers of problem files (with --set) and of config.json with libFuzzer. Faults are left in build/fuzz.
+#   scripts/fuzz.sh [SECONDS]          each target for so long (default 600)
+#   scripts/fuzz.sh merge              what was found, made small, becomes tests/fuzz/corpus, which the tests replay
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-600}
+[ -f build/release/lather/liblather.a ] || { echo "needs the release build: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=Fuzz -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" -DLATHER_FUZZ=ON \
+  -DLATHER_SANITIZE=ON -DLATHER_NATIVE=OFF -DLATHER_TESTS=OFF >build/fuzz-configure.log
+cmake --build build/fuzz --target problem_file_fuzz config_fuzz
+
+seeds() {  # files a person might write, and those known to be broken
+  mkdir -p build/fuzz/seeds/problem build/fuzz/seeds/config
+  cp problems/*.toml tests/pde/broken/*.toml build/fuzz/seeds/problem/
+  cp tests/fuzz/seed-config.json build/fuzz/seeds/config/
+}
+
+fuzz() {  # TARGET CORPUS LONGEST
+  local found=build/fuzz/found/$2 kept=tests/fuzz/corpus/$2 status=0
+  mkdir -p "$found" "$kept"
+  build/fuzz/bin/"$1" -max_len="$3" -timeout=10 -rss_limit_mb=2048 -dict="tests/fuzz/$2.dict" -artifact_prefix="build/fuzz/$2-" \
+    -max_total_time="$seconds" -print_final_stats=1 "$found" "$kept" build/fuzz/seeds/"$2" >"build/fuzz/$2.log" 2>&1 || status=$?
+  echo "$1: status $status (build/fuzz/$2.log)"
+  grep -aE "ERROR|runtime error|what\(\)|number_of_executed_units|peak_rss|slowest_unit|Test unit written" "build/fuzz/$2.log" || true
+  return $status
+}
+
+smaller() {  # TARGET CORPUS FILES: the shortest files that still cover what all do, as many as are asked for
+  local kept=tests/fuzz/corpus/$2 merged=build/fuzz/merged/$2
+  rm -rf "$merged"
+  mkdir -p "$merged"
+  build/fuzz/bin/"$1" -merge=1 -max_len=2000 -timeout=10 "$merged" "$kept" build/fuzz/found/"$2" build/fuzz/seeds/"$2" >build/fuzz/merge.log 2>&1
+  find "$kept" -type f ! -name 'fault-*' -delete
+  # Largest first: a file that reaches much teaches more than one that reaches one branch.
+  ls -S "$merged" | awk -v most="$3" '{name[NR]=$0} END {every = NR > most ? NR / most : 1; for (i = 1; i <= NR; i += every) print name[int(i)]}' |
+    while read -r name; do cp "$merged/$name" "$kept/${name:0:10}"; done
+  ls build/fuzz/"$2"-* 2>/dev/null | grep -v '\.log$' | while read -r fault; do cp "$fault" "$kept/fault-$(md5sum <"$fault" | cut -c1-6)"; done || true
+  echo "$kept: $(ls "$kept" | wc -l) files, $(du -sb "$kept" | cut -f1) bytes"
+}
+
+seeds
+if [ "$seconds" = merge ]; then
+  smaller problem_file_fuzz problem 40
+  smaller config_fuzz config 20
+else
+  status=0
+  fuzz problem_file_fuzz problem 4000 || status=1
+  fuzz config_fuzz config 6000 || status=1
+  exit $status
+fi

@@ -1,0 +1,132 @@
+// The standalone picture: contours by hand, colours as on the page, and a picture that parses and holds what
+// it shows.
+#include "lather/report/figure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lather/core/error.hpp"
+#include "lather/report/colours.hpp"
+#include "lather/report/contour.hpp"
+#include "lather/report/svg.hpp"
+#include "small_run.hpp"
+
+namespace lather::report {
+namespace {
+
+// Of closed polygons under the even-odd rule, if none crosses another and holes run the other way round.
+double area(const std::vector<std::vector<PlanePoint>>& loops) {
+  double twice = 0;
+  for (const auto& loop : loops)
+    for (std::size_t i = 0; i < loop.size(); ++i) {
+      const auto& a = loop[i];
+      const auto& b = loop[(i + 1) % loop.size()];
+      twice += a.column * b.row - b.column * a.row;
+    }
+  return std::abs(twice) / 2;
+}
+
+TEST(Contour, OfOneHighPointIsADiamond) {
+  const std::vector<double> values = {0, 0, 0, 0, 1, 0, 0, 0, 0};
+  const auto loops = region_above(0.5, 3, values);
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops[0].size(), 4u);
+  EXPECT_DOUBLE_EQ(area(loops), 0.5);
+}
+
+TEST(Contour, OfALowPointInAHighPlaneIsTheRimAndAHole) {
+  const std::vector<double> values = {1, 1, 1, 1, 0, 1, 1, 1, 1};
+  const auto loops = region_above(0.5, 3, values);
+  EXPECT_EQ(loops.size(), 2u);
+  EXPECT_DOUBLE_EQ(area(loops), 4 - 0.5);
+}
+
+TEST(Contour, FollowsASlope) {
+  const std::vector<double> values = {0, 1, 2, 0, 1, 2};  // two rows
+  EXPECT_DOUBLE_EQ(area(region_above(0.5, 3, values)), 1.5);
+  EXPECT_DOUBLE_EQ(area(region_above(-1, 3, values)), 2);
+  EXPECT_TRUE(region_above(3, 3, values).empty());
+}
+
+TEST(Contour, TakesWhatIsNoNumberForLow) {
+  const double nan = std::nan("");
+  EXPECT_TRUE(region_above(0, 2, std::vector<double>{nan, nan, nan, nan}).empty());
+  EXPECT_EQ(region_above(0, 2, std::vector<double>{1, 1, 1, nan}).size(), 1u);
+}
+
+TEST(Colours, AreThoseOfThePage) {
+  EXPECT_EQ(diverging_colour(0.5), "#f5f5f5");
+  EXPECT_EQ(colour(1, 0, 0), "#ffffff");
+  EXPECT_EQ(colour(0, 0, 0), "#000000");
+  EXPECT_EQ(colour(0.627955, 0.257683, 29.2339), "#ff0000");  // red of sRGB in Oklch
+}
+
+TEST(Ticks, AreRoundNumbersAndPowersOfTen) {
+  const auto texts = [](const Axis& axis) {
+    std::string all;
+    for (const auto& [at, words] : ticks(axis, 4)) all += words + " ";
+    return all;
+  };
+  EXPECT_EQ(texts({-1, 1}), "−1 −0.5 0 0.5 1 ");
+  EXPECT_EQ(texts({0, 50}), "0 20 40 ");
+  EXPECT_EQ(texts({-5.2, 0.1, true}), "10⁻⁵ 10⁻³ 10⁻¹ ");
+  EXPECT_EQ(texts({-0.8, -0.1, true}), "0.2 0.5 ");
+  EXPECT_EQ(texts({-0.65, -0.1, true}), "0.3 0.4 0.5 0.7 ");
+  EXPECT_EQ(short_figure(3.24e-5), "3.2·10⁻⁵");
+  EXPECT_EQ(short_figure(9.99e-5), "1·10⁻⁴");
+  EXPECT_EQ(short_figure(0.436), "0.44");
+}
+
+class Figure : public ::testing::Test {
+ protected:
+  std::vector<RunData> runs(const std::vector<std::string>& optimizers) {
+    std::vector<RunData> list;
+    for (const auto& name : optimizers) {
+      testing::train_small_run(folder_ / name, name, 0);
+      list.push_back(read_run_data(folder_ / name));
+    }
+    return list;
+  }
+  static std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t n = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(Figure, OfAComparisonHasACurvePerRunAndTwoMaps) {
+  const std::string svg = svg_figure(runs({"adam", "ss-esoap"}));
+  EXPECT_TRUE(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
+  EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(0)), 1u);
+  EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(1)), 1u);
+  for (const char* words : {">adam<", ">ss-esoap<", ">Relative L² error<", ">u(x, t)<", ">Its error<"})
+    EXPECT_EQ(count(svg, words), 1u) << words;
+  EXPECT_GT(count(svg, "fill-rule=\"evenodd\""), 20u);
+  for (const char* foreign : {"<script", "<image", "href", "nan", "inf,", "<style"})
+    EXPECT_EQ(count(svg, foreign), 0u) << foreign;
+  EXPECT_LT(svg.size(), 150'000u);
+}
+
+TEST_F(Figure, EscapesNamesAndDoesWithoutFieldsAndErrors) {
+  auto list = runs({"adam"});
+  list[0].optimizer = "<b>&";
+  list[0].fields = nullptr;
+  auto history = list[0].history;
+  history.erase("l2.u");
+  list[0].history = history;
+  const std::string svg = svg_figure(list);
+  EXPECT_EQ(count(svg, "&lt;b&gt;&amp;"), 1u);
+  EXPECT_EQ(count(svg, ">Residual<"), 1u);
+  EXPECT_EQ(count(svg, "evenodd"), 0u);
+}
+
+TEST_F(Figure, OfRunsWithoutAnyHistoryIsAnError) {
+  auto list = runs({"adam"});
+  list[0].history = {{"step", nlohmann::ordered_json::array()}, {"seconds", nlohmann::ordered_json::array()}};
+  EXPECT_THROW(svg_figure(list), Error);
+}
+
+}  // namespace
+}  // namespace lather::report
