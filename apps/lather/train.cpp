@@ -84,6 +84,14 @@ int resume(const TrainArguments& a) {
   return end(outcome, folder, trainer, a.manner);
 }
 
+std::string memory(const train::Trainer& trainer) {
+  const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  std::string text = fmt::format("{:.1f} MiB", mebibytes(trainer.engine_bytes()));
+  if (trainer.optimizer_bytes() > 0)
+    text += fmt::format(" and {:.1f} MiB for the optimizer", mebibytes(trainer.optimizer_bytes()));
+  return text;
+}
+
 int start(const TrainArguments& a) {
   train::Config config;
   if (a.config_file.empty()) {
@@ -100,8 +108,9 @@ int start(const TrainArguments& a) {
                                                config.optimizer["name"].get<std::string>(), config.seed));
   auto folder = train::RunFolder::create(path, train::to_json(config));
   if (!a.manner.quiet && !a.manner.json)
-    fmt::print("{} with {}: {} parameters, {} threads, folder {}\n", config.problem_name,
-               config.optimizer["name"].get<std::string>(), trainer.parameters().size(), config.threads,
+    fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem_name,
+               config.optimizer["name"].get<std::string>(), trainer.parameters().size(),
+               config.device == "cuda" ? "device cuda" : fmt::format("{} threads", config.threads), memory(trainer),
                path.string());
   const auto outcome = train_visibly(trainer, folder, a.manner);
   return end(outcome, folder, trainer, a.manner);

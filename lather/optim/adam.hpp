@@ -6,14 +6,14 @@
 
 namespace lather::optim {
 
-enum class Decay { coupled, decoupled };
+enum class WeightDecay { coupled, decoupled };
 
 struct AdamOptions {
   double learning_rate = 1e-3;
   double beta1 = 0.9, beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0;
-  Decay decay = Decay::coupled;
+  WeightDecay decay = WeightDecay::coupled;
   bool amsgrad = false;
   void fields(FieldVisitor& v) {
     v.real("learning_rate", learning_rate, "step size", positive());
@@ -22,12 +22,12 @@ struct AdamOptions {
     v.real("epsilon", epsilon, "added to the root of the second moment", non_negative());
     v.real("weight_decay", weight_decay, "strength of weight decay", non_negative());
     v.choice("decay", decay, "weight decay as part of the gradient (Adam) or of the step (AdamW)",
-             {{"coupled", Decay::coupled}, {"decoupled", Decay::decoupled}});
+             {{"coupled", WeightDecay::coupled}, {"decoupled", WeightDecay::decoupled}});
     v.boolean("amsgrad", amsgrad, "divide by the largest second moment so far");
   }
   static AdamOptions adamw() {
     AdamOptions o;
-    o.decay = Decay::decoupled;
+    o.decay = WeightDecay::decoupled;
     o.weight_decay = 0.01;
     return o;
   }

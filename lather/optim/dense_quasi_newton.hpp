@@ -27,6 +27,7 @@ class DenseQuasiNewton : public Optimizer {
   void objective_changed() override { point_.known = false; }
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
+  std::size_t memory_bytes() const override { return n_ * n_ * sizeof(double); }
   void state(StateVisitor& visitor) override;
 
  protected:

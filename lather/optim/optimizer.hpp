@@ -63,6 +63,9 @@ class Optimizer {
   // Of the last step; valid until the next one.
   virtual std::span<const Diagnostic> diagnostics() const { return {}; }
 
+  // Bytes it holds, where that is more than a few vectors.
+  virtual std::size_t memory_bytes() const { return 0; }
+
   // Everything needed to go on bit for bit.
   virtual void state(StateVisitor& visitor) = 0;
 };

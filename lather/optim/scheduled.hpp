@@ -33,6 +33,7 @@ class Scheduled final : public Optimizer {
   void objective_changed() override { inner_->objective_changed(); }
   void set_learning_rate_factor(double factor) override { outer_factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
+  std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
   void state(StateVisitor& v) override {
     v.integer("schedule_step", step_);
     v.real("outer_factor", outer_factor_);

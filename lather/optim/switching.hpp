@@ -37,6 +37,7 @@ class Switching final : public Optimizer {
   std::span<const Diagnostic> diagnostics() const override {
     return (switched_ ? *second_ : *first_).diagnostics();
   }
+  std::size_t memory_bytes() const override { return first_->memory_bytes() + second_->memory_bytes(); }
   void state(StateVisitor& v) override;
   bool switched() const { return switched_; }
 

@@ -51,6 +51,7 @@ Json summarize(Trainer& trainer, bool fine) {
                {"seed", config.seed},
                {"step", trainer.step()},
                {"parameters", trainer.parameters().size()},
+               {"memory_bytes", trainer.engine_bytes() + trainer.optimizer_bytes()},
                {"evaluations", trainer.evaluations()},
                {"basis_updates", trainer.basis_updates()}};
   const double loss = trainer.loss();

@@ -64,6 +64,9 @@ class Trainer {
   std::int64_t evaluations() const { return evaluations_; }
   const pde::PinnObjective& objective() const { return stage_->objective(); }
   const pde::Problem& problem() const { return plan_.problem(); }  // over the whole domain
+  // What the engine holds for its points, and the optimizer; on the GPU if they are there.
+  std::size_t engine_bytes() const { return stage_->objective().workspace_bytes(); }
+  std::size_t optimizer_bytes() const { return optimizer_->memory_bytes(); }
   // May points or weights still change? Then a stalled optimizer may go on.
   bool objective_will_change() const;
   // The true fields at points, [field][point]; empty where they are not known.

@@ -51,7 +51,9 @@ TEST_P(GramOfColumns, IsTheSumOfProductsOfRows) {
       double sum = 0;
       for (std::size_t p = 0; p < rows && j <= i; ++p) sum += J[p * columns + i] * J[p * columns + j];
       ASSERT_NEAR(S[i * columns + j], sum, 1e-14 * static_cast<double>(rows)) << i << " " << j;
-      if (j <= i) ASSERT_EQ(S[i * columns + j], gram(i, j));
+      if (j <= i) {
+        ASSERT_EQ(S[i * columns + j], gram(i, j));
+      }
     }
 }
 
