@@ -1,4 +1,5 @@
-// One training step on the GPU, optimizer included, beside loss + gradient alone: wall clock per step of a long row of steps.
+// One training step on the GPU, optimizer included, beside loss + gradient alone: wall clock per step of a
+// long row of steps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -111,7 +112,8 @@ int main() {
     objective.set_points(1, random_points(256, 2));
     objective.set_points(2, random_points(256, 3));
     const double plain = gradient_milliseconds(objective, x);
-    // Adam's own work is one kernel: its step stands for loss + gradient with parameters that stay on the device.
+    // Adam's own work is one kernel: its step stands for loss + gradient with parameters that stay on the
+    // device.
     const double base = milliseconds(objective, x, {{"name", "adam"}});
     fmt::print("\nburgers, mlp 4x{}, N = 8192, float64, {} parameters\n", width, x.size());
     fmt::print("{:52} {:8.3f} ms\n", "loss + gradient, parameters from and to the host", plain);

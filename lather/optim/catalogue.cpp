@@ -44,10 +44,10 @@ OptimizerEntry device_entry(std::string name, std::string summary, Options defau
 const std::vector<OptimizerEntry>& catalogue() {
   static const std::vector<OptimizerEntry> entries = {
       device_entry<SsEsoap>("ss-esoap",
-                     "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
-                     SsEsoapOptions{}),
+                            "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
+                            SsEsoapOptions{}),
       device_entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
-                     SsEsoapOptions::paper()),
+                            SsEsoapOptions::paper()),
       device_entry<Adam>("adam", "Adam", AdamOptions{}),
       device_entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
@@ -55,8 +55,8 @@ const std::vector<OptimizerEntry>& catalogue() {
       entry<Shampoo>("shampoo", "Shampoo with the step length of Adam", ShampooOptions{}),
       device_entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}),
       device_entry<PurifyingShampoo>("purifying-shampoo",
-                              "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
-                              PurifyingShampooOptions{}),
+                                     "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
+                                     PurifyingShampooOptions{}),
       entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),
       // Quasi-Newton methods.
       entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{}),
@@ -67,7 +67,8 @@ const std::vector<OptimizerEntry>& catalogue() {
                        "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
                        SsBroydenOptions{}),
       // Methods that use the Jacobian of the residuals.
-      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals", LevenbergMarquardtOptions{}),
+      residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
+                                         LevenbergMarquardtOptions{}),
       residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
                            EngdOptions{}),
       residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",

@@ -67,7 +67,8 @@ std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Js
   for (const auto& field : options::describe(switch_options))
     if (const Json value = take(then, field.name); !value.is_null())
       options::set(switch_options, "then", field.name, value);
-  return std::make_unique<Switching>(std::move(optimizer), make_composed(layout, then, device), switch_options);
+  return std::make_unique<Switching>(std::move(optimizer), make_composed(layout, then, device),
+                                     switch_options);
 }
 
 }  // namespace lather::optim

@@ -16,15 +16,15 @@ class CudaObjective {
   virtual cudaStream_t stream() = 0;
   virtual double* device_parameters() = 0;
   virtual double* device_gradient() = 0;
-  virtual const double* device_losses() = 0;  // sums of point weight * residual^2, one per term
+  virtual const double* device_losses() = 0;            // sums of point weight * residual^2, one per term
   virtual std::vector<double> loss_scales() const = 0;  // what makes them losses, in the same order
-  virtual void refresh() = 0;           // weights of terms, frozen weights: to the device
-  virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
+  virtual void refresh() = 0;                           // weights of terms, frozen weights: to the device
+  virtual void enqueue_gradient() = 0;                  // losses and gradient at device_parameters()
   virtual std::size_t version() const = 0;
 
-  // Least squares, as Objective has it, with matrices that stay on the device. Throws Error where that cannot be
-  // done (unknowns of the equation, factorized weights).
-  // J^T J at x (size × size, symmetric, device) and J^T r; returns r^T r.
+  // Least squares, as Objective has it, with matrices that stay on the device. Throws Error where that cannot
+  // be done (unknowns of the equation, factorized weights). J^T J at x (size × size, symmetric, device) and
+  // J^T r; returns r^T r.
   virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
   // With the J of the last normal_equations.
   virtual void transposed_jacobian_times(std::span<const double> w, std::span<double> Jtw) = 0;

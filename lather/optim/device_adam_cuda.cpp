@@ -9,9 +9,10 @@ namespace {
 class DeviceAdam final : public DeviceMethod {
  public:
   DeviceAdam(const ParameterLayout& layout, const AdamOptions& o)
-      : DeviceMethod(layout,
-                     {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay == WeightDecay::coupled},
-                     {}, [](const ParameterBlock&) { return std::size_t{0}; }, 0) {
+      : DeviceMethod(
+            layout,
+            {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, o.decay == WeightDecay::coupled},
+            {}, [](const ParameterBlock&) { return std::size_t{0}; }, 0) {
     if (o.amsgrad) largest_v_ = cuda::Memory<double>(layout.size());
   }
   void state(StateVisitor& visitor) override {

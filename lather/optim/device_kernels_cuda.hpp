@@ -16,6 +16,7 @@ inline constexpr unsigned kDeviceThreads = 256;
   __VA_ARGS__                           \
   inline constexpr const char* text = #__VA_ARGS__;
 
+// clang-format off: it takes the argument for an expression
 LATHER_ON_BOTH_SIDES(
     kDeviceStructures,
     enum Halt {
@@ -187,6 +188,7 @@ LATHER_ON_BOTH_SIDES(
       int always;  // no tolerance: every basis is replaced
       int unused;
     };)
+// clang-format on
 
 std::string device_kernel_source();
 

@@ -50,7 +50,8 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
     total += d * d;
     lengths += d;
   }
-  for (auto* memory : {&factor_, &basis_, &product_, &spare_, &result_}) *memory = cuda::Memory<double>(total);
+  for (auto* memory : {&factor_, &basis_, &product_, &spare_, &result_})
+    *memory = cuda::Memory<double>(total);
   half_ = cuda::Memory<double>(flat);
   values_ = cuda::Memory<double>(lengths);
   scratch_ = cuda::Memory<double>(2 * lengths);
@@ -97,10 +98,14 @@ void DeviceLayers::bind(cudaStream_t stream) {
 std::size_t DeviceLayers::bytes() const { return 5 * factor_.bytes() + half_.bytes(); }
 
 KroneckerWork DeviceLayers::work() const {
-  return {layers_on_device_.data(),        sides_on_device_.data(),
-          info_.data(),                    changed_.data(),
-          partials_.data(),                static_cast<int>(layers_.size()),
-          static_cast<int>(sides_.size()), static_cast<int>(factor_blocks_),
+  return {layers_on_device_.data(),
+          sides_on_device_.data(),
+          info_.data(),
+          changed_.data(),
+          partials_.data(),
+          static_cast<int>(layers_.size()),
+          static_cast<int>(sides_.size()),
+          static_cast<int>(factor_blocks_),
           0};
 }
 
@@ -227,9 +232,9 @@ void DeviceLayers::replace_bases(const Replacement& how) {
     value_offset += same.count * same.d;
   }
   if (how.compose) {
-    multiply(Square::product, false, Square::basis, true, Square::spare);    // (Q X)^T = X^T Q^T
-    multiply(Square::spare, false, Square::spare, true, Square::product);    // one Newton–Schulz step:
-    copy(Square::spare, Square::result);                                     // Q <- (3 Q - Q Q^T Q) / 2
+    multiply(Square::product, false, Square::basis, true, Square::spare);  // (Q X)^T = X^T Q^T
+    multiply(Square::spare, false, Square::spare, true, Square::product);  // one Newton–Schulz step:
+    copy(Square::spare, Square::result);                                   // Q <- (3 Q - Q Q^T Q) / 2
     multiply(Square::product, false, Square::spare, false, Square::result, -0.5, 1.5);
   } else {
     copy(Square::product, Square::result);

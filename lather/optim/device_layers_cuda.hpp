@@ -29,7 +29,8 @@ class DeviceLayers {
   std::size_t bytes() const;
   KroneckerWork work() const;  // for kernels
 
-  // Flat arrays of all layers. Layers with nothing to rotate are left out: their rotated values are the values.
+  // Flat arrays of all layers. Layers with nothing to rotate are left out: their rotated values are the
+  // values.
   void rotate_in(const double* x, double* out);   // out = Q_L^T X Q_R
   void rotate_out(const double* x, double* out);  // out = Q_L X Q_R^T
   // products: G G^T for left sides, G^T G for right sides

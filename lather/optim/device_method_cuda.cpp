@@ -227,8 +227,7 @@ int DeviceMethod::how_many(std::size_t left) const {
 std::string DeviceMethod::trouble(Halt halt) const {
   const auto first_non_finite = [&](const double* on_device) -> std::string {
     std::vector<double> values(layout_.size());
-    cuda::check(
-        cudaMemcpy(values.data(), on_device, values.size() * sizeof(double), cudaMemcpyDeviceToHost));
+    cuda::check(cudaMemcpy(values.data(), on_device, values.size() * sizeof(double), cudaMemcpyDeviceToHost));
     for (const auto& block : layout_.blocks())
       for (std::size_t i = 0; i < block.size(); ++i)
         if (!std::isfinite(values[block.offset + i])) return block.name;

@@ -33,8 +33,8 @@ class DeviceMethod : public Optimizer {
  protected:
   // `layer_blocks`: the blocks that are not Adam's.
   DeviceMethod(const ParameterLayout& layout, const DeviceMethodConstants& constants,
-               const std::vector<std::size_t>& layer_blocks,
-               const DeviceLayers::MaxDimension& max_dimension, double initial_diagonal);
+               const std::vector<std::size_t>& layer_blocks, const DeviceLayers::MaxDimension& max_dimension,
+               double initial_diagonal);
 
   // Which form step t (from 1) takes; forms below kUncaptured become graphs.
   virtual int form_of(std::int64_t /*t*/) const { return 0; }

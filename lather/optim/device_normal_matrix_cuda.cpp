@@ -53,7 +53,8 @@ class Matrix final : public DeviceNormalMatrix {
 
   bool factor(std::span<const double> shift) override {
     vector_.upload(shift);
-    cuda::check(cudaMemcpyAsync(factor_.data(), matrix_.data(), matrix_.bytes(), cudaMemcpyDeviceToDevice, stream_));
+    cuda::check(
+        cudaMemcpyAsync(factor_.data(), matrix_.data(), matrix_.bytes(), cudaMemcpyDeviceToDevice, stream_));
     diagonal_kernel(factor_.data(), true);
     solver_.cholesky(static_cast<int>(size_), factor_.data(), info_.data());
     stream_.synchronize();
@@ -76,8 +77,8 @@ class Matrix final : public DeviceNormalMatrix {
  private:
   void diagonal_kernel(double* matrix, bool add) {
     const DiagonalWork work{matrix, vector_.data(), static_cast<int>(size_), add};
-    cuda::launch(kernel_, {dim3(static_cast<unsigned>(size_ / 256 + 1)), dim3(256)}, cuda::Parameter().add(work),
-                 stream_);
+    cuda::launch(kernel_, {dim3(static_cast<unsigned>(size_ / 256 + 1)), dim3(256)},
+                 cuda::Parameter().add(work), stream_);
   }
 
   CudaObjective* objective_;

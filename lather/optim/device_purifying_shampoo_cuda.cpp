@@ -11,10 +11,10 @@ namespace {
 class DevicePurifyingShampoo final : public DeviceMethod {
  public:
   DevicePurifyingShampoo(const ParameterLayout& layout, const PurifyingShampooOptions& o)
-      : DeviceMethod(layout,
-                     {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
-                     matrix_blocks(layout, o.precondition_vectors),
-                     [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); }, 0),
+      : DeviceMethod(
+            layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
+            matrix_blocks(layout, o.precondition_vectors),
+            [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); }, 0),
         options_(o) {}
 
   void state(StateVisitor& visitor) override {

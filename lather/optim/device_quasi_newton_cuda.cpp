@@ -1,5 +1,5 @@
-// The memory of quasi-Newton methods on the GPU: a dense inverse Hessian, or the pairs of L-BFGS. Vectors come from the host
-// and go there; what is large stays.
+// The memory of quasi-Newton methods on the GPU: a dense inverse Hessian, or the pairs of L-BFGS. Vectors
+// come from the host and go there; what is large stays.
 
 #include "lather/core/cuda.hpp"
 #include "lather/core/kernel_module.hpp"
@@ -72,10 +72,11 @@ class DeviceMatrix final : public InverseHessian {
 
  private:
   void run(const char* kernel, double scale, double sign) {
-    const MatrixWork work{H_.data(), vectors_.data(),      vectors_.data() + n_, vectors_.data() + 2 * n_,
-                          scale,     sign, static_cast<long long>(n_)};
-    cuda::launch(module_.kernel(kernel), {dim3(static_cast<unsigned>(n_)), dim3(256)}, cuda::Parameter().add(work),
-                 stream_);
+    const MatrixWork work{
+        H_.data(), vectors_.data(),           vectors_.data() + n_, vectors_.data() + 2 * n_, scale,
+        sign,      static_cast<long long>(n_)};
+    cuda::launch(module_.kernel(kernel), {dim3(static_cast<unsigned>(n_)), dim3(256)},
+                 cuda::Parameter().add(work), stream_);
     stream_.synchronize();
   }
 
@@ -119,14 +120,16 @@ class Secants final : public DeviceSecants {
     }
   }
 
-  // The two loops of SecantHistory::descend on the coefficients of q = -g - sum alpha_j y_j and r = gamma q + sum delta_j s_j.
+  // The two loops of SecantHistory::descend on the coefficients of q = -g - sum alpha_j y_j and r = gamma q +
+  // sum delta_j s_j.
   void descend(std::span<const double> g, std::span<double> direction) override {
     const auto with_g = products(g);
     std::vector<double> alpha(m_), coefficients(2 * m_);
     for (std::size_t k = count_; k-- > 0;) {
       const std::size_t i = (first_ + k) % m_;
       double sq = -with_g[i];
-      for (std::size_t l = k + 1; l < count_; ++l) sq -= alpha[(first_ + l) % m_] * SY_[i * m_ + (first_ + l) % m_];
+      for (std::size_t l = k + 1; l < count_; ++l)
+        sq -= alpha[(first_ + l) % m_] * SY_[i * m_ + (first_ + l) % m_];
       alpha[i] = rho_[i] * sq;
     }
     const std::size_t newest = (first_ + count_ - 1) % m_;
@@ -134,14 +137,17 @@ class Secants final : public DeviceSecants {
     for (std::size_t k = 0; k < count_; ++k) {
       const std::size_t i = (first_ + k) % m_;
       double yq = -with_g[m_ + i], yr = 0;
-      for (std::size_t l = 0; l < count_; ++l) yq -= alpha[(first_ + l) % m_] * YY_[i * m_ + (first_ + l) % m_];
-      for (std::size_t l = 0; l < k; ++l) yr += coefficients[(first_ + l) % m_] * SY_[((first_ + l) % m_) * m_ + i];
+      for (std::size_t l = 0; l < count_; ++l)
+        yq -= alpha[(first_ + l) % m_] * YY_[i * m_ + (first_ + l) % m_];
+      for (std::size_t l = 0; l < k; ++l)
+        yr += coefficients[(first_ + l) % m_] * SY_[((first_ + l) % m_) * m_ + i];
       coefficients[i] = alpha[i] - rho_[i] * (gamma * yq + yr);
       coefficients[m_ + i] = -gamma * alpha[i];
     }
     products_.upload(coefficients);
     const int n = static_cast<int>(n_), rows = static_cast<int>(2 * m_);
-    blas_.multiply<double>({.m = 1, .n = n, .k = rows}, products_.data(), rows, rows_.data(), n, vector_.data(), n);
+    blas_.multiply<double>({.m = 1, .n = n, .k = rows}, products_.data(), rows, rows_.data(), n,
+                           vector_.data(), n);
     stream_.synchronize();
     vector_.download(direction);
     for (std::size_t i = 0; i < n_; ++i) direction[i] -= gamma * g[i];

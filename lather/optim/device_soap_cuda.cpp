@@ -18,13 +18,14 @@ std::vector<std::size_t> all_blocks(const ParameterLayout& layout) {
 class DeviceSoap final : public DeviceMethod {
  public:
   DeviceSoap(const ParameterLayout& layout, const SoapOptions& o)
-      : DeviceMethod(layout,
-                     {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
-                     all_blocks(layout), [&](const ParameterBlock& block) {
-                       return block.matrix || o.precondition_vectors
-                                  ? static_cast<std::size_t>(o.max_dimension)
-                                  : std::size_t{0};
-                     }, 0),
+      : DeviceMethod(
+            layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
+            all_blocks(layout),
+            [&](const ParameterBlock& block) {
+              return block.matrix || o.precondition_vectors ? static_cast<std::size_t>(o.max_dimension)
+                                                            : std::size_t{0};
+            },
+            0),
         options_(o),
         order_(layers_.value_count() + 1),
         new_M_(layout.size()),
@@ -68,7 +69,8 @@ class DeviceSoap final : public DeviceMethod {
       layers_.multiply(Square::factor, false, Square::basis, false, Square::product);  // A Q
       launch_per_side("soap_sort", 1, parameter);
       if (layers_.side_count() > 0)
-        layers_.launch("orthonormal_factor", 1, static_cast<unsigned>(layers_.side_count()), parameter, 128, 8);
+        layers_.launch("orthonormal_factor", 1, static_cast<unsigned>(layers_.side_count()), parameter, 128,
+                       8);
       launch_per_layer("soap_permute", parameter);
       layers_.rotate_in(U_.data(), new_M_.data());
       launch_per_layer("soap_carry_over", parameter);
@@ -76,9 +78,7 @@ class DeviceSoap final : public DeviceMethod {
   }
 
  private:
-  SoapWork work() const {
-    return {elements(), layers_.work(), order_.data(), new_M_.data(), new_V_.data()};
-  }
+  SoapWork work() const { return {elements(), layers_.work(), order_.data(), new_M_.data(), new_V_.data()}; }
 
   SoapOptions options_;
   cuda::Memory<int> order_;

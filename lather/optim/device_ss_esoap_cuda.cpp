@@ -13,10 +13,11 @@ namespace {
 class DeviceSsEsoap final : public DeviceMethod {
  public:
   DeviceSsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
-      : DeviceMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
-                     matrix_blocks(layout, o.precondition_vectors),
-                     [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); },
-                     o.factor_epsilon),
+      : DeviceMethod(
+            layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+            matrix_blocks(layout, o.precondition_vectors),
+            [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); },
+            o.factor_epsilon),
         options_(o),
         states_(layer_blocks_.size()),
         S_rotated_(layout.size()),

@@ -73,7 +73,9 @@ class HostMatrix final : public InverseHessian {
 
 }  // namespace
 
-std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n) { return std::make_unique<HostMatrix>(n); }
+std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n) {
+  return std::make_unique<HostMatrix>(n);
+}
 
 UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,
                                     ThreadTeam* team) {

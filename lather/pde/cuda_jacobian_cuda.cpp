@@ -107,11 +107,12 @@ void CudaJacobian::compute(std::span<const double> root_weights) {
     std::size_t free = 0, total = 0;
     cuda::check(cudaMemGetInfo(&free, &total));
     if (residuals * parameters * sizeof(double) > free / 4 * 3)
-      throw Error(fmt::format(
-          "device cuda: the Jacobian of {} residuals by {} parameters takes {:.1f} GiB, {:.1f} GiB are free; use "
-          "fewer points or a smaller network",
-          residuals, parameters, static_cast<double>(residuals * parameters) / (1 << 27),
-          static_cast<double>(free) / (1 << 30)));
+      throw Error(
+          fmt::format("device cuda: the Jacobian of {} residuals by {} parameters takes {:.1f} GiB, {:.1f} "
+                      "GiB are free; use "
+                      "fewer points or a smaller network",
+                      residuals, parameters, static_cast<double>(residuals * parameters) / (1 << 27),
+                      static_cast<double>(free) / (1 << 30)));
     rows_ = cuda::Memory<double>(residuals * parameters);
     root_weights_ = cuda::Memory<double>(residuals);
     w_ = cuda::Memory<double>(residuals);
@@ -148,8 +149,8 @@ void CudaJacobian::normal_matrix(double* JtJ) {
 void CudaJacobian::transposed_times(std::span<const double> w, std::span<double> Jtw) {
   const int size = static_cast<int>(engine_->layout.size());
   w_.upload(w);
-  blas_.multiply<double>({.m = size, .n = 1, .k = static_cast<int>(w.size()), .transpose_a = true}, rows_.data(),
-                         size, w_.data(), 1, product_.data(), 1);
+  blas_.multiply<double>({.m = size, .n = 1, .k = static_cast<int>(w.size()), .transpose_a = true},
+                         rows_.data(), size, w_.data(), 1, product_.data(), 1);
   stream_.synchronize();
   product_.download(Jtw);
 }

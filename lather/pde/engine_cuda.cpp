@@ -106,11 +106,13 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     if constexpr (!std::is_same_v<T, double>) {
       throw Error("derivatives point by point are available in double precision only");
     } else {
-      const bool has_scalars = std::any_of(tape.operations().begin(), tape.operations().end(), [](const auto& operation) {
-        return operation.pointwise && !operation.pointwise->scalars.empty();
-      });
+      const bool has_scalars = std::any_of(
+          tape.operations().begin(), tape.operations().end(),
+          [](const auto& operation) { return operation.pointwise && !operation.pointwise->scalars.empty(); });
       if (has_scalars || !problem.unknowns.empty())
-        throw Error("derivatives point by point by unknowns and PirateNet's alphas are available on the CPU only (--device cpu)");
+        throw Error(
+            "derivatives point by point by unknowns and PirateNet's alphas are available on the CPU only "
+            "(--device cpu)");
       const int set = problem.terms[term].point_set;
       std::vector<double> bare(points[set].count());
       residuals(x, term, bare.data());
@@ -118,8 +120,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
       CudaPass<T> pass(tape, {&sets[set]}, 0, addresses(),
                        {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
       Points chosen;
-      for (const auto& c : points[set].coordinates) chosen.coordinates.emplace_back(c.begin() + first, c.begin() + first + count);
-      for (const auto& c : points[set].columns) chosen.columns.emplace_back(c.begin() + first, c.begin() + first + count);
+      for (const auto& c : points[set].coordinates)
+        chosen.coordinates.emplace_back(c.begin() + first, c.begin() + first + count);
+      for (const auto& c : points[set].columns)
+        chosen.columns.emplace_back(c.begin() + first, c.begin() + first + count);
       pass.set_points(0, chosen);
       std::vector<double> scales(problem.terms.size(), 0.0);
       scales[place_in_set[term]] = 1;
@@ -134,13 +138,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
         visitor.residuals(0, std::span(bare).subspan(first + start, size));
         std::vector<double> in, out_bar;
         for (const auto& layer : pass.layers(b)) {
-          in.resize(components * size * layer.in_stride), out_bar.resize(components * size * layer.out_stride);
+          in.resize(components * size * layer.in_stride),
+              out_bar.resize(components * size * layer.out_stride);
           cuda::check(cudaMemcpy(in.data(), layer.in, in.size() * sizeof(double), cudaMemcpyDeviceToHost));
           cuda::check(cudaMemcpy(out_bar.data(), layer.out_bar, out_bar.size() * sizeof(double),
                                  cudaMemcpyDeviceToHost));
           if (!seeds.empty())  // signals are linear in the seed of their point
             for (std::size_t row = 0; row < components * size; ++row)
-              for (std::size_t j = 0; j < layer.out_stride; ++j) out_bar[row * layer.out_stride + j] *= seeds[start + row % size];
+              for (std::size_t j = 0; j < layer.out_stride; ++j)
+                out_bar[row * layer.out_stride + j] *= seeds[start + row % size];
           const auto block = static_cast<std::size_t>(tape.operations()[layer.operation].dense->weight.block);
           visitor.layer(0, {block, components, in.data(), layer.in_stride, out_bar.data(), layer.out_stride});
         }

@@ -1,9 +1,9 @@
-// The Jacobian of the weighted residuals, r_i = sqrt(weight * point weight / points) * residual_i, and products with it, all
-// from the layers' inputs and back-propagated signals:
+// The Jacobian of the weighted residuals, r_i = sqrt(weight * point weight / points) * residual_i, and
+// products with it, all from the layers' inputs and back-propagated signals:
 //
-//   row p of J for a layer   sum_c a_cp z_cp^T                        c: derivative components, a: inputs, z: signals
-//   (J v)_p                  sum_c (a_cp V) . z_cp                    V: the layer's part of v, as a matrix
-//   (J J^T)_pq               sum_cd (a_cp . a_dq) (z_cp . z_dq)       without forming J
+//   row p of J for a layer   sum_c a_cp z_cp^T                        c: derivative components, a: inputs, z:
+//   signals (J v)_p                  sum_c (a_cp V) . z_cp                    V: the layer's part of v, as a
+//   matrix (J J^T)_pq               sum_cd (a_cp . a_dq) (z_cp . z_dq)       without forming J
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,11 @@ struct PlainRows {
 class ProductWriter final : public PinnObjective::SignalVisitor {
  public:
   ProductWriter(Engine& engine, std::span<const double> x, std::span<const double> v, std::span<double> out)
-      : layers_(layers_by_weight_block(engine)), v_(v), out_(out), packed_(layers_.size()), threads_(engine.team().size()) {
+      : layers_(layers_by_weight_block(engine)),
+        v_(v),
+        out_(out),
+        packed_(layers_.size()),
+        threads_(engine.team().size()) {
     for (std::size_t b = 0; b < layers_.size(); ++b) {
       const LayerBlocks& l = layers_[b];
       if (!l.weight) continue;
@@ -40,7 +44,8 @@ class ProductWriter final : public PinnObjective::SignalVisitor {
       if (l.scale)  // d(V diag g) = dV diag g + V diag dg
         for (std::size_t i = 0; i < m; ++i)
           for (std::size_t j = 0; j < n; ++j)
-            direction[i * n + j] = direction[i * n + j] * x[l.scale->offset + j] + x[l.weight->offset + i * n + j] * v[l.scale->offset + j];
+            direction[i * n + j] = direction[i * n + j] * x[l.scale->offset + j] +
+                                   x[l.weight->offset + i * n + j] * v[l.scale->offset + j];
       packed_[b].pack(direction.data(), m, n, false);
     }
   }
@@ -53,14 +58,19 @@ class ProductWriter final : public PinnObjective::SignalVisitor {
   void layer(int thread, const PinnObjective::LayerSignals& s) override {
     const LayerBlocks& l = layers_[s.block];
     auto& t = threads_[thread];
-    const std::size_t n = l.weight->cols, stride = linalg::padded_width<double>(n), rows = s.components * t.points;
+    const std::size_t n = l.weight->cols, stride = linalg::padded_width<double>(n),
+                      rows = s.components * t.points;
     if (t.product.size() < rows * stride) t.product = Buffer<double>(rows * stride);
-    linalg::multiply(rows, s.in, s.in_stride, packed_[s.block], t.product.data(), stride, l.bias ? v_.data() + l.bias->offset : nullptr, t.points, false);
+    linalg::multiply(rows, s.in, s.in_stride, packed_[s.block], t.product.data(), stride,
+                     l.bias ? v_.data() + l.bias->offset : nullptr, t.points, false);
     for (std::size_t row = 0; row < rows; ++row)
-      out_[t.first + row % t.points] += std::inner_product(t.product.data() + row * stride, t.product.data() + row * stride + n, s.out_bar + row * s.out_stride, 0.0);
+      out_[t.first + row % t.points] +=
+          std::inner_product(t.product.data() + row * stride, t.product.data() + row * stride + n,
+                             s.out_bar + row * s.out_stride, 0.0);
   }
   void scalar(int thread, std::size_t parameter, std::span<const double> per_point) override {
-    for (std::size_t p = 0; p < per_point.size(); ++p) out_[threads_[thread].first + p] += v_[parameter] * per_point[p];
+    for (std::size_t p = 0; p < per_point.size(); ++p)
+      out_[threads_[thread].first + p] += v_[parameter] * per_point[p];
   }
   void end_tile(int) override {}
 
@@ -85,7 +95,12 @@ class SignalStore final : public PinnObjective::SignalVisitor {
     bool bias = false, used = false;
     Buffer<double> a, z;  // point-major: row p * components + c
   };
-  SignalStore(Engine& engine, std::size_t points) : layers(engine.layout.blocks().size()), scalars(engine.layout.size()), blocks_(layers_by_weight_block(engine)), threads_(engine.team().size()), points_(points) {}
+  SignalStore(Engine& engine, std::size_t points)
+      : layers(engine.layout.blocks().size()),
+        scalars(engine.layout.size()),
+        blocks_(layers_by_weight_block(engine)),
+        threads_(engine.team().size()),
+        points_(points) {}
 
   void prepare(std::size_t block, int components) {
     std::lock_guard lock(mutex_);
@@ -102,7 +117,9 @@ class SignalStore final : public PinnObjective::SignalVisitor {
     l.z = Buffer<double>(points_ * components * l.out_stride);
     l.used = true;
   }
-  void begin_tile(int thread, std::size_t first, std::size_t points) override { threads_[thread] = {first, points}; }
+  void begin_tile(int thread, std::size_t first, std::size_t points) override {
+    threads_[thread] = {first, points};
+  }
   void layer(int thread, const PinnObjective::LayerSignals& s) override {
     prepare(s.block, s.components);
     Layer& l = layers[s.block];
@@ -137,22 +154,28 @@ class SignalStore final : public PinnObjective::SignalVisitor {
 };
 
 // Adds the products of one layer's signals to the block K (rows p of `left` × rows q of `right`).
-void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t ps, const SignalStore::Layer& right, std::size_t q0,
-                    std::size_t qs, double* K, std::size_t stride, std::vector<Buffer<double>>& scratch) {
-  const std::size_t rows = ps * left.components, cols = qs * right.components, ld = linalg::padded_width<double>(cols);
+void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t ps,
+                    const SignalStore::Layer& right, std::size_t q0, std::size_t qs, double* K,
+                    std::size_t stride, std::vector<Buffer<double>>& scratch) {
+  const std::size_t rows = ps * left.components, cols = qs * right.components,
+                    ld = linalg::padded_width<double>(cols);
   while (scratch.size() < 2) scratch.emplace_back();
   for (auto& buffer : scratch)
     if (buffer.size() < rows * ld) buffer = Buffer<double>(rows * ld);
   linalg::PackedMatrix<double> packed;
   std::vector<double> compact;
-  const auto gram = [&](const double* a, std::size_t a_stride, const double* b, std::size_t b_stride, std::size_t width, double* out) {
+  const auto gram = [&](const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
+                        std::size_t width, double* out) {
     compact.resize(cols * width);
     for (std::size_t r = 0; r < cols; ++r) std::copy_n(b + r * b_stride, width, compact.data() + r * width);
     packed.pack(compact.data(), cols, width, true);
     linalg::multiply(rows, a, a_stride, packed, out, ld, static_cast<const double*>(nullptr), 0, false);
   };
-  gram(left.a.data() + p0 * left.components * left.in_stride, left.in_stride, right.a.data() + q0 * right.components * right.in_stride, right.in_stride, left.in, scratch[0].data());
-  gram(left.z.data() + p0 * left.components * left.out_stride, left.out_stride, right.z.data() + q0 * right.components * right.out_stride, right.out_stride, left.out, scratch[1].data());
+  gram(left.a.data() + p0 * left.components * left.in_stride, left.in_stride,
+       right.a.data() + q0 * right.components * right.in_stride, right.in_stride, left.in, scratch[0].data());
+  gram(left.z.data() + p0 * left.components * left.out_stride, left.out_stride,
+       right.z.data() + q0 * right.components * right.out_stride, right.out_stride, left.out,
+       scratch[1].data());
   for (std::size_t p = 0; p < ps; ++p)
     for (std::size_t q = 0; q < qs; ++q) {
       double sum = 0;
@@ -168,7 +191,8 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
 
 }  // namespace
 
-void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) {
+void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
+                                  double* rows) {
   std::fill_n(rows, count * size(), 0.0);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
@@ -178,7 +202,8 @@ void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, 
       const auto seeds = root_weights(*engine_, static_cast<int>(k));
       PlainRows target{rows + (begin - first) * size(), begin - offset, size()};
       RowWriter writer(*engine_, x, target);
-      engine_->visit_signals(x, static_cast<int>(k), begin - offset, end - begin, std::span(seeds).subspan(begin - offset, end - begin), writer);
+      engine_->visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
+                             std::span(seeds).subspan(begin - offset, end - begin), writer);
     }
     offset += points;
   }
@@ -202,7 +227,8 @@ void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::s
     stores.push_back(std::make_unique<SignalStore>(*engine_, points));
     engine_->visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
     constexpr std::size_t kRows = 64;
-    for (std::size_t begin = 0; begin < points; begin += kRows) row_blocks.push_back({k, begin, std::min(kRows, points - begin), offset + begin});
+    for (std::size_t begin = 0; begin < points; begin += kRows)
+      row_blocks.push_back({k, begin, std::min(kRows, points - begin), offset + begin});
     offset += points;
   }
   auto& team = engine_->team();
@@ -218,18 +244,22 @@ void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::s
         K.assign(p.count * q.count, 0.0);
         for (std::size_t layer = 0; layer < left.layers.size(); ++layer)
           if (left.layers[layer].used && right.layers[layer].used)
-            add_layer_gram(left.layers[layer], p.first, p.count, right.layers[layer], q.first, q.count, K.data(), q.count, scratch);
+            add_layer_gram(left.layers[layer], p.first, p.count, right.layers[layer], q.first, q.count,
+                           K.data(), q.count, scratch);
         for (std::size_t s = 0; s < left.scalars.size(); ++s) {
           if (left.scalars[s].empty() || right.scalars[s].empty()) continue;
           for (std::size_t i = 0; i < p.count; ++i)
-            for (std::size_t j = 0; j < q.count; ++j) K[i * q.count + j] += left.scalars[s][p.first + i] * right.scalars[s][q.first + j];
+            for (std::size_t j = 0; j < q.count; ++j)
+              K[i * q.count + j] += left.scalars[s][p.first + i] * right.scalars[s][q.first + j];
         }
-        for (std::size_t i = 0; i < p.count; ++i) std::copy_n(K.data() + i * q.count, q.count, JJt + (p.row + i) * m + q.row);
+        for (std::size_t i = 0; i < p.count; ++i)
+          std::copy_n(K.data() + i * q.count, q.count, JJt + (p.row + i) * m + q.row);
       }
   });
 }
 
-void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) {
+void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
+                                   std::span<double> Jv) {
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
     const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
@@ -240,7 +270,8 @@ void PinnObjective::jacobian_times(std::span<const double> x, std::span<const do
   }
 }
 
-void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) {
+void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                              std::span<double> Jtw) {
   std::vector<std::vector<double>> seeds;
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {

@@ -85,8 +85,8 @@ class Run {
   std::int64_t steps_to_next_look() const {
     const auto& every = trainer_.config().record;
     const std::int64_t step = trainer_.step();
-    std::int64_t next = std::min({next_multiple(step, every.record_every),
-                                  next_multiple(step, every.validate_every), stop().steps});
+    std::int64_t next = std::min(
+        {next_multiple(step, every.record_every), next_multiple(step, every.validate_every), stop().steps});
     if (every.checkpoint_every > 0) next = std::min(next, next_multiple(step, every.checkpoint_every));
     return next - step;
   }

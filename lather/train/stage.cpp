@@ -101,8 +101,8 @@ pde::Problem whole_problem(const Config& config, const std::optional<Continuatio
   return continuation ? continuation->problem(continuation->count() - 1) : read_problem(config);
 }
 
-// Whether two readings of one file ask for the same: residuals that agree as functions, tried at random values of their
-// symbols. Where points are taken does not matter.
+// Whether two readings of one file ask for the same: residuals that agree as functions, tried at random
+// values of their symbols. Where points are taken does not matter.
 bool same_equations(const pde::Problem& a, const pde::Problem& b) {
   if (a.terms.size() != b.terms.size()) return false;
   std::mt19937_64 generator(1);
@@ -157,12 +157,13 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
       windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
 }
 
-// Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the equations contain
-// and no setting follows is handed to the solver by its own name; where the solver does not know it, the reference would be
-// that of other equations.
+// Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the
+// equations contain and no setting follows is handed to the solver by its own name; where the solver does not
+// know it, the reference would be that of other equations.
 std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const auto cache = reference::default_cache_directory();
-  if (!problem_.exact.empty() || !problem_.reference.contains("solver")) return true_solution(problem_, cache);
+  if (!problem_.exact.empty() || !problem_.reference.contains("solver"))
+    return true_solution(problem_, cache);
   const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
   if (as_written.reference != problem_.reference || same_equations(as_written, problem_))
     return true_solution(problem_, cache);

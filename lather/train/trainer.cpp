@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/fit_output.hpp"
 #include "lather/optim/composed.hpp"
+#include "lather/pde/fit_output.hpp"
 
 namespace lather::train {
 
@@ -41,7 +41,8 @@ void Trainer::enter_stage(int index) {
   best_step_ = -1;  // figures of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
-  if (plan_.fresh_weights(index)) pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
+  if (plan_.fresh_weights(index))
+    pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
 
 optim::StepReport Trainer::advance(std::int64_t most) {
@@ -88,7 +89,9 @@ Figures Trainer::measure(bool fine) {
     meter_ = std::make_unique<ErrorMeter>(
         domain, *truth_,
         ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), fields_up_to_constant(domain)});
-  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) { return solution.values_and_slopes(points); })
+  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) {
+    return solution.values_and_slopes(points);
+  })
                             : meter_->measure(stage_->objective(), parameters_);
   if (fine) meter_.reset();
   figures.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
@@ -114,9 +117,7 @@ std::span<const double> Trainer::unknowns() const {
   return std::span(parameters_).last(problem().unknowns.size());
 }
 
-bool Trainer::objective_will_change() const {
-  return !last_stage() || stage_->next_change(step_) != kNever;
-}
+bool Trainer::objective_will_change() const { return !last_stage() || stage_->next_change(step_) != kNever; }
 
 std::vector<std::vector<double>> Trainer::reference_values(const pde::Points& points) {
   const TrueSolution* known = config_.record.reference ? truth() : nullptr;

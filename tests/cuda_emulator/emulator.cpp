@@ -181,9 +181,10 @@ cublasStatus_t gemm(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, 
 }
 
 // The same for matrices whose addresses are read when the work is done.
-cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
-                            const double* alpha, const double* const* a, int lda, const double* const* b, int ldb,
-                            const double* beta, double* const* c, int ldc, int count) {
+cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
+                            int k, const double* alpha, const double* const* a, int lda,
+                            const double* const* b, int ldb, const double* beta, double* const* c, int ldc,
+                            int count) {
   for (int i = 0; i < count; ++i)
     gemm<double>(handle, ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);
   return CUBLAS_STATUS_SUCCESS;
@@ -228,19 +229,19 @@ const SolverLibrary& solver_library() {
       [](cusolverDnHandle_t, cudaStream_t) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
-      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t, cudaDataType,
-         const void*, std::int64_t, cudaDataType, const void*, cudaDataType, std::size_t* on_device,
-         std::size_t* on_host, std::int64_t) {
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t,
+         cudaDataType, const void*, std::int64_t, cudaDataType, const void*, cudaDataType,
+         std::size_t* on_device, std::size_t* on_host, std::int64_t) {
         *on_device = *on_host = 0;
         return CUSOLVER_STATUS_SUCCESS;
       },
-      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n, cudaDataType,
-         void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void*, std::size_t, void*, std::size_t,
-         int* info, std::int64_t count) {
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
+         cudaDataType, void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void*, std::size_t,
+         void*, std::size_t, int* info, std::int64_t count) {
         enqueue([=] {
           for (std::int64_t i = 0; i < count; ++i)
-            eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n, static_cast<double*>(values) + i * n,
-                         info + i);
+            eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n,
+                         static_cast<double*>(values) + i * n, info + i);
         });
         return CUSOLVER_STATUS_SUCCESS;
       },
@@ -250,8 +251,8 @@ const SolverLibrary& solver_library() {
         return CUSOLVER_STATUS_SUCCESS;
       },
       // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
-      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a, std::int64_t,
-         cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a,
+         std::int64_t, cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
         const auto d = static_cast<std::size_t>(n);
         *info = !lather::linalg::cholesky({static_cast<double*>(a), d, d});
         return CUSOLVER_STATUS_SUCCESS;

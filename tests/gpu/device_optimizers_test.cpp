@@ -48,7 +48,8 @@ struct Training {
       for (int c = 0; c < 2; ++c) {
         const Random random(5, static_cast<std::uint64_t>(2 * set + c));
         auto& values = points.coordinates.emplace_back(count);
-        for (std::size_t k = 0; k < count; ++k) values[k] = set == 1 && c == 1 ? 0 : random.uniform(k, c == 0 ? -1 : 0, 1);
+        for (std::size_t k = 0; k < count; ++k)
+          values[k] = set == 1 && c == 1 ? 0 : random.uniform(k, c == 0 ? -1 : 0, 1);
       }
       objective.set_points(set, points);
     }
@@ -57,12 +58,14 @@ struct Training {
   std::vector<double> x;
 };
 
-// On the emulated device the eigensolver is that of the host and what remains is rounding. cuSOLVER's eigenvectors differ from
-// Eigen's by rounding over the gap between eigenvalues, and factors of 12 gradients have gaps of 1e-10 of the largest.
+// On the emulated device the eigensolver is that of the host and what remains is rounding. cuSOLVER's
+// eigenvectors differ from Eigen's by rounding over the gap between eigenvalues, and factors of 12 gradients
+// have gaps of 1e-10 of the largest.
 double tolerance() { return cuda_report().text.find("emulated") != std::string::npos ? 1e-6 : 2e-3; }
 
 // The largest difference, relative to the largest change of a parameter since the start.
-double deviation(const std::vector<double>& a, const std::vector<double>& b, const std::vector<double>& start) {
+double deviation(const std::vector<double>& a, const std::vector<double>& b,
+                 const std::vector<double>& start) {
   double difference = 0, change = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     difference = std::max(difference, std::abs(a[i] - b[i]));
@@ -71,9 +74,11 @@ double deviation(const std::vector<double>& a, const std::vector<double>& b, con
   return difference / change;
 }
 
-std::vector<double> train(Optimizer& optimizer, Training& setup, std::vector<double> x, int steps, int row = 1) {
+std::vector<double> train(Optimizer& optimizer, Training& setup, std::vector<double> x, int steps,
+                          int row = 1) {
   for (std::int64_t taken = 0; taken < steps;) {
-    const std::vector<double> factors(static_cast<std::size_t>(std::min<std::int64_t>(row, steps - taken)), 1.0);
+    const std::vector<double> factors(static_cast<std::size_t>(std::min<std::int64_t>(row, steps - taken)),
+                                      1.0);
     std::int64_t done = 0;
     const auto report = optimizer.steps(setup.objective, x, factors, done);
     EXPECT_EQ(report.status, Status::running) << report.message;
@@ -94,23 +99,30 @@ std::vector<Case> cases() {
       {"scheduled", {{"name", "adam"}, {"schedule", {{"decay", "cosine"}, {"total_steps", 30}}}}},
       {"ss_esoap", {{"name", "ss-esoap"}, {"trigger", 0.02}}},
       {"ss_esoap_paper", {{"name", "ss-esoap-paper"}, {"trigger", 0.05}}},
-      {"ss_esoap_decay", {{"name", "ss-esoap"}, {"trigger", 0.05}, {"weight_decay", 0.01}, {"tau_scope", "global"}}},
+      {"ss_esoap_decay",
+       {{"name", "ss-esoap"}, {"trigger", 0.05}, {"weight_decay", 0.01}, {"tau_scope", "global"}}},
       {"ss_esoap_shampoo_reset",
-       {{"name", "ss-esoap"}, {"secant_metric", "shampoo"}, {"variance_transition", "reset"}, {"check_interval", 3}}},
+       {{"name", "ss-esoap"},
+        {"secant_metric", "shampoo"},
+        {"variance_transition", "reset"},
+        {"check_interval", 3}}},
       {"ss_esoap_oren_luenberger_per_factor",
        {{"name", "ss-esoap"}, {"secant_metric", "oren-luenberger"}, {"trigger_rule", "per-factor"}}},
-      {"ss_esoap_momentum", {{"name", "ss-esoap"}, {"inner_update", "momentum"}, {"precondition_vectors", true}}},
+      {"ss_esoap_momentum",
+       {{"name", "ss-esoap"}, {"inner_update", "momentum"}, {"precondition_vectors", true}}},
       {"ss_esoap_one_sided", {{"name", "ss-esoap"}, {"max_dimension", 5}}},
       {"soap", {{"name", "soap"}, {"weight_decay", 0.01}, {"precondition_frequency", 20}}},
       {"soap_short_sides", {{"name", "soap"}, {"max_dimension", 6}, {"precondition_frequency", 4}}},
       {"purifying_shampoo", {{"name", "purifying-shampoo"}, {"precondition_frequency", 3}}},
-      {"purifying_shampoo_always", {{"name", "purifying-shampoo"}, {"tolerance", 0}, {"start_preconditioning_step", 5}}},
+      {"purifying_shampoo_always",
+       {{"name", "purifying-shampoo"}, {"tolerance", 0}, {"start_preconditioning_step", 5}}},
   };
 }
 
 class OnTheDevice : public testing::TestWithParam<Case> {};
 
-// Eigenvectors that are nearly degenerate differ between solvers by more than rounding, so the trajectories part slowly.
+// Eigenvectors that are nearly degenerate differ between solvers by more than rounding, so the trajectories
+// part slowly.
 TEST_P(OnTheDevice, TakesTheStepsOfTheHost) {
   REQUIRE_GPU();
   Training setup;
@@ -126,7 +138,8 @@ TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
   Training setup;
   const auto single = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
   const auto rows = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
-  EXPECT_EQ(train(*single, setup, setup.x, 400), train(*rows, setup, setup.x, 400, 150));  // rows of 16 from step 256 on
+  EXPECT_EQ(train(*single, setup, setup.x, 400),
+            train(*rows, setup, setup.x, 400, 150));  // rows of 16 from step 256 on
 }
 
 TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
@@ -158,7 +171,8 @@ TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
   on_host.set_frozen(on_device.objective.frozen());
   for (int set = 0; set < 2; ++set) on_host.set_points(set, on_device.objective.points(set));
   const Json settings{{"name", GetParam()}};
-  const auto host = make_composed(on_host.layout(), settings), device = make_composed(on_host.layout(), settings, Device::cuda);
+  const auto host = make_composed(on_host.layout(), settings),
+             device = make_composed(on_host.layout(), settings, Device::cuda);
   auto a = on_device.x, b = on_device.x;
   for (int t = 0; t < 12; ++t) {
     EXPECT_EQ(host->step(on_host, a).status, Status::running);
@@ -167,15 +181,17 @@ TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
   EXPECT_LT(deviation(b, a, on_device.x), tolerance());
 }
 
-INSTANTIATE_TEST_SUITE_P(All, QuasiNewtonOnTheDevice, testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"),
+INSTANTIATE_TEST_SUITE_P(All, QuasiNewtonOnTheDevice,
+                         testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"),
                          [](const auto& info) {
                            std::string name = info.param;
                            for (char& c : name) c = c == '-' ? '_' : c;
                            return name;
                          });
 
-// A refresh is a QR factorization of factor times basis. The output layer's factor is a sum of few outer products, and what QR
-// makes of its null space is rounding noise, so only the hidden layers are compared, and only until the noise reaches them.
+// A refresh is a QR factorization of factor times basis. The output layer's factor is a sum of few outer
+// products, and what QR makes of its null space is rounding noise, so only the hidden layers are compared,
+// and only until the noise reaches them.
 TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
   REQUIRE_GPU();
   Training setup;
