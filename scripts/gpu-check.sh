@@ -15,14 +15,15 @@ for step in "${steps[@]}"; do
   note "$step"
   case $step in
     build)
-      { cmake --preset cuda && cmake --build --preset cuda --target test_gpu bench_engine_cuda bench_engine; } >"$OUT/build.log" 2>&1 ||
+      { cmake --preset cuda && cmake --build --preset cuda --target test_gpu bench_engine_cuda bench_optimizers_cuda bench_engine; } >"$OUT/build.log" 2>&1 ||
         { grep -E "error|Error|FAILED" -A5 "$OUT/build.log" | head -60; exit 1; } ;;
     test) ctest --test-dir build/cuda -L gpu -j 12 --output-on-failure >"$OUT/test.log" 2>&1 || status=1
       grep -E "Failure|tests passed|tests failed|\*\*\*|terminate|what" "$OUT/test.log" | head -60 ;;
     sanitize)
-      compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu --gtest_brief=1 --gtest_filter='*second*:CudaEngine.*:*Optimizer*' 2>&1 |
+      compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu --gtest_brief=1 --gtest_filter='*second*:CudaEngine.*:DeviceOptimizer.*:*TakesTheSteps*' 2>&1 |
         tee "$OUT/sanitize.log" | tail -15; status=$((status + PIPESTATUS[0])) ;;
-    bench) build/cuda/bin/bench_engine_cuda 2>&1 | tee "$OUT/bench.log" ;;
+    bench) build/cuda/bin/bench_engine_cuda 2>&1 | tee "$OUT/bench.log"
+      build/cuda/bin/bench_optimizers_cuda 2>&1 | tee "$OUT/optimizers.log" ;;
     profile)
       ncu --clock-control none --metrics gpu__time_duration.sum,launch__registers_per_thread --csv build/cuda/bin/bench_engine_cuda once 128 >"$OUT/profile.csv" 2>&1 ;;
     cpu) build/cuda/bin/bench_engine 16 2>&1 | tee "$OUT/cpu.log" ;;
