@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lather/core/error.hpp"
+#include "lather/optim/step_endings.hpp"
 
 namespace lather::optim {
 
@@ -26,14 +27,6 @@ double norm(std::span<const double> x) {
   return largest * std::sqrt(scaled);
 }
 
-// "layer1.weight" of the first entry that is NaN or infinite.
-std::string first_non_finite(const ParameterLayout& layout, std::span<const double> x) {
-  for (const auto& block : layout.blocks())
-    for (std::size_t i = 0; i < block.size(); ++i)
-      if (!std::isfinite(x[block.offset + i])) return block.name;
-  return "";
-}
-
 }  // namespace
 
 GradientMethod::GradientMethod(const ParameterLayout& layout)
@@ -52,10 +45,7 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
   report.evaluations = 1;
   report.gradient_norm = norm(gradient_);
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
-    report.status = Status::non_finite;
-    const auto where = first_non_finite(layout_, gradient_);
-    report.message = where.empty() ? fmt::format("the loss is {}", report.loss)
-                                   : fmt::format("the gradient of {} is not finite", where);
+    end_with_bad_gradient(report, layout_, gradient_);
     return report;
   }
 
@@ -68,20 +58,11 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
 
   report.step_norm = norm(change_);
   if (!std::isfinite(report.step_norm)) {
-    report.status = Status::non_finite;
-    report.message =
-        fmt::format("the step of {} is not finite at gradient norm {:.3g}; the optimizer's state is lost",
-                    first_non_finite(layout_, change_), report.gradient_norm);
-    report.step_norm = 0;
+    end_with_bad_step(report, layout_, change_);
     return report;
   }
   for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] += change_[i];
-  if (report.gradient_norm == 0) {
-    if (report.step_norm == 0) report.status = Status::converged;
-    report.message = report.step_norm == 0
-                         ? "the gradient is exactly zero"
-                         : "the gradient is exactly zero; the step comes from momentum and weight decay";
-  }
+  if (report.gradient_norm == 0) end_with_zero_gradient(report);
   return report;
 }
 

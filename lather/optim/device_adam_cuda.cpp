@@ -21,10 +21,7 @@ class DeviceAdam final : public DeviceMethod {
   }
 
  protected:
-  void enqueue_change(int) override {
-    layers_.launch("descend", block_grid_, static_cast<unsigned>(layout_.blocks().size()),
-                   cuda::Parameter().add(elements()));
-  }
+  void enqueue_change(int) override { enqueue_descent(); }
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // Structures that host and kernels share, each written once. Kernels work on what they point to; their
-// source is in device_kernels_cuda.cpp.
+// source is in device_kernels_*cuda.cpp.
 //
 // A step is a chain of kernels and products. One of them may find that the host is needed (a new basis) or
 // that nothing can be done (a NaN): it sets Control::halt, and every kernel that changes state then does
@@ -189,6 +189,11 @@ LATHER_ON_BOTH_SIDES(
       int unused;
     };)
 // clang-format on
+
+// Texts of the methods' own kernels, one file each.
+extern const char* const kSsEsoapKernels;
+extern const char* const kSoapKernels;
+extern const char* const kPurifyingShampooKernels;
 
 std::string device_kernel_source();
 

@@ -251,8 +251,9 @@ void DeviceLayers::state(StateVisitor& visitor, std::size_t layer) {
       if (!visitor.reading() && size > 0)
         cuda::check(cudaMemcpy(values.data(), on_device, size * sizeof(double), cudaMemcpyDeviceToHost));
       visitor.array(name + what, std::span(values));
-      if (visitor.reading() && size > 0)
-        cuda::check(cudaMemcpy(on_device, values.data(), size * sizeof(double), cudaMemcpyHostToDevice));
+      if (!visitor.reading() || size == 0) return;
+      cuda::check(cudaMemcpy(on_device, values.data(), size * sizeof(double), cudaMemcpyHostToDevice));
+      cuda::check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
     };
     array(side < 0 ? nullptr : sides_[side].factor, ".factor");
     array(side < 0 ? nullptr : sides_[side].basis, ".basis");

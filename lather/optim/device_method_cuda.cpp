@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lather/core/error.hpp"
+#include "lather/optim/step_endings.hpp"
 
 namespace lather::optim {
 
@@ -143,6 +144,19 @@ void DeviceMethod::put_control() {
                               objective_->stream()));
 }
 
+void DeviceMethod::read_control() {
+  const cudaStream_t stream = objective_->stream();
+  cuda::check(cudaMemcpyAsync(host_control_.data(), control_.data(), sizeof(Control), cudaMemcpyDeviceToHost,
+                              stream));
+  cuda::check(cudaStreamSynchronize(stream));
+  now_ = host_control_[0];
+}
+
+void DeviceMethod::enqueue_descent() {
+  layers_.launch("descend", block_grid_, static_cast<unsigned>(layout_.blocks().size()),
+                 cuda::Parameter().add(elements()));
+}
+
 void DeviceMethod::finish_step(int form) {
   const auto grid = static_cast<unsigned>(std::clamp<long long>(work_.size / 1024, 1, 128));
   layers_.launch("apply_change", grid, 1, cuda::Parameter().add(work_));
@@ -180,10 +194,7 @@ void DeviceMethod::launch(int form, int count) {
     }
     graph.launch(stream);
   }
-  cuda::check(cudaMemcpyAsync(host_control_.data(), control_.data(), sizeof(Control), cudaMemcpyDeviceToHost,
-                              stream));
-  cuda::check(cudaStreamSynchronize(stream));
-  now_ = host_control_[0];
+  read_control();
 }
 
 void DeviceMethod::resume(int form) {
@@ -201,10 +212,7 @@ void DeviceMethod::resume(int form) {
     if (!graph) graph = cuda::Graph(stream, enqueue);
     graph.launch(stream);
   }
-  cuda::check(cudaMemcpyAsync(host_control_.data(), control_.data(), sizeof(Control), cudaMemcpyDeviceToHost,
-                              stream));
-  cuda::check(cudaStreamSynchronize(stream));
-  now_ = host_control_[0];
+  read_control();
   const auto since = static_cast<double>(now_.t - last_halt_);
   steps_between_halts_ = steps_between_halts_ == 0 ? since : 0.8 * steps_between_halts_ + 0.2 * since;
   last_halt_ = now_.t;
@@ -224,21 +232,13 @@ int DeviceMethod::how_many(std::size_t left) const {
   return 1;
 }
 
-std::string DeviceMethod::trouble(Halt halt) const {
-  const auto first_non_finite = [&](const double* on_device) -> std::string {
-    std::vector<double> values(layout_.size());
-    cuda::check(cudaMemcpy(values.data(), on_device, values.size() * sizeof(double), cudaMemcpyDeviceToHost));
-    for (const auto& block : layout_.blocks())
-      for (std::size_t i = 0; i < block.size(); ++i)
-        if (!std::isfinite(values[block.offset + i])) return block.name;
-    return "";
-  };
-  if (halt == kStepNotFinite)
-    return fmt::format("the step of {} is not finite at gradient norm {:.3g}; the optimizer's state is lost",
-                       first_non_finite(change_.data()), now_.gradient_norm);
-  const auto where = first_non_finite(work_.gradient);
-  return where.empty() ? fmt::format("the loss is {}", now_.loss)
-                       : fmt::format("the gradient of {} is not finite", where);
+void DeviceMethod::end_in_trouble(StepReport& report) const {
+  const bool step = now_.halt == kStepNotFinite;
+  std::vector<double> values(layout_.size());
+  cuda::check(cudaMemcpy(values.data(), step ? change_.data() : work_.gradient, values.size() * sizeof(double),
+                         cudaMemcpyDeviceToHost));
+  step ? end_with_bad_step(report, layout_, values) : end_with_bad_gradient(report, layout_, values);
+  report.step_norm = 0;
 }
 
 StepReport DeviceMethod::step(Objective& objective, std::span<double> x) {
@@ -282,16 +282,11 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
   report.basis_updates = static_cast<int>(now_.basis_updates - updates_before);
   done = std::max(1, now_.index);
   if (now_.halt != kRunning) {
-    report.status = Status::non_finite;
-    report.message = trouble(static_cast<Halt>(now_.halt));
-    report.step_norm = 0;
+    end_in_trouble(report);
     // The step that failed counts as taken, as on the host.
     done = std::min<std::int64_t>(now_.index + 1, static_cast<std::int64_t>(factors.size()));
   } else if (now_.gradient_norm == 0) {
-    if (now_.step_norm == 0) report.status = Status::converged;
-    report.message = now_.step_norm == 0
-                         ? "the gradient is exactly zero"
-                         : "the gradient is exactly zero; the step comes from momentum and weight decay";
+    end_with_zero_gradient(report);
   } else if (now_.eigensolver_failed) {
     report.message = "an eigenbasis could not be computed; the old one is kept";
     now_.eigensolver_failed = 0;
@@ -301,13 +296,11 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
   return report;
 }
 
-void DeviceMethod::device_array(StateVisitor& visitor, const char* name,
-                                const cuda::Memory<double>& memory) const {
+void DeviceMethod::device_array(StateVisitor& visitor, const char* name, cuda::Memory<double>& memory) const {
   std::vector<double> values(memory.size());
   if (!visitor.reading() && !values.empty()) memory.download(values);
   visitor.array(name, std::span(values));
-  if (visitor.reading() && !values.empty())
-    cuda::check(cudaMemcpy(memory.data(), values.data(), memory.bytes(), cudaMemcpyHostToDevice));
+  if (visitor.reading() && !values.empty()) memory.upload(values);
 }
 
 // The names and the order of GradientMethod and MatrixMethod: a checkpoint serves host and device.

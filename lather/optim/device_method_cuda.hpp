@@ -57,11 +57,12 @@ class DeviceMethod : public Optimizer {
   }
   void accumulate_factors(const double* g, double keep, double weight);
   ElementWork elements() const;
+  void enqueue_descent();  // the change: along U for layers, Adam's for the rest
   const StepWork& step_work() const { return work_; }
   cudaStream_t stream() const { return objective_->stream(); }
   static std::vector<std::size_t> matrix_blocks(const ParameterLayout& layout, bool vectors_too);
   // A flat device array as part of the state.
-  void device_array(StateVisitor& visitor, const char* name, const cuda::Memory<double>& memory) const;
+  void device_array(StateVisitor& visitor, const char* name, cuda::Memory<double>& memory) const;
 
   ParameterLayout layout_;
   DeviceMethodConstants constants_;
@@ -79,12 +80,13 @@ class DeviceMethod : public Optimizer {
   void put_parameters(std::span<const double> x);
   void put_factors(std::span<const double> factors);
   void put_control();
+  void read_control();
   void enqueue_step(int form);
   void finish_step(int form);
   void launch(int form, int count);
   int how_many(std::size_t left) const;
   void resume(int form);
-  std::string trouble(Halt halt) const;
+  void end_in_trouble(StepReport& report) const;
 
   CudaObjective* objective_ = nullptr;
   std::size_t version_ = 0;

@@ -71,8 +71,7 @@ class DevicePurifyingShampoo final : public DeviceMethod {
     layers_.rotate_in(m_.data(), rotated_.data());
     launch_per_layer("purify_direction", parameter);
     layers_.rotate_out(U_rotated_.data(), U_.data());
-    layers_.launch("descend", block_grid_, static_cast<unsigned>(layout_.blocks().size()),
-                   cuda::Parameter().add(elements()));
+    enqueue_descent();
   }
 
   PurifyingShampooOptions options_;

@@ -151,8 +151,7 @@ class DeviceSsEsoap final : public DeviceMethod {
     }
     launch_per_layer("esoap_direction", parameter);
     layers_.rotate_out(U_rotated_.data(), U_.data());
-    layers_.launch("descend", block_grid_, static_cast<unsigned>(layout_.blocks().size()),
-                   cuda::Parameter().add(elements()));
+    enqueue_descent();
   }
 
   const double* rotated_or_plain() {
