@@ -1,8 +1,9 @@
 // One training step on the GPU, optimizer included, beside loss + gradient alone: wall clock per step of a
-// long row of steps.
+// long row of steps.   bench_optimizers_cuda [WIDTH [NAME]]: only the rows that begin with NAME
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -81,7 +82,9 @@ double gradient_milliseconds(pde::PinnObjective& objective, const std::vector<do
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const int only_width = argc > 1 ? std::atoi(argv[1]) : 0;
+  const std::string only_name = argc > 2 ? argv[2] : "";
   const auto report = cuda_report();
   fmt::print("{}\n", report.text);
   if (!report.usable) return 0;
@@ -104,6 +107,7 @@ int main() {
       {"muon, on the host", {{"name", "muon"}}},
   };
   for (const int width : {128, 256}) {
+    if (only_width != 0 && width != only_width) continue;
     std::string text = kBurgers;
     text.replace(text.find("{}"), 2, std::to_string(width));
     pde::PinnObjective objective(pde::read_problem_text(text, "burgers.toml"), {.device = Device::cuda});
@@ -118,6 +122,7 @@ int main() {
     fmt::print("\nburgers, mlp 4x{}, N = 8192, float64, {} parameters\n", width, x.size());
     fmt::print("{:52} {:8.3f} ms\n", "loss + gradient, parameters from and to the host", plain);
     for (const auto& row : rows) {
+      if (!std::string_view(row.name).starts_with(only_name)) continue;
       const double ms = milliseconds(objective, x, row.settings);
       fmt::print("{:52} {:8.3f} ms   {:.2f} of adam's\n", row.name, ms, ms / base);
       std::fflush(stdout);

@@ -210,25 +210,66 @@ __device__ void canonical_cluster(double* X, int d, int first, int step, int siz
   __syncthreads();
 }
 
-// One block per side. Rows of `result` are eigenvectors, values ascend.
-extern "C" __global__ void __launch_bounds__(256) install_bases(const __grid_constant__ BasisWork w) {
+// Rows of `result` are eigenvectors, values ascend. Is the basis of this side to be replaced?
+__device__ __forceinline__ bool replaced(const BasisWork& w, int side) {
+  const DeviceSide& s = w.k.sides[side];
+  return w.k.changed[side] && (s.d == 1 || w.k.info[s.place] == 0);
+}
+
+// Values k and k + 1 so close that only the space of their eigenvectors is determined.
+__device__ __forceinline__ bool tied(const DeviceSide& s, int k) {
+  const double scale = fmax(fabs(s.values[0]), fabs(s.values[s.d - 1]));
+  return fabs(s.values[k + 1] - s.values[k]) <= 1e-12 * scale;
+}
+
+// Eigenvectors that stand alone need a sign only. One warp each.
+extern "C" __global__ void __launch_bounds__(256) canonical_signs(const __grid_constant__ BasisWork w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
-  const int d = s.d, t = threadIdx.x;
-  if (!w.k.changed[blockIdx.y] || (d > 1 && w.k.info[s.place] != 0)) return;
-  if (d == 1) {
-    if (t == 0) s.basis[0] = 1;
-    return;
+  const int d = s.d, lane = threadIdx.x % 32;
+  if (d == 1 || !replaced(w, blockIdx.y)) return;
+  for (int k = blockIdx.x * 8 + threadIdx.x / 32; k < d; k += gridDim.x * 8) {
+    if ((k > 0 && tied(s, k - 1)) || (k + 1 < d && tied(s, k))) continue;
+    double* row = s.result + (i64)k * d;
+    double largest = 0;
+    for (int i = lane; i < d; i += 32) largest = fmax(largest, row[i] * row[i]);
+    for (int other = 16; other > 0; other /= 2) largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, other));
+    int pivot = d - 1;
+    for (int i = d - 1 - lane; i >= 0; i -= 32)
+      if (row[i] * row[i] >= (1 - 1e-8) * largest) pivot = i;
+    for (int other = 16; other > 0; other /= 2) {
+      const int p = __shfl_xor_sync(0xffffffffu, pivot, other);
+      pivot = p < pivot ? p : pivot;
+    }
+    const double sign = row[pivot] < 0 ? -1 : 1;
+    __syncwarp();
+    for (int i = lane; i < d; i += 32) row[i] *= sign;
   }
-  double scale = 0;
-  for (int i = t; i < d; i += 256) scale = fabs(s.values[i]) > scale ? fabs(s.values[i]) : scale;
-  scale = block_max(scale);
-  for (int last = d - 1; last >= 0;) {  // clusters in descending order
+}
+
+// The rest, in descending order. One block per side.
+extern "C" __global__ void __launch_bounds__(256) canonical_clusters(const __grid_constant__ BasisWork w) {
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  if (s.d == 1 || !replaced(w, blockIdx.y)) return;
+  double ties = 0;
+  for (int k = threadIdx.x; k + 1 < s.d; k += 256) ties += tied(s, k);
+  if (block_sum(ties) == 0) return;
+  for (int last = s.d - 1; last >= 0;) {
     int first = last;
-    while (first > 0 && fabs(s.values[first] - s.values[first - 1]) <= 1e-12 * scale) --first;
-    canonical_cluster(s.result, d, last, -1, last - first + 1, s.scratch, s.scratch + d);
+    while (first > 0 && tied(s, first - 1)) --first;
+    if (last > first) canonical_cluster(s.result, s.d, last, -1, last - first + 1, s.scratch, s.scratch + s.d);
     last = first - 1;
   }
-  for (i64 i = t; i < (i64)d * d; i += 256) {
+}
+
+extern "C" __global__ void __launch_bounds__(256) install_bases(const __grid_constant__ BasisWork w) {
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  const int d = s.d;
+  if (!replaced(w, blockIdx.y)) return;
+  if (d == 1) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) s.basis[0] = 1;
+    return;
+  }
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)d * d; i += (i64)gridDim.x * 256) {
     const int row = (int)(i / d), k = (int)(i % d), from = w.descending ? d - 1 - k : k;
     s.basis[i] = s.result[(i64)from * d + row];
     if (w.values_into_factor) s.factor[i] = row == k && s.values[from] > 0 ? s.values[from] : 0;

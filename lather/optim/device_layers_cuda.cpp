@@ -239,8 +239,11 @@ void DeviceLayers::replace_bases(const Replacement& how) {
   } else {
     copy(Square::product, Square::result);
   }
-  BasisWork basis{work(), how.descending, how.values_into_factor};
-  launch("install_bases", 1, static_cast<unsigned>(sides_.size()), cuda::Parameter().add(basis));
+  const auto basis = cuda::Parameter().add(BasisWork{work(), how.descending, how.values_into_factor});
+  const auto sides = static_cast<unsigned>(sides_.size());
+  launch("canonical_signs", static_cast<unsigned>(largest_ + 7) / 8, sides, basis);
+  launch("canonical_clusters", 1, sides, basis);
+  launch("install_bases", factor_blocks_, sides, basis);
 }
 
 void DeviceLayers::state(StateVisitor& visitor, std::size_t layer) {

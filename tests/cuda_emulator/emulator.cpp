@@ -27,7 +27,7 @@ namespace {
 constexpr const char* kShim = R"(
 #include <cmath>
 #include <cstddef>
-using std::fma, std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh, std::asinh, std::atan, std::erf, std::fabs, std::pow, std::sqrt;
+using std::fma, std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh, std::asinh, std::atan, std::erf, std::fabs, std::fmax, std::pow, std::sqrt;
 #define __device__
 #define __forceinline__ inline
 #define __global__
@@ -40,6 +40,7 @@ struct float4 { float x, y, z, w; };
 inline double __dmul_rn(double a, double b) { return a * b; }
 template <class T> inline T __ldg(const T* p) { return *p; }
 inline void __syncthreads() { emulator_block_barrier(); }
+inline void __syncwarp() { emulator_warp_barrier(); }
 template <class T> inline T __shfl_xor_sync(unsigned, T value, int mask) {
   const int t = threadIdx.y * blockDim.x + threadIdx.x;
   emulator_exchange[t] = value;
