@@ -19,7 +19,10 @@ class CudaObjective {
   virtual const double* device_losses() = 0;            // sums of point weight * residual^2, one per term
   virtual std::vector<double> loss_scales() const = 0;  // what makes them losses, in the same order
   virtual void refresh() = 0;                           // weights of terms, frozen weights: to the device
-  virtual void enqueue_gradient() = 0;                  // losses and gradient at device_parameters()
+  // Points drawn inside a row of steps, *index being the number of the step in it (device); *changed (device)
+  // says whether they are new.
+  virtual void enqueue_points(const int* index, int* changed) = 0;
+  virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
   virtual std::size_t version() const = 0;
 
   // Least squares, as Objective has it, with matrices that stay on the device. Throws Error where that cannot

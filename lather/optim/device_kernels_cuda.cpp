@@ -62,6 +62,7 @@ extern "C" __global__ void __launch_bounds__(256) begin_step(const __grid_consta
     c.halt = kGradientNotFinite;
     return;
   }
+  if (c.points_changed) c.secant_valid = 0;  // gradients of two functions have no difference
   c.t += 1;
   c.rate = w.learning_rate * w.factors[c.index];
   c.correction1 = 1 - pow(w.beta1, (double)c.t);

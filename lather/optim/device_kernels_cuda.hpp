@@ -31,6 +31,7 @@ LATHER_ON_BOTH_SIDES(
       int halt;
       int index;  // of the next step in the present row: its learning-rate factor
       int secant_valid;
+      int points_changed;
       int eigensolver_failed;
       long long basis_updates;
       double loss;

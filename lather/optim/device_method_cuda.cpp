@@ -164,6 +164,8 @@ void DeviceMethod::finish_step(int form) {
 }
 
 void DeviceMethod::enqueue_step(int form) {
+  Control* const control = control_.data();
+  objective_->enqueue_points(&control->index, &control->points_changed);
   objective_->enqueue_gradient();
   layers_.launch("gradient_norms", static_cast<unsigned>(work_.gradient_blocks), 1,
                  cuda::Parameter().add(work_));
@@ -257,6 +259,7 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
   put_parameters(x);
   put_factors(factors);
   now_.index = 0;
+  now_.points_changed = 0;
   now_.halt = kRunning;
   const auto updates_before = now_.basis_updates;
   put_control();

@@ -42,6 +42,10 @@ class CudaPass {
   bool set_points(int set, const Points& points);
   bool set_point_weights(int term, std::span<const double> weights);  // empty: all 1
 
+  // Coordinate k of point i at k * (number of points) + i. Who writes them enqueues the inputs again.
+  T* coordinates(int set) const { return set_memory_[set].coordinates.data(); }
+  void inputs();
+
   // Loss, and if wanted its gradient, of all points.
   void enqueue(bool with_gradient);
   // Values of all expressions at all points.
@@ -94,7 +98,6 @@ class CudaPass {
   const double* block_address(net::WeightRef ref) const;
 
   void weights();
-  void inputs();
   void forward(const Batch& batch);
   void head(const Batch& batch, HeadMode mode);
   void backward(const Batch& batch, bool first);

@@ -9,6 +9,7 @@
 #include "lather/core/threads.hpp"
 #include "lather/pde/compiled_set.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/pde/point_plan.hpp"
 
 namespace lather::pde {
 
@@ -30,6 +31,8 @@ class Engine {
   virtual void points_changed(int point_set) = 0;
   virtual void point_weights_changed(int /*term*/) {}
   virtual optim::CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
+  virtual bool draw_points(const PointPlan& /*plan*/) { return false; }
+  virtual void set_step(std::int64_t /*step*/) {}
   virtual std::size_t workspace_bytes() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
 

@@ -11,6 +11,7 @@
 #include "lather/optim/cuda_objective.hpp"
 #include "lather/pde/cuda_jacobian_cuda.hpp"
 #include "lather/pde/cuda_pass.hpp"
+#include "lather/pde/device_points_cuda.hpp"
 #include "lather/pde/engine.hpp"
 #include "lather/pde/layer_blocks.hpp"
 
@@ -55,7 +56,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void points_changed(int set) override {
     const auto place = pass_set_.find(set);
     if (place == pass_set_.end() || points[set].count() == 0) return;
-    if (pass_->set_points(place->second, points[set])) forget_graphs();
+    if (pass_->set_points(place->second, points[set])) {
+      forget_graphs();
+      device_points_.reset();
+    }
     if (jacobian_) jacobian_->points_changed(set);
   }
   void point_weights_changed(int term) override {
@@ -160,8 +164,23 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   double* device_parameters() override { return parameters_.data(); }
   double* device_gradient() override { return gradient_.data(); }
   const double* device_losses() override { return losses_.data(); }
+  bool draw_points(const PointPlan& plan) override {
+    for (const auto& part : plan.parts)
+      if (!DevicePoints::draws(part.design)) return false;
+    plan_ = plan;
+    device_points_.reset();
+    forget_graphs();
+    return true;
+  }
+  void set_step(std::int64_t step) override { step_ = step; }
+  void enqueue_points(const int* index, int* changed) override {
+    if (!plan_) return;
+    device_points_->enqueue(index, changed, pass_->stream());
+    pass_->inputs();
+  }
   void refresh() override {
     require_points();
+    refresh_points();
     upload_frozen();
     set_scales(-1);
     scales_.upload({host_scales(), problem.terms.size()});
@@ -201,6 +220,17 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
 
  private:
+  void refresh_points() {
+    if (!plan_) return;
+    if (!device_points_) {
+      std::vector<DevicePoints::Target> targets(points.size());
+      for (const auto& [set, place] : pass_set_)
+        targets[set] = {pass_->coordinates(place), points[set].count()};
+      device_points_ = std::make_unique<DevicePoints>(*plan_, targets, std::is_same_v<T, float>);
+    }
+    device_points_->set_step(step_);
+  }
+
   CudaAddresses addresses() const {
     return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
   }
@@ -313,6 +343,9 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::vector<int> terms_;  // of the pass -> of the problem
   std::unique_ptr<CudaPass<T>> pass_;
   std::unique_ptr<CudaJacobian> jacobian_;  // for curvature methods
+  std::optional<PointPlan> plan_;
+  std::unique_ptr<DevicePoints> device_points_;  // that follow it
+  std::int64_t step_ = 0;
   ThreadTeam team_{1};
   cuda::Graph graphs_[2];  // value; value and gradient
   std::size_t version_ = 0;

@@ -157,6 +157,8 @@ ThreadTeam* PinnObjective::team() { return &engine_->team(); }
 int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
+bool PinnObjective::draw_points(const PointPlan& plan) { return engine_->draw_points(plan); }
+void PinnObjective::set_step(std::int64_t step) { engine_->set_step(step); }
 optim::CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
 
 }  // namespace lather::pde

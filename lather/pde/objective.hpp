@@ -25,6 +25,7 @@ struct EngineOptions {
 };
 
 class Engine;
+struct PointPlan;
 
 }  // namespace lather::pde
 
@@ -47,6 +48,10 @@ class PinnObjective final : public optim::Objective {
 
   void set_points(int point_set, Points points);
   const Points& points(int point_set) const;
+  // Offers the device to draw points itself, in rows of steps that an optimizer there takes; whether it
+  // will. set_step: the number of the next step.
+  bool draw_points(const PointPlan& plan);
+  void set_step(std::int64_t step);
   void set_term_weight(int term, double weight);
   double term_weight(int term) const;
   // One weight per point of the term's set; empty: all 1.

@@ -8,9 +8,6 @@ namespace lather::pde {
 
 namespace {
 
-// Labels of streams: no two purposes share random numbers.
-enum Purpose : std::uint64_t { kTraining = 1, kCandidates = 2, kChoice = 3, kBatch = 4, kValidation = 5 };
-
 Design design_of(SamplingMethod method, bool shift) {
   switch (method) {
     case SamplingMethod::uniform:
@@ -35,6 +32,10 @@ Points empty_points(std::size_t coordinates) {
 
 constexpr std::size_t kCandidatesPerPoint = 10;
 
+// A device that draws by itself spends 10 us in every step on asking whether it is time; a row of steps that
+// ends for the host to draw costs some 300 us.
+constexpr std::int64_t kOftenEnough = 32;
+
 }  // namespace
 
 PointSource::PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed)
@@ -48,13 +49,30 @@ PointSource::PointSource(const Problem& problem, const SamplingSettings& setting
     terms_of_[problem_.terms[k].point_set].push_back(static_cast<int>(k));
 }
 
-bool PointSource::is_due(int set, std::int64_t step) const {
-  if (drawn_[set] < 0) return true;
-  if (drawn_[set] == step) return false;
+// Steps between draws of a set; 0: drawn once.
+std::int64_t PointSource::period(int set) const {
   const auto& o = settings_.options;
-  if (problem_.point_sets[set].kind == PointSet::Kind::data)
-    return o.data_batch > 0 && step % o.data_every == 0;
-  return o.every > 0 && step % o.every == 0;
+  if (problem_.point_sets[set].kind != PointSet::Kind::data) return o.every;
+  return o.data_batch > 0 ? o.data_every : 0;
+}
+
+std::optional<PointPlan> PointSource::plan() const {
+  PointPlan plan{seed_, settings_.options.every, {}};
+  if (plan.every < 1 || plan.every > kOftenEnough) return {};
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    const int set = static_cast<int>(s);
+    if (problem_.point_sets[s].kind == PointSet::Kind::data) {
+      if (period(set) > 0) return {};
+      continue;
+    }
+    for (const Part& part : parts_of(set)) {
+      if (part.method == SamplingMethod::adaptive) return {};
+      const Design design = design_of(part.method, settings_.options.shift);
+      if (design != Design::grid)  // which is always the same
+        plan.parts.push_back({set, part.index, part.first, part.count, design, part.box, part.piece});
+    }
+  }
+  return plan;
 }
 
 std::int64_t PointSource::next_change(std::int64_t step) const {
@@ -70,17 +88,22 @@ bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<
   bool changed = false;
   for (std::size_t s = 0; s < points_.size(); ++s) {
     const int set = static_cast<int>(s);
-    const bool due = is_due(set, step);
+    const std::int64_t every = period(set), last = every > 0 ? step / every * every : 0;
+    const bool due = drawn_[s] < last;
     if (due) {
-      const bool data = problem_.point_sets[s].kind == PointSet::Kind::data;
-      const std::int64_t every = data ? settings_.options.data_every : settings_.options.every;
       points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(step / every) : 0, objective, x);
+      // Where the device has drawn since, this only follows it.
+      changed = changed || drawn_[s] < 0 || step == last;
       drawn_[s] = step;
-      changed = true;
     }
     if (due || !installed_) objective.set_points(set, points_[s]);
   }
+  if (!installed_) {
+    const auto offered = plan();
+    device_draws_ = offered && objective.draw_points(*offered);
+  }
   installed_ = true;
+  objective.set_step(step);
   return changed;
 }
 
@@ -88,50 +111,56 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
                          std::span<const double> x) const {
   const PointSet& s = problem_.point_sets[set];
   if (s.kind == PointSet::Kind::data) return draw_batch(set, draw);
-  if (s.kind == PointSet::Kind::interior) return draw_interior(set, draw, objective, x);
-  return draw_pieces(set, design_of(settings_.options.method, settings_.options.shift), settings_.counts[set],
-                     kTraining, draw);
-}
-
-Points PointSource::draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose,
-                                std::uint64_t draw) const {
-  const auto& pieces = problem_.point_sets[set].pieces;
-  const std::size_t parts = std::max<std::size_t>(1, pieces.size());
   Points points = empty_points(problem_.domain.size());
-  for (std::size_t i = 0; i < parts; ++i) {
-    const std::size_t share = count * (i + 1) / parts - count * i / parts;
-    const auto stream = stream_of({purpose, static_cast<std::uint64_t>(set), draw, i});
-    append(points, points_in(problem_.domain, pieces.empty() ? Piece{} : pieces[i], design, share, seed_,
-                             stream, draw * share));
-  }
-  return points;
-}
-
-Points PointSource::draw_interior(int set, std::uint64_t draw, PinnObjective& objective,
-                                  std::span<const double> x) const {
-  std::vector<Focus> parts = settings_.focus;
-  double rest = 1;
-  for (const auto& part : parts) rest -= part.share;
-  parts.push_back({rest, problem_.domain, {}});
-  Points points = empty_points(problem_.domain.size());
-  double end = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto place = [&](double share) {
-      return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
-    };
-    const std::size_t begin_index = place(end);
-    end = i + 1 == parts.size() ? 1 : end + parts[i].share;
-    const std::size_t count = place(end) - begin_index;
-    if (count == 0) continue;
-    const SamplingMethod method = parts[i].method.value_or(settings_.options.method);
-    const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, i});
-    if (method == SamplingMethod::adaptive && draw > 0)
-      append(points, draw_adaptive(set, parts[i].box, count, stream, objective, x));
+  for (const Part& part : parts_of(set)) {
+    const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, part.index});
+    if (part.method == SamplingMethod::adaptive && draw > 0 && s.kind == PointSet::Kind::interior)
+      append(points, draw_adaptive(set, part.box, part.count, stream, objective, x));
     else
-      append(points, points_in(parts[i].box, {}, design_of(method, settings_.options.shift), count, seed_,
-                               stream, draw * count));
+      append(points, points_in(part.box, part.piece, design_of(part.method, settings_.options.shift),
+                               part.count, seed_, stream, draw * part.count));
   }
   return points;
+}
+
+std::vector<PointSource::Part> PointSource::parts_of(int set) const {
+  const bool interior = problem_.point_sets[set].kind == PointSet::Kind::interior;
+  return interior ? regions_of(set) : pieces_of(set, settings_.counts[set]);
+}
+
+// Equal shares of the pieces of a boundary.
+std::vector<PointSource::Part> PointSource::pieces_of(int set, std::size_t count) const {
+  const auto& pieces = problem_.point_sets[set].pieces;
+  const std::size_t n = std::max<std::size_t>(1, pieces.size());
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t first = count * i / n;
+    parts.push_back({i, first, count * (i + 1) / n - first, settings_.options.method, problem_.domain,
+                     pieces.empty() ? Piece{} : pieces[i]});
+  }
+  return parts;
+}
+
+// The regions of interest of the interior, and the rest over all of it.
+std::vector<PointSource::Part> PointSource::regions_of(int set) const {
+  std::vector<Focus> regions = settings_.focus;
+  double rest = 1;
+  for (const auto& region : regions) rest -= region.share;
+  regions.push_back({rest, problem_.domain, {}});
+  const auto place = [&](double share) {
+    return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
+  };
+  std::vector<Part> parts;
+  double end = 0;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const std::size_t first = place(end);
+    end = i + 1 == regions.size() ? 1 : end + regions[i].share;
+    const std::size_t count = place(end) - first;
+    if (count > 0)
+      parts.push_back(
+          {i, first, count, regions[i].method.value_or(settings_.options.method), regions[i].box, {}});
+  }
+  return parts;
 }
 
 Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count,
@@ -199,8 +228,11 @@ Points PointSource::validation(int set) const {
   if (problem_.point_sets[set].kind == PointSet::Kind::data) return data_points(problem_, set);
   const auto chosen = static_cast<std::size_t>(settings_.options.validation);
   const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
-  return draw_pieces(set, Design::sobol, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set],
-                     kValidation, 0);
+  Points points = empty_points(problem_.domain.size());
+  for (const Part& part : pieces_of(set, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
+    append(points, points_in(part.box, part.piece, Design::sobol, part.count, seed_,
+                             stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index})));
+  return points;
 }
 
 void PointSource::state(StateVisitor& visitor) {

@@ -14,7 +14,7 @@
 #include "lather/core/recurrence.hpp"
 #include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/sampling.hpp"
+#include "lather/pde/point_plan.hpp"
 
 namespace lather::pde {
 
@@ -71,6 +71,8 @@ class PointSource {
   bool update(std::int64_t step, PinnObjective& objective, std::span<const double> x);
   // The first step after `step` at which points are drawn; kNever: they stay.
   std::int64_t next_change(std::int64_t step) const;
+  // Whether an optimizer on the device may go past such steps: the points of its steps are drawn there.
+  bool device_draws() const { return device_draws_; }
 
   // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data:
   // all rows.
@@ -79,15 +81,22 @@ class PointSource {
   void state(StateVisitor& visitor);
 
  private:
+  struct Part {  // consecutive points of a set
+    std::uint64_t index;
+    std::size_t first, count;
+    SamplingMethod method;
+    std::vector<Interval> box;
+    Piece piece;
+  };
+  std::vector<Part> parts_of(int set) const;
+  std::vector<Part> pieces_of(int set, std::size_t count) const;
+  std::vector<Part> regions_of(int set) const;
+  std::optional<PointPlan> plan() const;  // none where points are drawn rarely, or not by number alone
   Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
-  Points draw_interior(int set, std::uint64_t draw, PinnObjective& objective,
-                       std::span<const double> x) const;
   Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream,
                        PinnObjective& objective, std::span<const double> x) const;
-  Points draw_pieces(int set, Design design, std::size_t count, std::uint64_t purpose,
-                     std::uint64_t draw) const;
   Points draw_batch(int set, std::uint64_t batch) const;
-  bool is_due(int set, std::int64_t step) const;
+  std::int64_t period(int set) const;
 
   Problem problem_;
   SamplingSettings settings_;
@@ -95,7 +104,7 @@ class PointSource {
   std::vector<std::vector<int>> terms_of_;
   std::vector<Points> points_;       // as installed
   std::vector<std::int64_t> drawn_;  // per set: at which step; -1: never
-  bool installed_ = false;
+  bool installed_ = false, device_draws_ = false;
 };
 
 // Rows of a data set as points.

@@ -50,6 +50,11 @@ class Stage {
   std::int64_t next_change(std::int64_t step) const {
     return std::min(points_.next_change(step), weighting_->next_change(step));
   }
+  // The first step after `step` before which update() must be called. Weights of points go with the points.
+  std::int64_t next_update(std::int64_t step) const {
+    const std::int64_t weights = weighting_->next_change(step);
+    return weights == kNever && points_.device_draws() ? kNever : next_change(step);
+  }
 
   // Residuals and loss at held-out points.
   Figures measure(std::span<const double> x);

@@ -51,7 +51,7 @@ optim::StepReport Trainer::advance(std::int64_t most) {
     enter_stage(stage_index_ + 1);
   }
   // Until the objective changes nothing needs the host.
-  most = std::min({most, stage_->next_change(step_) - step_, kMostSteps});
+  most = std::min({most, stage_->next_update(step_) - step_, kMostSteps});
   if (!last_stage()) most = std::min(most, plan_.end_of(stage_index_) - step_);
   const std::vector<double> factors(static_cast<std::size_t>(std::max<std::int64_t>(most, 1)), 1.0);
   std::int64_t done = 0;
