@@ -293,8 +293,9 @@ void CudaPass<T>::assign_sums() {
   job_list_.clear();
   job_count_ = factor_job_count_ = 0;
   widest_job_ = 1;
-  if (!options_.gradient || options_.signals) return;
   const auto& operations = tape_->operations();
+  for (auto& batch : batches_) batch.adjoint_sums.assign(operations.size(), {});
+  if (!options_.gradient || options_.signals) return;
   const auto& blocks = tape_->parameters().blocks();
   struct Target {
     std::size_t columns = 0, rows = 0, at = 0;
@@ -327,7 +328,6 @@ void CudaPass<T>::assign_sums() {
     auto pieces = batch.pieces;
     batch.head_sums = sums_.data() + head_at;
     head_at += deal_blocks(pieces, kHeadWarps, 1) * head_gradient_.sums;
-    batch.adjoint_sums.assign(operations.size(), {});
     for (const auto& kernel : adjoint_)
       for (const auto& sum : kernel.sums) {
         auto& at = used[sum.block];
