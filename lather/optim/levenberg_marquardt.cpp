@@ -140,8 +140,7 @@ struct LevenbergMarquardt::System {
     } else if (form != Form::conjugate_gradients) {
       const std::size_t size = dimension();
       std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
-      for (std::size_t i = 0; i < size; ++i)
-        matrices.factor[i * (size + 1)] += lambda * damping_of(i);
+      for (std::size_t i = 0; i < size; ++i) matrices.factor[i * (size + 1)] += lambda * damping_of(i);
       if (!linalg::cholesky({matrices.factor.data(), size, size}, objective.team())) return false;
     }
     solve_for(lambda, Jtr, r, d);

@@ -192,7 +192,8 @@ bool CudaJacobian::prepare(std::span<const double> x) {
 CudaJacobian::Range CudaJacobian::part_of_term(int term, std::size_t first, std::size_t count) const {
   const std::size_t points = engine_->points[engine_->problem.terms[term].point_set].count(),
                     from = first_row_[term];
-  return {std::clamp(first, from, from + points) - from, std::clamp(first + count, from, from + points) - from};
+  return {std::clamp(first, from, from + points) - from,
+          std::clamp(first + count, from, from + points) - from};
 }
 
 void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range window, Range part,
@@ -225,8 +226,8 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                          static_cast<int>(layer.out_stride),
                          static_cast<int>(l.weight->rows),
                          static_cast<int>(l.weight->cols)};
-    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(points)), dim3(256)},
-                 cuda::Parameter().add(work), pass.stream());
+    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(points)), dim3(256)}, cuda::Parameter().add(work),
+                 pass.stream());
   }
   const auto write_scalar = [&](const double* from, std::size_t width, std::size_t from_stride, double* to,
                                 std::size_t stride) {
@@ -301,11 +302,9 @@ void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span
   cuda::Memory<double> before;  // a chunk of earlier rows
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const auto multiply = [&](const double* other, std::size_t column, std::size_t columns) {
-      blas_.multiply<double>({.m = static_cast<int>(count),
-                              .n = static_cast<int>(columns),
-                              .k = n,
-                              .transpose_b = true},
-                             J, n, other, n, JJt + first * r.size() + column, m);
+      blas_.multiply<double>(
+          {.m = static_cast<int>(count), .n = static_cast<int>(columns), .k = n, .transpose_b = true}, J, n,
+          other, n, JJt + first * r.size() + column, m);
       stream_.synchronize();
     };
     multiply(J, first, count);
@@ -346,9 +345,10 @@ void CudaJacobian::rows(std::span<const double> x, std::size_t first, std::size_
 void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
   v_.upload(std::vector<double>(diagonal.size()));
   for_chunks(x, [&](const double* J, std::size_t, std::size_t count) {
-    launch_flat(squares_kernel_, diagonal.size(),
-                SquaresWork{J, v_.data(), static_cast<long long>(diagonal.size()), static_cast<int>(count), 0},
-                stream_);
+    launch_flat(
+        squares_kernel_, diagonal.size(),
+        SquaresWork{J, v_.data(), static_cast<long long>(diagonal.size()), static_cast<int>(count), 0},
+        stream_);
   });
   v_.download(diagonal);
 }
@@ -385,8 +385,8 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
   const auto fetch = [](std::vector<double>& to, const double* from, std::size_t rows, std::size_t width,
                         std::size_t stride) {
     to.resize(rows * stride);  // beyond the last row's width the device need not have memory
-    cuda::check(cudaMemcpy(to.data(), from, ((rows - 1) * stride + width) * sizeof(double),
-                           cudaMemcpyDeviceToHost));
+    cuda::check(
+        cudaMemcpy(to.data(), from, ((rows - 1) * stride + width) * sizeof(double), cudaMemcpyDeviceToHost));
   };
   for (std::size_t start = 0; start < count; start += pass.window()) {
     const std::size_t size = std::min(pass.window(), count - start);
@@ -402,7 +402,8 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
       fetch(in, layer.in, components * size, dense.in.width, layer.in_stride);
       fetch(out_bar, layer.out_bar, components * size, dense.out.width, layer.out_stride);
       for (std::size_t row = 0; row < components * size; ++row)  // signals are linear in their point's seed
-        for (std::size_t j = 0; j < layer.out_stride; ++j) out_bar[row * layer.out_stride + j] *= seed(row % size);
+        for (std::size_t j = 0; j < layer.out_stride; ++j)
+          out_bar[row * layer.out_stride + j] *= seed(row % size);
       visitor.layer(0, {static_cast<std::size_t>(dense.weight.block), static_cast<int>(components), in.data(),
                         layer.in_stride, out_bar.data(), layer.out_stride});
     }

@@ -32,8 +32,7 @@ class CudaJacobian final : public DeviceJacobian {
   void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
   void normal_diagonal(std::span<const double> x, std::span<double> diagonal) override;
   void times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
-  void transposed_times(std::span<const double> x, std::span<const double> w,
-                        std::span<double> Jtw) override;
+  void transposed_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;
 
   // Engine::visit_signals
   void visit(std::span<const double> x, int term, std::size_t first, std::size_t count,

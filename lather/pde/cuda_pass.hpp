@@ -53,7 +53,9 @@ class CudaPass {
   std::size_t window() const { return batches_[0].points; }
   void enqueue_window(std::size_t first, std::size_t count);
   void enqueue_signals(int expression);
-  const T* window_values(int expression) const { return results_[expression].data() + batches_[0].pieces[0].point; }
+  const T* window_values(int expression) const {
+    return results_[expression].data() + batches_[0].pieces[0].point;
+  }
   struct LayerView {  // rows: component * count + point
     std::size_t operation;
     const T* in;
@@ -62,7 +64,7 @@ class CudaPass {
     std::size_t out_stride;
   };
   std::vector<LayerView> layers() const;  // trainable dense layers, last first
-  struct ScalarView {  // d residual_p / d parameter = sum of row p
+  struct ScalarView {                     // d residual_p / d parameter = sum of row p
     std::size_t parameter;
     const T* rows;
     std::size_t width, stride;
@@ -139,13 +141,13 @@ class CudaPass {
   std::vector<Batch> batches_;
   std::size_t max_rows_ = 0, max_points_ = 0;
   cuda::Memory<T> inputs_;
-  std::vector<cuda::Memory<T>> values_, bars_;          // per buffer
-  std::vector<std::vector<cuda::Memory<T>>> stashes_;   // per operation
-  std::vector<cuda::Memory<T>> weights_, weight_bars_;  // per operation
-  std::vector<cuda::Memory<T>> results_;                // values of the expressions, per term
+  std::vector<cuda::Memory<T>> values_, bars_;             // per buffer
+  std::vector<std::vector<cuda::Memory<T>>> stashes_;      // per operation
+  std::vector<cuda::Memory<T>> weights_, weight_bars_;     // per operation
+  std::vector<cuda::Memory<T>> results_;                   // values of the expressions, per term
   std::vector<std::vector<cuda::Memory<T>>> scalar_bars_;  // per operation, with `signals`: like stashes
   cuda::Memory<T> unknown_bars_;                           // with `signals`
-  cuda::Memory<double> selection_;                         // with `signals`: scales that choose one term, per term
+  cuda::Memory<double> selection_;  // with `signals`: scales that choose one term, per term
   cuda::Memory<double> sums_;
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
   std::vector<std::byte> job_list_;

@@ -257,7 +257,8 @@ void CudaPass<T>::allocate() {
       for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
       const std::size_t size = max_points_ * kernel_options_.leading(p->out.width);
       for (int k = 0; k < stashes; ++k) stashes_[i].emplace_back(size);
-      for (std::size_t k = 0; options_.signals && k < p->scalars.size(); ++k) scalar_bars_[i].emplace_back(size);
+      for (std::size_t k = 0; options_.signals && k < p->scalars.size(); ++k)
+        scalar_bars_[i].emplace_back(size);
     } else if (uses_products(i)) {
       const net::Dense& d = *operations[i].dense;
       const auto& block = tape_->block(d.weight);

@@ -255,8 +255,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::vector<int> terms_;  // of the pass -> of the problem
   std::unique_ptr<CudaPass<T>> pass_;
   std::unique_ptr<CudaJacobian> jacobian_;  // for curvature methods
-  ThreadTeam team_;  // for optimizers that update on the host
-  cuda::Graph graphs_[2];  // value; value and gradient
+  ThreadTeam team_;                         // for optimizers that update on the host
+  cuda::Graph graphs_[2];                   // value; value and gradient
   std::size_t version_ = 0;
   std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;
 };

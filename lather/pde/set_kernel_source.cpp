@@ -89,12 +89,7 @@ class HeadWriter {
  public:
   HeadWriter(const CompiledSet& set, int index, const net::Tape& tape, HeadMode mode,
              const net::KernelOptions& options, Pointers& pointer)
-      : set_(set),
-        index_(index),
-        tape_(tape),
-        options_(options),
-        pointer_(pointer),
-        mode_(mode) {
+      : set_(set), index_(index), tape_(tape), options_(options), pointer_(pointer), mode_(mode) {
     for (const auto& operation : tape.operations())
       if (operation.dense && operation.dense->out.buffer == tape.output().buffer) layer_ = &*operation.dense;
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -123,16 +124,17 @@ std::vector<Case> networks() {
 }
 
 struct Pair {
-  Pair(const Problem& problem, int dimensions, EngineOptions options = {.device = Device::cuda})
+  Pair(const Problem& problem, int dimensions, EngineOptions options = {.device = Device::cuda},
+       const std::array<std::size_t, 3>& counts = {301, 67, 40})
       : cpu(problem, {.threads = 1, .precision = options.precision}), gpu(problem, options) {
     x = cpu.initialize(11);
     gpu.initialize(11);
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] += 0.1 * Random(5, 5).normal(i);  // biases and alphas away from zero
     for (auto* objective : {&cpu, &gpu}) {
-      objective->set_points(0, random_points(dimensions, 301, 17));
-      objective->set_points(1, random_points(dimensions, 67, 18));
-      objective->set_points(2, random_points(dimensions, 40, 19, 1));
+      objective->set_points(0, random_points(dimensions, counts[0], 17));
+      objective->set_points(1, random_points(dimensions, counts[1], 18));
+      objective->set_points(2, random_points(dimensions, counts[2], 19, 1));
     }
   }
   PinnObjective cpu, gpu;
@@ -256,7 +258,7 @@ TEST(CudaEngine, FollowsNewPointsWeightsAndFrozenFeatures) {
 void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span<const double> x) {
   constexpr double kTolerance = 1e-11;
   const std::size_t n = x.size(), m = cpu.residual_count();
-  const std::size_t rows = 100, first = 290;  // across three terms
+  const std::size_t rows = m / 2, first = m / 4;  // across three terms
   std::vector<double> expected(rows * n), got(rows * n);
   cpu.jacobian_rows(x, first, rows, expected.data());
   gpu.jacobian_rows(x, first, rows, got.data());
@@ -310,13 +312,15 @@ void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span
                  "tangent kernel of term " + std::to_string(term));
 }
 
+constexpr std::array<std::size_t, 3> kFewPoints{61, 23, 15};
+
 class EveryJacobianOnCuda : public testing::TestWithParam<Case> {};
 
 TEST_P(EveryJacobianOnCuda, AgreesWithTheCpu) {
   REQUIRE_GPU();
-  Pair p(make_problem(derivative_sets()[1], GetParam().network), 2);
-  std::vector<double> weights(67);
-  for (int i = 0; i < 67; ++i) weights[i] = 0.5 + 0.01 * i;
+  Pair p(make_problem(derivative_sets()[1], GetParam().network), 2, {.device = Device::cuda}, kFewPoints);
+  std::vector<double> weights(23);
+  for (int i = 0; i < 23; ++i) weights[i] = 0.5 + 0.01 * i;
   for (auto* objective : {&p.cpu, &p.gpu}) objective->set_point_weights(1, weights);
   expect_the_same_curvature(p.cpu, p.gpu, p.x);
 }
@@ -330,8 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"modified_mlp_factorized",
              {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .weight_factorization = true}},
         Case{"fourier_trainable", {.width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true}},
-        Case{"piratenet",
-             {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
+        Case{"piratenet", {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
         Case{"piratenet_factorized",
              {.type = NetworkType::piratenet,
               .width = 6,
@@ -344,13 +347,14 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(CudaEngine, GivesTheSameJacobianInChunks) {
   REQUIRE_GPU();
   Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 1}), 2,
-         {.device = Device::cuda, .tile_rows = 150});
+         {.device = Device::cuda, .tile_rows = 70}, kFewPoints);
   expect_the_same_curvature(p.cpu, p.gpu, p.x);
 }
 
 TEST(CudaEngine, KeepsNoJacobianOfOtherPointsWeightsOrFeatures) {
   REQUIRE_GPU();
-  Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 1, .fourier_features = 4}), 2);
+  Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 1, .fourier_features = 4}), 2,
+         {.device = Device::cuda}, kFewPoints);
   std::vector<double> v(p.x.size(), 1.0);
   const auto expect_the_same = [&](const std::string& what) {
     std::vector<double> expected(p.cpu.residual_count()), got(expected.size());
@@ -363,13 +367,13 @@ TEST(CudaEngine, KeepsNoJacobianOfOtherPointsWeightsOrFeatures) {
     change(p.gpu);
   };
   expect_the_same("at first");
-  both([](PinnObjective& o) { o.set_points(0, random_points(2, 301, 31)); });
+  both([](PinnObjective& o) { o.set_points(0, random_points(2, 61, 31)); });
   expect_the_same("other points");
-  both([](PinnObjective& o) { o.set_points(0, random_points(2, 77, 32)); });
+  both([](PinnObjective& o) { o.set_points(0, random_points(2, 47, 32)); });
   expect_the_same("fewer points");
   both([](PinnObjective& o) { o.set_term_weight(1, 7.0); });
   expect_the_same("another weight of a term");
-  both([](PinnObjective& o) { o.set_point_weights(0, std::vector<double>(77, 0.25)); });
+  both([](PinnObjective& o) { o.set_point_weights(0, std::vector<double>(47, 0.25)); });
   expect_the_same("weights of points");
   both([](PinnObjective& o) { o.set_frozen(std::vector<double>(o.frozen().size(), 0.3)); });
   expect_the_same("other features");
@@ -381,19 +385,19 @@ TEST(CudaEngine, KeepsNoJacobianOfOtherPointsWeightsOrFeatures) {
 struct Method {
   std::string name;
   nlohmann::json settings = nlohmann::json::object();
+  double tolerance = 1e-7;
 };
+// Conjugate gradients end at a relative residual, which rounding may shift by an iteration: losses agree to
+// about that residual times the condition number only.
+constexpr double kIterated = 1e-4;
 
 class EveryJacobianMethodOnCuda : public testing::TestWithParam<Method> {};
 
 TEST_P(EveryJacobianMethodOnCuda, TakesTheStepsOfTheCpu) {
   REQUIRE_GPU();
   // Few points, so that J J^T has full rank and steps do not hang on rounding.
-  Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 2}), 2);
-  for (auto* objective : {&p.cpu, &p.gpu}) {
-    objective->set_points(0, random_points(2, 23, 17));
-    objective->set_points(1, random_points(2, 11, 18));
-    objective->set_points(2, random_points(2, 7, 19, 1));
-  }
+  Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 2}), 2, {.device = Device::cuda},
+         {23, 11, 7});
   std::vector<double> losses[2];
   int which = 0;
   for (auto* objective : {&p.cpu, &p.gpu}) {
@@ -404,23 +408,25 @@ TEST_P(EveryJacobianMethodOnCuda, TakesTheStepsOfTheCpu) {
     losses[which++].push_back(objective->value(x));
   }
   EXPECT_LT(losses[0].back(), losses[0].front());
-  for (std::size_t i = 0; i < losses[0].size(); ++i) EXPECT_NEAR(losses[1][i] / losses[0][i], 1, 1e-7) << i;
+  for (std::size_t i = 0; i < losses[0].size(); ++i)
+    EXPECT_NEAR(losses[1][i] / losses[0][i], 1, GetParam().tolerance) << i;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethodOnCuda,
-                         testing::Values(Method{"lm"}, Method{"lm", {{"form", "primal"}}},
-                                         Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
-                                         Method{"lm", {{"form", "cg"}, {"damping", "marquardt"}}},
-                                         Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
-                                         Method{"engd", {{"damping", 1e-6}}}, Method{"anagram"},
-                                         Method{"spring"}, Method{"spring-paper"},
-                                         Method{"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}}},
-                                         Method{"nncg", {{"rank", 3}}}, Method{"kfac"}, Method{"kfac-star"}),
-                         [](const auto& info) {
-                           std::string name = std::to_string(info.index) + "_" + info.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryJacobianMethodOnCuda,
+    testing::Values(Method{"lm"}, Method{"lm", {{"form", "primal"}}},
+                    Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
+                    Method{"lm", {{"form", "cg"}, {"damping", "marquardt"}}, kIterated},
+                    Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
+                    Method{"engd", {{"damping", 1e-6}}}, Method{"anagram"}, Method{"spring"},
+                    Method{"spring-paper"},
+                    Method{"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}}, kIterated},
+                    Method{"nncg", {{"rank", 3}}, kIterated}, Method{"kfac"}, Method{"kfac-star"}),
+    [](const auto& info) {
+      std::string name = std::to_string(info.index) + "_" + info.param.name;
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
 
 TEST(CudaEngine, RefusesTheJacobianInSinglePrecisionOnly) {
   REQUIRE_GPU();
