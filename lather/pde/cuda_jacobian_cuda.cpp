@@ -376,46 +376,4 @@ void CudaJacobian::transposed_times(std::span<const double> x, std::span<const d
   v_.download(Jtw);
 }
 
-void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first, std::size_t count,
-                         std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) {
-  upload_(x);
-  CudaPass<double>& pass = pass_of(engine_->problem.terms[term].point_set);
-  const std::size_t components = pass.components(0);
-  std::vector<double> in, out_bar;
-  const auto fetch = [](std::vector<double>& to, const double* from, std::size_t rows, std::size_t width,
-                        std::size_t stride) {
-    to.resize(rows * stride);  // beyond the last row's width the device need not have memory
-    cuda::check(
-        cudaMemcpy(to.data(), from, ((rows - 1) * stride + width) * sizeof(double), cudaMemcpyDeviceToHost));
-  };
-  for (std::size_t start = 0; start < count; start += pass.window()) {
-    const std::size_t size = std::min(pass.window(), count - start);
-    const auto seed = [&](std::size_t p) { return seeds.empty() ? 1.0 : seeds[start + p]; };
-    pass.enqueue_window(first + start, size);
-    pass.enqueue_signals(engine_->place_in_set[term]);
-    cuda::check(cudaStreamSynchronize(pass.stream()));
-    visitor.begin_tile(0, first + start, size);
-    fetch(in, pass.window_values(engine_->place_in_set[term]), size, 1, 1);
-    visitor.residuals(0, in);
-    for (const auto& layer : pass.layers()) {
-      const net::Dense& dense = *engine_->tape.operations()[layer.operation].dense;
-      fetch(in, layer.in, components * size, dense.in.width, layer.in_stride);
-      fetch(out_bar, layer.out_bar, components * size, dense.out.width, layer.out_stride);
-      for (std::size_t row = 0; row < components * size; ++row)  // signals are linear in their point's seed
-        for (std::size_t j = 0; j < layer.out_stride; ++j)
-          out_bar[row * layer.out_stride + j] *= seed(row % size);
-      visitor.layer(0, {static_cast<std::size_t>(dense.weight.block), static_cast<int>(components), in.data(),
-                        layer.in_stride, out_bar.data(), layer.out_stride});
-    }
-    std::vector<double> per_point(size);
-    for (const auto& s : pass.scalars()) {
-      fetch(in, s.rows, size, s.width, s.stride);
-      for (std::size_t p = 0; p < size; ++p)
-        per_point[p] = seed(p) * std::accumulate(&in[p * s.stride], &in[p * s.stride] + s.width, 0.0);
-      visitor.scalar(0, s.parameter, per_point);
-    }
-    visitor.end_tile(0);
-  }
-}
-
 }  // namespace lather::pde

@@ -10,7 +10,9 @@
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/pde/find_problem.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/pde/problem_file.hpp"
 #include "lather/train/ntk.hpp"
 
 namespace lather::pde {
@@ -307,7 +309,7 @@ void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span
         expect_close(device.layers[l].groups[g].B, factors.layers[l].groups[g].B, kTolerance, "factor B");
       }
   }
-  for (int term = 0; term < 4; ++term)
+  for (int term = 0; term < static_cast<int>(cpu.problem().terms.size()); ++term)
     expect_close(train::ntk_diagonal(gpu, x, term), train::ntk_diagonal(cpu, x, term), kTolerance,
                  "tangent kernel of term " + std::to_string(term));
 }
@@ -379,6 +381,35 @@ TEST(CudaEngine, KeepsNoJacobianOfOtherPointsWeightsOrFeatures) {
   expect_the_same("other features");
   p.x[0] += 0.5;
   expect_the_same("another x");
+}
+
+// An unknown, six outputs in an ansatz, three equations.
+TEST(CudaEngine, TakesTheStepsOfLevenbergAndMarquardtOnBoussinesq) {
+  REQUIRE_GPU();
+  const Problem problem =
+      read_problem_file(find_problem("boussinesq"), {{"network.width", "5"}, {"network.depth", "2"}});
+  PinnObjective cpu(problem, {.threads = 1}), gpu(problem, {.device = Device::cuda});
+  const std::vector<double> start = cpu.initialize(3);
+  gpu.initialize(3);
+  for (auto* objective : {&cpu, &gpu}) {
+    Points points = random_points(2, 31, 40);
+    for (double& q : points.coordinates[0]) q = 0.5 + 0.4 * q;
+    for (double& eta : points.coordinates[1]) eta = 0.75 + 0.7 * eta;
+    objective->set_points(0, points);
+  }
+  expect_the_same_curvature(cpu, gpu, start);
+  double losses[2], unknowns[2];
+  for (const int which : {0, 1}) {
+    PinnObjective& objective = which == 0 ? cpu : gpu;
+    std::vector<double> x = start;
+    const auto lm = optim::find_optimizer("lm").make(objective.layout(), nlohmann::json::object());
+    for (int step = 0; step < 3; ++step) lm->step(objective, x);
+    losses[which] = objective.value(x);
+    unknowns[which] = x.back();
+  }
+  EXPECT_LT(losses[0], 0.5 * cpu.value(start));
+  EXPECT_NEAR(losses[1] / losses[0], 1, 1e-6);
+  EXPECT_NEAR(unknowns[1], unknowns[0], 1e-7);
 }
 
 // The methods that need J, on a problem with an unknown.
