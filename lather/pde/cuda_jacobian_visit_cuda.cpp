@@ -35,10 +35,10 @@ struct FetchedScalar {
 
 struct Window {
   std::size_t first, points, components;
-  std::vector<double> residuals;
-  std::vector<FetchedLayer> layers;
-  std::vector<FetchedScalar> scalars;
-  std::span<const double> seeds;  // of its points; empty: all 1
+  std::vector<double> residuals = {};
+  std::vector<FetchedLayer> layers = {};
+  std::vector<FetchedScalar> scalars = {};
+  std::span<const double> seeds = {};  // of its points; empty: all 1
 };
 
 // Points [begin, end) of a window, component by component.
@@ -92,13 +92,8 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
     pass.enqueue_window(first + start, points);
     pass.enqueue_signals(expression);
     cuda::check(cudaStreamSynchronize(pass.stream()));
-    Window window{first + start,
-                  points,
-                  components,
-                  Fetched(pass.window_values(expression), points, 1, 1).values,
-                  {},
-                  {},
-                  {}};
+    Window window{.first = first + start, .points = points, .components = components};
+    window.residuals = Fetched(pass.window_values(expression), points, 1, 1).values;
     if (!seeds.empty()) window.seeds = seeds.subspan(start, points);
     for (const auto& layer : pass.layers()) {
       const net::Dense& dense = *engine_->tape.operations()[layer.operation].dense;
