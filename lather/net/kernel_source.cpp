@@ -197,10 +197,12 @@ class Writer {
     return format("static_cast<Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * {} + {} + column",
                   pointer(what, v.buffer), c, options_.leading(tape_.buffer_widths()[v.buffer]), v.offset);
   }
-  std::string stash_address(int k) {
-    return format("static_cast<Real*>({}) + (size_t)(q.stash_row + p) * {} + column",
-                  pointer(KernelPointer::What::stash, k), options_.leading(op_.out.width));
+  // Of an array with one row per point.
+  std::string row_address(KernelPointer::What what, int k) {
+    return format("static_cast<Real*>({}) + (size_t)(q.stash_row + p) * {} + column", pointer(what, k),
+                  options_.leading(op_.out.width));
   }
+  std::string stash_address(int k) { return row_address(KernelPointer::What::stash, k); }
 
   // The dense layer whose result input i is, or null.
   const Dense* layer_of(int i) const {
@@ -402,7 +404,7 @@ class Writer {
           text = stored(format("to_bar{}_{}", i, array.component),
                         address(KernelPointer::What::bar, op_.in[i], array.component));
         const bool completes = layer && (absorbed(i) || fusion_.bias_summer[producer] == operation_);
-        if (completes && array.component == 0 && layer->bias && !layer->bias.frozen) {
+        if (completes && array.component == 0 && layer->bias && !layer->bias.frozen && !options_.per_point) {
           const int column = op_.in[i].offset - layer->out.offset;
           text += accumulate(format("bias_sum{}", i), name, sums_for(layer->bias.block, layer->out.width),
                              format("{}", layer->out.width), format("column + {} + l", column));
@@ -410,6 +412,9 @@ class Writer {
         return text;
       }
       default: {  // scalar_bar: over all elements
+        if (options_.per_point)
+          return stored(format("to_scalar{}", array.index),
+                        row_address(KernelPointer::What::scalar_bar, array.index));
         const std::string sum = format("scalar_sum{}", array.index);
         before_ += format("  Real {} = 0;\n", sum);
         const std::string target = sums_for(op_.scalars[array.index], kernel_.columns_x);

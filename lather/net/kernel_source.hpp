@@ -55,8 +55,8 @@ struct KernelSet {
 
 // A pointer a kernel is given.
 struct KernelPointer {
-  enum class What { values, bar, stash, parameters, frozen, sums } what;
-  int index = 0;  // buffer; stash number; block of weights; entry of `sums`
+  enum class What { values, bar, stash, parameters, frozen, sums, scalar_bar } what;
+  int index = 0;  // buffer; stash number; block of weights; entry of `sums`; scalar of the operation
   friend bool operator==(const KernelPointer&, const KernelPointer&) = default;
 };
 
@@ -80,6 +80,9 @@ struct PointwiseKernel {
 
 struct KernelOptions {
   bool single_precision = false;
+  // Nothing is summed over points: what each element adds to a scalar's derivative is stored instead, like a
+  // stash. Layers must not be absorbed.
+  bool per_point = false;
   std::size_t real_bytes() const { return single_precision ? 4 : 8; }
   int widest_pack() const { return static_cast<int>(16 / real_bytes()); }
   // Columns from row to row of a buffer of this width: rows begin on 16 bytes.

@@ -25,12 +25,11 @@ class CudaObjective {
   virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
   virtual std::size_t version() const = 0;
 
-  // Least squares, as Objective has it, with matrices that stay on the device. Throws Error where that cannot
-  // be done (unknowns of the equation, factorized weights). J^T J at x (size × size, symmetric, device) and
-  // J^T r; returns r^T r.
+  // Least squares, as Objective has it, with matrices that stay on the device (Error in single precision).
+  // J^T J at x (size × size, symmetric, device) and J^T r; returns r^T r.
   virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
-  // With the J of the last normal_equations.
-  virtual void transposed_jacobian_times(std::span<const double> w, std::span<double> Jtw) = 0;
+  // J J^T at x (residuals × residuals, lower triangle, device) and r.
+  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) = 0;
 };
 
 }  // namespace lather::optim

@@ -37,8 +37,14 @@ class Matrix final : public DeviceNormalMatrix {
         vector_(size),
         info_(1) {}
 
-  double build(std::span<const double> x, std::span<double> Jtr) override {
+  std::size_t dimension() const override { return size_; }
+
+  double build_normal(std::span<const double> x, std::span<double> Jtr) override {
     return objective_->normal_equations(x, matrix_.data(), Jtr);
+  }
+
+  void build_gram(std::span<const double> x, std::span<double> r) override {
+    objective_->residual_gram(x, matrix_.data(), r);
   }
 
   std::vector<double> diagonal() override {
@@ -70,10 +76,6 @@ class Matrix final : public DeviceNormalMatrix {
     vector_.download(b);
   }
 
-  void transposed_times(std::span<const double> w, std::span<double> Jtw) override {
-    objective_->transposed_jacobian_times(w, Jtw);
-  }
-
  private:
   void diagonal_kernel(double* matrix, bool add) {
     const DiagonalWork work{matrix, vector_.data(), static_cast<int>(size_), add};
@@ -93,9 +95,9 @@ class Matrix final : public DeviceNormalMatrix {
 
 }  // namespace
 
-std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective) {
+std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective, std::size_t dimension) {
   CudaObjective* device = objective.cuda_objective();
-  return device ? std::make_unique<Matrix>(*device, objective.size()) : nullptr;
+  return device ? std::make_unique<Matrix>(*device, dimension) : nullptr;
 }
 
 }  // namespace lather::optim

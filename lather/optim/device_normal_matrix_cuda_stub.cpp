@@ -2,6 +2,6 @@
 
 namespace lather::optim {
 
-std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective&) { return nullptr; }
+std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective&, std::size_t) { return nullptr; }
 
 }  // namespace lather::optim

@@ -24,20 +24,6 @@ double memory(std::size_t dimension) {
   return gibibytes(2.0 * static_cast<double>(dimension) * static_cast<double>(dimension));
 }
 
-// diag(J^T J) from blocks of rows.
-std::vector<double> diagonal_of_normal_matrix(Objective& objective, std::span<const double> x) {
-  constexpr std::size_t kRows = 256;
-  const std::size_t n = objective.size(), m = objective.residual_count();
-  std::vector<double> diagonal(n), rows(std::min(kRows, m) * n);
-  for (std::size_t first = 0; first < m; first += kRows) {
-    const std::size_t count = std::min(kRows, m - first);
-    objective.jacobian_rows(x, first, count, rows.data());
-    for (std::size_t k = 0; k < count; ++k)
-      for (std::size_t i = 0; i < n; ++i) diagonal[i] += rows[k * n + i] * rows[k * n + i];
-  }
-  return diagonal;
-}
-
 }  // namespace
 
 void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
@@ -79,10 +65,13 @@ void LevenbergMarquardt::Matrices::resize(std::size_t dimension) {
   factor = Buffer<double>(size);
 }
 
-// The primal matrix lies where the objective does.
+// The matrix lies where the objective does.
 void LevenbergMarquardt::Matrices::follow(Objective& objective, Form form) {
-  CudaObjective* const now = form == Form::primal ? objective.cuda_objective() : nullptr;
-  if (now != owner) device = now ? make_device_normal_matrix(objective) : nullptr;
+  const std::size_t dimension = form == Form::primal ? objective.size() : objective.residual_count();
+  CudaObjective* const now = form == Form::conjugate_gradients ? nullptr : objective.cuda_objective();
+  if (now == owner && (!device || device->dimension() == dimension)) return;
+  device = nullptr;  // its memory is free for the next
+  if (now) device = make_device_normal_matrix(objective, dimension);
   owner = now;
 }
 
@@ -99,8 +88,8 @@ struct LevenbergMarquardt::System {
         m(objective.residual_count()),
         Jtr(n) {
     std::vector<double> diagonal;  // of J^T J, or of J J^T: the same sum
-    if (form == Form::primal && matrices.device) {
-      value = matrices.device->build(x, Jtr);
+    if (form == Form::primal && on_device()) {
+      value = matrices.device->build_normal(x, Jtr);
       diagonal = matrices.device->diagonal();
     } else if (form == Form::primal) {
       matrices.resize(n);
@@ -108,13 +97,17 @@ struct LevenbergMarquardt::System {
       diagonal = matrix_diagonal();
     } else {
       r.resize(m);
-      if (form == Form::dual) {
+      if (on_device()) {
+        matrices.device->build_gram(x, r);
+        diagonal = matrices.device->diagonal();
+      } else if (form == Form::dual) {
         matrices.resize(m);
         objective.residual_gram(x, matrices.matrix.data(), r);
         diagonal = matrix_diagonal();
       } else {
         objective.residuals(x, r);
-        diagonal = diagonal_of_normal_matrix(objective, x);
+        diagonal.resize(n);
+        objective.normal_diagonal(x, diagonal);
       }
       value = dot(r, r);
       objective.transposed_jacobian_times(x, r, Jtr);
@@ -127,8 +120,10 @@ struct LevenbergMarquardt::System {
     if (form == Form::conjugate_gradients) normal_diagonal = std::move(diagonal);
   }
 
+  // Of the matrix that is factored.
+  double damping_of(std::size_t i) const { return form == Form::primal ? D[i] : mean_diagonal; }
   std::size_t dimension() const { return form == Form::primal ? n : m; }
-  bool on_device() const { return form == Form::primal && matrices.device; }
+  bool on_device() const { return matrices.device != nullptr; }
   std::vector<double> matrix_diagonal() const {
     std::vector<double> diagonal(dimension());
     for (std::size_t i = 0; i < diagonal.size(); ++i)
@@ -139,14 +134,13 @@ struct LevenbergMarquardt::System {
   // d for one lambda. False if the damped matrix is not positive definite in this precision.
   bool solve(double lambda, std::span<double> d) {
     if (on_device()) {
-      std::vector<double> shift(n);
-      for (std::size_t i = 0; i < n; ++i) shift[i] = lambda * D[i];
+      std::vector<double> shift(dimension());
+      for (std::size_t i = 0; i < shift.size(); ++i) shift[i] = lambda * damping_of(i);
       if (!matrices.device->factor(shift)) return false;
     } else if (form != Form::conjugate_gradients) {
       const std::size_t size = dimension();
       std::copy_n(matrices.matrix.data(), size * size, matrices.factor.data());
-      for (std::size_t i = 0; i < size; ++i)
-        matrices.factor[i * (size + 1)] += lambda * (form == Form::primal ? D[i] : mean_diagonal);
+      for (std::size_t i = 0; i < size; ++i) matrices.factor[i * (size + 1)] += lambda * damping_of(i);
       if (!linalg::cholesky({matrices.factor.data(), size, size}, objective.team())) return false;
     }
     solve_for(lambda, Jtr, r, d);
@@ -157,18 +151,19 @@ struct LevenbergMarquardt::System {
   // J^T w.
   void solve_for(double lambda, std::span<const double> Jtw, std::span<const double> w, std::span<double> d) {
     if (form == Form::conjugate_gradients) return iterate(lambda, Jtw, d);
-    if (on_device()) {
-      std::transform(Jtw.begin(), Jtw.end(), d.begin(), std::negate<>());
-      return matrices.device->solve(d);
-    }
-    const linalg::ConstMatrixView factor{matrices.factor.data(), dimension(), dimension()};
+    const auto by_factor = [&](std::span<double> b) {
+      if (on_device())
+        matrices.device->solve(b);
+      else
+        linalg::cholesky_solve({matrices.factor.data(), dimension(), dimension()}, b);
+    };
     if (form == Form::primal) {
       std::transform(Jtw.begin(), Jtw.end(), d.begin(), std::negate<>());
-      linalg::cholesky_solve(factor, d);
+      by_factor(d);
     } else {
       std::vector<double> v(m);
       std::transform(w.begin(), w.end(), v.begin(), std::negate<>());
-      linalg::cholesky_solve(factor, v);
+      by_factor(v);
       objective.transposed_jacobian_times(x, v, d);
     }
   }
@@ -187,10 +182,7 @@ struct LevenbergMarquardt::System {
     }
     for (double& v : bend) v /= h * h;
     if (!all_finite(bend)) return false;
-    if (on_device())
-      matrices.device->transposed_times(bend, Jt_bend);
-    else
-      objective.transposed_jacobian_times(x, bend, Jt_bend);
+    objective.transposed_jacobian_times(x, bend, Jt_bend);
     solve_for(lambda, Jt_bend, bend, a);
     return all_finite(a) && norm(a) < 2 * norm(d);
   }
@@ -243,15 +235,14 @@ LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
                     memory(size_), size_, options.max_memory));
 }
 
-LevenbergMarquardtOptions::Form LevenbergMarquardt::choose_form(std::size_t residuals, bool on_device) const {
+LevenbergMarquardtOptions::Form LevenbergMarquardt::choose_form(std::size_t residuals) const {
   if (options_.form == Form::dual && memory(residuals) > options_.max_memory)
     throw Error(
         fmt::format("lm: the dual form needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; use "
                     "form=primal, form=cg, or fewer points",
                     memory(residuals), residuals, options_.max_memory));
   if (options_.form != Form::automatic) return options_.form;
-  // On the GPU only the primal matrix stays there.
-  const bool dual = residuals < size_ && options_.damping == Damping::identity && !on_device;
+  const bool dual = residuals < size_ && options_.damping == Damping::identity;
   if (memory(dual ? residuals : size_) > options_.max_memory) return Form::conjugate_gradients;
   return dual ? Form::dual : Form::primal;
 }
@@ -273,7 +264,7 @@ std::string describe(LevenbergMarquardtOptions::Form form, std::size_t parameter
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
-  const Form form = choose_form(objective.residual_count(), objective.cuda_objective() != nullptr);
+  const Form form = choose_form(objective.residual_count());
   matrices_.follow(objective, form);
   System system(objective, x, form, options_, matrices_);
   report.evaluations = 1;

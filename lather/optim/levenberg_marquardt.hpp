@@ -61,7 +61,7 @@ class LevenbergMarquardt final : public Optimizer {
     void follow(Objective& objective, Form form);
   };
   struct System;  // the linearized problem at one x, solvable for any lambda
-  Form choose_form(std::size_t residuals, bool on_device) const;
+  Form choose_form(std::size_t residuals) const;
   double search_length(Objective& objective, double value, std::span<const double> x, StepReport& report,
                        double& best);
   double decrease(Objective& objective, System& system, std::span<double> x, StepReport& report);

@@ -25,7 +25,7 @@ void Objective::jacobian_rows(std::span<const double>, std::size_t, std::size_t,
   throw Error("this objective does not give the Jacobian of its residuals");
 }
 
-// The rest by rows, one at a time: plain, and the specification of faster versions.
+// The rest by rows: plain, and the specification of faster versions.
 
 double Objective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
   const std::size_t n = size();
@@ -43,6 +43,19 @@ double Objective::normal_equations(std::span<const double> x, double* JtJ, std::
     value += r[k] * r[k];
   }
   return value;
+}
+
+void Objective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  constexpr std::size_t kRows = 256;
+  const std::size_t n = size(), m = residual_count();
+  std::vector<double> rows(std::min(kRows, m) * n);
+  std::fill(diagonal.begin(), diagonal.end(), 0.0);
+  for (std::size_t first = 0; first < m; first += kRows) {
+    const std::size_t count = std::min(kRows, m - first);
+    jacobian_rows(x, first, count, rows.data());
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < n; ++i) diagonal[i] += rows[k * n + i] * rows[k * n + i];
+  }
 }
 
 void Objective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {

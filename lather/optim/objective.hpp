@@ -66,6 +66,8 @@ class Objective {
   virtual void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows);
   // J^T J (size × size, row-major, lower triangle) and J^T r; returns the value r^T r;
   virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr);
+  // diag(J^T J);
+  virtual void normal_diagonal(std::span<const double> x, std::span<double> diagonal);
   // J J^T (residual_count × residual_count, row-major, lower triangle) and r;
   virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r);
   // J v and J^T w.

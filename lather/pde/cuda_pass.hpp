@@ -17,7 +17,7 @@ namespace lather::pde {
 struct CudaPassOptions {
   bool absorb = true;          // see net::Fusion; false keeps every layer's input and adjoint in memory
   bool gradient = true;        // false: values only
-  bool signals = false;        // enqueue_batch sends back d residual / d residual = scale of its term
+  bool signals = false;        // derivatives point by point, by windows only; of one set, and without absorb
   bool overlap = true;         // weight gradients beside the chain that sends adjoints back
   std::size_t batch_rows = 0;  // most rows (points × derivatives) of a batch; 0: as many as the memory holds
 };
@@ -52,19 +52,28 @@ class CudaPass {
   void enqueue_values();
   std::vector<double> values(int set, int expression);
 
-  // One batch, forward and backward, for its layers' signals.
-  std::size_t batches() const { return batches_.size(); }
-  void enqueue_batch(std::size_t batch);
-  struct LayerView {
+  // With `signals`: points [first, first + count), count <= window(), forward; then, for one expression after
+  // another, its values and what d residual / d residual = 1 sends back, to be seen until the next call.
+  std::size_t window() const { return batches_[0].points; }
+  void enqueue_window(std::size_t first, std::size_t count);
+  void enqueue_signals(int expression);
+  const T* window_values(int expression) const {
+    return results_[expression].data() + batches_[0].pieces[0].point;
+  }
+  struct LayerView {  // rows: component * count + point
     std::size_t operation;
     const T* in;
     std::size_t in_stride;
     const T* out_bar;
     std::size_t out_stride;
   };
-  std::vector<LayerView> layers(
-      std::size_t batch) const;  // trainable dense layers, last first; needs absorb = false
-  const net::KernelPiece& piece(std::size_t batch, int set) const { return batches_[batch].pieces[set]; }
+  std::vector<LayerView> layers() const;  // trainable dense layers, last first
+  struct ScalarView {                     // d residual_p / d parameter = sum of row p
+    std::size_t parameter;
+    const T* rows;
+    std::size_t width, stride;
+  };
+  std::vector<ScalarView> scalars() const;  // of the network, then the unknowns the set depends on
   int components(int set) const { return sets_[set]->jets.size(); }
 
   cudaStream_t stream() const { return stream_; }
@@ -98,8 +107,9 @@ class CudaPass {
   const double* block_address(net::WeightRef ref) const;
 
   void weights();
+  void inputs(const Batch& batch);
   void forward(const Batch& batch);
-  void head(const Batch& batch, HeadMode mode);
+  void head(const Batch& batch, const HeadKernel& kernel, const double* scales);
   void backward(const Batch& batch, bool first);
   void close(bool with_gradient);
   void run_pointwise(const net::PointwiseKernel& kernel, const Batch& batch, std::span<double* const> sums);
@@ -134,10 +144,13 @@ class CudaPass {
   std::vector<Batch> batches_;
   std::size_t max_rows_ = 0, max_points_ = 0;
   cuda::Memory<T> inputs_;
-  std::vector<cuda::Memory<T>> values_, bars_;          // per buffer
-  std::vector<std::vector<cuda::Memory<T>>> stashes_;   // per operation
-  std::vector<cuda::Memory<T>> weights_, weight_bars_;  // per operation
-  std::vector<cuda::Memory<T>> results_;                // values of the expressions, per term
+  std::vector<cuda::Memory<T>> values_, bars_;             // per buffer
+  std::vector<std::vector<cuda::Memory<T>>> stashes_;      // per operation
+  std::vector<cuda::Memory<T>> weights_, weight_bars_;     // per operation
+  std::vector<cuda::Memory<T>> results_;                   // values of the expressions, per term
+  std::vector<std::vector<cuda::Memory<T>>> scalar_bars_;  // per operation, with `signals`: like stashes
+  cuda::Memory<T> unknown_bars_;                           // with `signals`
+  cuda::Memory<double> selection_;  // with `signals`: scales that choose one term, per term
   cuda::Memory<double> sums_;
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
   std::vector<std::byte> job_list_;

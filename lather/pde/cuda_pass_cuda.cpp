@@ -37,7 +37,7 @@ CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> set
       unknowns_(unknowns),
       addresses_(addresses),
       options_(options),
-      kernel_options_{sizeof(T) == 4},
+      kernel_options_{.single_precision = sizeof(T) == 4, .per_point = options.signals},
       fusion_(net::plan_fusion(tape, sets_[0]->tape, options.absorb)),
       blas_(stream_),
       set_memory_(sets_.size()) {
@@ -47,6 +47,12 @@ CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledSet*> set
   point_weights_.resize(terms_);
   results_.resize(terms_);
   if (options_.gradient && options_.overlap) side_blas_ = std::make_unique<cuda::Blas>(side_);
+  if (options_.signals) {
+    std::vector<double> identity(terms_ * terms_);
+    for (std::size_t k = 0; k < terms_; ++k) identity[k * (terms_ + 1)] = 1;
+    selection_ = cuda::Memory<double>(identity.size());
+    selection_.upload(identity);
+  }
   compile_kernels();
 }
 
@@ -128,8 +134,8 @@ std::size_t CudaPass<T>::batch_bytes(std::size_t rows, std::size_t points) const
     bytes += rows * leading(b) * (has_values(b) + has_bar(b)) * sizeof(T);
   for (std::size_t i = 0; i < tape_->operations().size(); ++i) {
     if (!tape_->operations()[i].pointwise) continue;
-    int stashes = 0;
-    for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
+    std::size_t stashes = options_.signals ? tape_->operations()[i].pointwise->scalars.size() : 0;
+    for (const auto* set : sets_) stashes = std::max<std::size_t>(stashes, set->tape.programs[i].stashes);
     bytes +=
         points * stashes * kernel_options_.leading(tape_->operations()[i].pointwise->out.width) * sizeof(T);
   }
@@ -192,7 +198,7 @@ void CudaPass<T>::make_batches() {
     points += set_memory_[s].points;
   }
   // What the last layout holds is free again once it is laid out anew.
-  values_.clear(), bars_.clear(), stashes_.clear();
+  values_.clear(), bars_.clear(), stashes_.clear(), scalar_bars_.clear();
   inputs_ = {};
   std::size_t free = 0, total = 0;
   cuda::check(cudaMemGetInfo(&free, &total));
@@ -236,7 +242,8 @@ void CudaPass<T>::allocate() {
   std::size_t all_rows = 0;
   for (const auto& batch : batches_) all_rows += batch.rows;
   inputs_ = cuda::Memory<T>(all_rows * leading(0));
-  values_.resize(buffers), bars_.resize(buffers), stashes_.resize(operations.size());
+  values_.resize(buffers), bars_.resize(buffers);
+  stashes_.resize(operations.size()), scalar_bars_.resize(operations.size());
   for (int b = 0; b < buffers; ++b) {
     if (has_values(b)) values_[b] = cuda::Memory<T>(max_rows_ * leading(b));
     if (has_bar(b)) bars_[b] = cuda::Memory<T>(max_rows_ * leading(b));
@@ -248,14 +255,16 @@ void CudaPass<T>::allocate() {
     if (const auto& p = operations[i].pointwise) {
       int stashes = 0;
       for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
-      for (int k = 0; k < stashes; ++k)
-        stashes_[i].emplace_back(max_points_ * kernel_options_.leading(p->out.width));
+      const std::size_t size = max_points_ * kernel_options_.leading(p->out.width);
+      for (int k = 0; k < stashes; ++k) stashes_[i].emplace_back(size);
+      for (std::size_t k = 0; options_.signals && k < p->scalars.size(); ++k)
+        scalar_bars_[i].emplace_back(size);
     } else if (uses_products(i)) {
       const net::Dense& d = *operations[i].dense;
       const auto& block = tape_->block(d.weight);
       const int ld = kernel_options_.leading(static_cast<int>(block.cols));
       if (weights_[i].size() == 0) weights_[i] = cuda::Memory<T>(block.rows * ld);
-      if (options_.gradient && !d.weight.frozen && weight_bars_[i].size() == 0)
+      if (options_.gradient && !options_.signals && !d.weight.frozen && weight_bars_[i].size() == 0)
         weight_bars_[i] = cuda::Memory<T>(block.rows * ld);
       append(weight_jobs, WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr,
                                     weights_[i].data(), static_cast<int>(block.rows),
@@ -264,7 +273,9 @@ void CudaPass<T>::allocate() {
     }
   }
   weight_jobs_ = on_device(weight_jobs);
-  for (std::size_t k = 0; k < terms_; ++k) results_[k] = {};
+  for (std::size_t k = 0; k < terms_; ++k)
+    results_[k] = options_.signals ? cuda::Memory<T>(set_memory_[0].points) : cuda::Memory<T>();
+  if (options_.signals) unknown_bars_ = cuda::Memory<T>(unknowns_ * max_points_);
 }
 
 template <class T>
@@ -283,8 +294,9 @@ void CudaPass<T>::assign_sums() {
   job_list_.clear();
   job_count_ = factor_job_count_ = 0;
   widest_job_ = 1;
-  if (!options_.gradient) return;
   const auto& operations = tape_->operations();
+  for (auto& batch : batches_) batch.adjoint_sums.assign(operations.size(), {});
+  if (!options_.gradient || options_.signals) return;
   const auto& blocks = tape_->parameters().blocks();
   struct Target {
     std::size_t columns = 0, rows = 0, at = 0;
@@ -317,7 +329,6 @@ void CudaPass<T>::assign_sums() {
     auto pieces = batch.pieces;
     batch.head_sums = sums_.data() + head_at;
     head_at += deal_blocks(pieces, kHeadWarps, 1) * head_gradient_.sums;
-    batch.adjoint_sums.assign(operations.size(), {});
     for (const auto& kernel : adjoint_)
       for (const auto& sum : kernel.sums) {
         auto& at = used[sum.block];
@@ -368,11 +379,12 @@ void CudaPass<T>::assign_sums() {
 
 template <class T>
 std::size_t CudaPass<T>::bytes() const {
-  std::size_t total = inputs_.bytes() + sums_.bytes();
+  std::size_t total = inputs_.bytes() + sums_.bytes() + unknown_bars_.bytes();
   for (const auto* list : {&values_, &bars_, &weights_, &weight_bars_, &results_})
     for (const auto& memory : *list) total += memory.bytes();
-  for (const auto& list : stashes_)
-    for (const auto& memory : list) total += memory.bytes();
+  for (const auto* lists : {&stashes_, &scalar_bars_})
+    for (const auto& list : *lists)
+      for (const auto& memory : list) total += memory.bytes();
   for (const auto& set : set_memory_) total += set.coordinates.bytes() + set.columns.bytes();
   for (const auto& memory : point_weights_) total += memory.bytes();
   return total;

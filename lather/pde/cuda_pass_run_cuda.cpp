@@ -68,6 +68,9 @@ void CudaPass<T>::run_pointwise(const net::PointwiseKernel& kernel, const Batch&
       case What::sums:
         pointers.push_back(sums[p.index]);
         break;
+      case What::scalar_bar:
+        pointers.push_back(scalar_bars_[kernel.operation][p.index].data());
+        break;
     }
   }
   auto pieces = batch.pieces;
@@ -86,15 +89,18 @@ void CudaPass<T>::weights() {
 
 template <class T>
 void CudaPass<T>::inputs() {
-  for (const auto& batch : batches_) {
-    std::vector<void*> pointers;
-    for (const auto& p : input_kernel_.pointers)
-      pointers.push_back(p.what == SetPointer::What::inputs ? inputs_.data() + batch.first_row * leading(0)
-                                                            : set_memory_[p.index].coordinates.data());
-    auto pieces = batch.pieces;
-    const unsigned blocks = deal_blocks(pieces, 256, 1);
-    run(input_kernel_.name, {dim3(1, blocks), dim3(256)}, pieces, pointers);
-  }
+  for (const auto& batch : batches_) inputs(batch);
+}
+
+template <class T>
+void CudaPass<T>::inputs(const Batch& batch) {
+  std::vector<void*> pointers;
+  for (const auto& p : input_kernel_.pointers)
+    pointers.push_back(p.what == SetPointer::What::inputs ? inputs_.data() + batch.first_row * leading(0)
+                                                          : set_memory_[p.index].coordinates.data());
+  auto pieces = batch.pieces;
+  const unsigned blocks = deal_blocks(pieces, 256, 1);
+  run(input_kernel_.name, {dim3(1, blocks), dim3(256)}, pieces, pointers);
 }
 
 template <class T>
@@ -115,9 +121,8 @@ void CudaPass<T>::forward(const Batch& batch) {
 }
 
 template <class T>
-void CudaPass<T>::head(const Batch& batch, HeadMode mode) {
+void CudaPass<T>::head(const Batch& batch, const HeadKernel& kernel, const double* scales) {
   using What = SetPointer::What;
-  const HeadKernel& kernel = mode == HeadMode::gradient ? head_gradient_ : head_values_;
   const net::Dense& output = *tape_->operations()[fusion_.producer[tape_->output().buffer]].dense;
   const auto term_of = [&](const SetPointer& p) {
     return std::find(term_place_.begin(), term_place_.end(), std::pair{p.index, p.component}) -
@@ -139,7 +144,7 @@ void CudaPass<T>::head(const Batch& batch, HeadMode mode) {
         pointers.push_back(point_weights_[term_of(p)].data());
         break;
       case What::scales:
-        pointers.push_back(const_cast<double*>(addresses_.scales));
+        pointers.push_back(const_cast<double*>(scales));
         break;
       case What::inputs:
         pointers.push_back(inputs_.data());
@@ -159,6 +164,9 @@ void CudaPass<T>::head(const Batch& batch, HeadMode mode) {
         break;
       case What::unknowns:
         pointers.push_back(const_cast<double*>(addresses_.parameters) + tape_->parameters().size());
+        break;
+      case What::unknown_bars:
+        pointers.push_back(unknown_bars_.data());
         break;
       case What::sums:
         pointers.push_back(batch.head_sums);
@@ -234,18 +242,28 @@ void CudaPass<T>::enqueue(bool with_gradient) {
   weights();
   for (std::size_t j = 0; j < batches_.size(); ++j) {
     forward(batches_[j]);
-    head(batches_[j], HeadMode::gradient);
+    head(batches_[j], head_gradient_, addresses_.scales);
     if (with_gradient) backward(batches_[j], j == 0);
   }
   close(with_gradient);
 }
 
 template <class T>
-void CudaPass<T>::enqueue_batch(std::size_t batch) {
+void CudaPass<T>::enqueue_window(std::size_t first, std::size_t count) {
+  Batch& window = batches_[0];
+  net::KernelPiece& piece = window.pieces[0];
+  piece.points = static_cast<int>(count);
+  piece.point = static_cast<int>(first);
+  window.rows = count * components(0);
   weights();
-  forward(batches_[batch]);
-  head(batches_[batch], HeadMode::gradient);
-  backward(batches_[batch], true);
+  inputs(window);
+  forward(window);
+}
+
+template <class T>
+void CudaPass<T>::enqueue_signals(int expression) {
+  head(batches_[0], head_gradient_, selection_.data() + expression * terms_);
+  backward(batches_[0], true);
 }
 
 template <class T>
@@ -256,7 +274,7 @@ void CudaPass<T>::enqueue_values() {
   weights();
   for (const auto& batch : batches_) {
     forward(batch);
-    head(batch, HeadMode::values);
+    head(batch, head_values_, nullptr);
   }
 }
 
@@ -271,16 +289,33 @@ std::vector<double> CudaPass<T>::values(int set, int expression) {
 }
 
 template <class T>
-std::vector<typename CudaPass<T>::LayerView> CudaPass<T>::layers(std::size_t batch) const {
+std::vector<typename CudaPass<T>::LayerView> CudaPass<T>::layers() const {
   std::vector<LayerView> list;
   for (std::size_t i = tape_->operations().size(); i-- > 0;) {
     const auto& d = tape_->operations()[i].dense;
     if (!d || d->weight.frozen) continue;
-    const T* in = d->in.buffer == 0 ? inputs_.data() + batches_[batch].first_row * leading(0) + d->in.offset
-                                    : values_at(d->in);
+    const T* in = d->in.buffer == 0 ? inputs_.data() + d->in.offset : values_at(d->in);
     list.push_back({i, in, static_cast<std::size_t>(leading(d->in.buffer)), bar_at(d->out),
                     static_cast<std::size_t>(leading(d->out.buffer))});
   }
+  return list;
+}
+
+template <class T>
+std::vector<typename CudaPass<T>::ScalarView> CudaPass<T>::scalars() const {
+  std::vector<ScalarView> list;
+  for (std::size_t i = tape_->operations().size(); i-- > 0;)
+    for (std::size_t k = 0; k < scalar_bars_[i].size(); ++k) {
+      const net::Pointwise& p = *tape_->operations()[i].pointwise;
+      const std::size_t width = p.out.width;
+      list.push_back({tape_->parameters().blocks()[p.scalars[k]].offset, scalar_bars_[i][k].data(), width,
+                      static_cast<std::size_t>(kernel_options_.leading(p.out.width))});
+    }
+  const std::size_t count = batches_[0].pieces[0].points;
+  for (const Slot& slot : sets_[0]->adjoint_outputs)
+    if (slot.what == Slot::What::unknown_bar)
+      list.push_back(
+          {tape_->parameters().size() + slot.index, unknown_bars_.data() + slot.index * count, 1, 1});
   return list;
 }
 
@@ -289,10 +324,12 @@ std::vector<typename CudaPass<T>::LayerView> CudaPass<T>::layers(std::size_t bat
   template int CudaPass<T>::deal_blocks(std::span<net::KernelPiece>, int, int) const; \
   template void CudaPass<T>::inputs();                                                \
   template void CudaPass<T>::enqueue(bool);                                           \
-  template void CudaPass<T>::enqueue_batch(std::size_t);                              \
+  template void CudaPass<T>::enqueue_window(std::size_t, std::size_t);                \
+  template void CudaPass<T>::enqueue_signals(int);                                    \
   template void CudaPass<T>::enqueue_values();                                        \
   template std::vector<double> CudaPass<T>::values(int, int);                         \
-  template std::vector<CudaPass<T>::LayerView> CudaPass<T>::layers(std::size_t) const;
+  template std::vector<CudaPass<T>::LayerView> CudaPass<T>::layers() const;           \
+  template std::vector<CudaPass<T>::ScalarView> CudaPass<T>::scalars() const;
 LATHER_INSTANTIATE(double)
 LATHER_INSTANTIATE(float)
 

@@ -96,15 +96,18 @@ class CpuEngine final : public Engine {
     if (gradient) write_gradient(x, {gradient, layout.size()});
   }
 
-  void residuals(std::span<const double> x, int term, double* r) override {
+  void residuals(std::span<const double> x, std::span<double* const> r) override {
     weights_.update(x, frozen);
-    const int set = problem.terms[term].point_set;
-    over_set(set, [&](Thread& thread, const Tile& tile) {
-      auto& worker = thread.workers[set];
-      worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
-      const T* values = worker.values(place_in_set[term]);
-      std::copy_n(values, tile.count, r + tile.begin);
-    });
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      const auto& terms = terms_of[s];
+      if (std::none_of(terms.begin(), terms.end(), [&](int k) { return r[k] != nullptr; })) continue;
+      over_set(static_cast<int>(s), [&](Thread& thread, const Tile& tile) {
+        auto& worker = thread.workers[s];
+        worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
+        for (int k : terms)
+          if (r[k]) std::copy_n(worker.values(place_in_set[k]), tile.count, r[k] + tile.begin);
+      });
+    }
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& at) override {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/cuda_objective.hpp"
@@ -13,21 +12,19 @@
 #include "lather/pde/cuda_pass.hpp"
 #include "lather/pde/device_points_cuda.hpp"
 #include "lather/pde/engine.hpp"
-#include "lather/pde/layer_blocks.hpp"
 
 namespace lather::pde {
 
 namespace {
 
-// Rows of a batch when every layer's signals are shown to the host.
-constexpr std::size_t kSignalRows = 8192;
 // Points of a batch of an evaluation anywhere.
 constexpr std::size_t kEvaluationRows = 1 << 18;
 
 template <class T>
 class CudaEngine final : public Engine, public optim::CudaObjective {
  public:
-  CudaEngine(const Problem& given, const EngineOptions& engine_options) : Engine(given, engine_options) {
+  CudaEngine(const Problem& given, const EngineOptions& engine_options)
+      : Engine(given, engine_options), team_(options.threads > 0 ? options.threads : available_cores()) {
     cuda::require_device();
     parameters_ = cuda::Memory<double>(layout.size());
     gradient_ = cuda::Memory<double>(layout.size());
@@ -49,7 +46,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   ThreadTeam& team() override { return team_; }
   std::size_t tile_points(int set) const override { return points[set].count(); }
   std::size_t workspace_bytes() const override {
-    return pass_->bytes() + parameters_.bytes() + gradient_.bytes();
+    return pass_->bytes() + parameters_.bytes() + gradient_.bytes() + (jacobian_ ? jacobian_->bytes() : 0);
   }
   optim::CudaObjective* cuda_objective() override { return this; }
 
@@ -84,12 +81,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     read_losses();
   }
 
-  void residuals(std::span<const double> x, int term, double* r) override {
+  void residuals(std::span<const double> x, std::span<double* const> r) override {
     require_points();
     upload(x);
     pass_->enqueue_values();
-    const auto values = pass_->values(pass_set_.at(problem.terms[term].point_set), place_in_set[term]);
-    std::copy(values.begin(), values.end(), r);
+    for (std::size_t k = 0; k < r.size(); ++k) {
+      if (!r[k]) continue;
+      const auto values = pass_->values(pass_set_.at(problem.terms[k].point_set), place_in_set[k]);
+      std::copy(values.begin(), values.end(), r[k]);
+    }
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
@@ -105,58 +105,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     return values;
   }
 
+  DeviceJacobian* jacobian() override { return &device_jacobian(); }
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
-    if constexpr (!std::is_same_v<T, double>) {
-      throw Error("derivatives point by point are available in double precision only");
-    } else {
-      const bool has_scalars = std::any_of(
-          tape.operations().begin(), tape.operations().end(),
-          [](const auto& operation) { return operation.pointwise && !operation.pointwise->scalars.empty(); });
-      if (has_scalars || !problem.unknowns.empty())
-        throw Error(
-            "derivatives point by point by unknowns and PirateNet's alphas are available on the CPU only "
-            "(--device cpu)");
-      const int set = problem.terms[term].point_set;
-      std::vector<double> bare(points[set].count());
-      residuals(x, term, bare.data());
-      upload(x);
-      CudaPass<T> pass(tape, {&sets[set]}, 0, addresses(),
-                       {.absorb = false, .signals = true, .overlap = false, .batch_rows = kSignalRows});
-      Points chosen;
-      for (const auto& c : points[set].coordinates)
-        chosen.coordinates.emplace_back(c.begin() + first, c.begin() + first + count);
-      for (const auto& c : points[set].columns)
-        chosen.columns.emplace_back(c.begin() + first, c.begin() + first + count);
-      pass.set_points(0, chosen);
-      std::vector<double> scales(problem.terms.size(), 0.0);
-      scales[place_in_set[term]] = 1;
-      scales_.upload(scales);
-      for (std::size_t b = 0; b < pass.batches(); ++b) {
-        pass.enqueue_batch(b);
-        cuda::check(cudaStreamSynchronize(pass.stream()));
-        const auto& piece = pass.piece(b, 0);
-        const std::size_t start = piece.point, size = piece.points;
-        const int components = pass.components(0);
-        visitor.begin_tile(0, first + start, size);
-        visitor.residuals(0, std::span(bare).subspan(first + start, size));
-        std::vector<double> in, out_bar;
-        for (const auto& layer : pass.layers(b)) {
-          in.resize(components * size * layer.in_stride),
-              out_bar.resize(components * size * layer.out_stride);
-          cuda::check(cudaMemcpy(in.data(), layer.in, in.size() * sizeof(double), cudaMemcpyDeviceToHost));
-          cuda::check(cudaMemcpy(out_bar.data(), layer.out_bar, out_bar.size() * sizeof(double),
-                                 cudaMemcpyDeviceToHost));
-          if (!seeds.empty())  // signals are linear in the seed of their point
-            for (std::size_t row = 0; row < components * size; ++row)
-              for (std::size_t j = 0; j < layer.out_stride; ++j)
-                out_bar[row * layer.out_stride + j] *= seeds[start + row % size];
-          const auto block = static_cast<std::size_t>(tape.operations()[layer.operation].dense->weight.block);
-          visitor.layer(0, {block, components, in.data(), layer.in_stride, out_bar.data(), layer.out_stride});
-        }
-        visitor.end_tile(0);
-      }
-    }
+    device_jacobian().visit(x, term, first, count, seeds, visitor);
   }
 
   // CudaObjective
@@ -194,29 +146,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::size_t version() const override { return version_; }
 
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override {
-    if constexpr (std::is_same_v<T, double>) {
-      require_points();
-      if (!jacobian_) jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(), scales_);
-      std::vector<double> r, roots;
-      for (std::size_t k = 0; k < problem.terms.size(); ++k) {
-        const auto weights = root_weights(*this, static_cast<int>(k));
-        const std::size_t first = r.size();
-        r.resize(first + weights.size());
-        residuals(x, static_cast<int>(k), r.data() + first);
-        for (std::size_t i = 0; i < weights.size(); ++i) r[first + i] *= weights[i];
-        roots.insert(roots.end(), weights.begin(), weights.end());
-      }
-      upload(x);
-      jacobian_->compute(roots);
-      jacobian_->normal_matrix(JtJ);
-      jacobian_->transposed_times(r, Jtr);
-      return std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
-    } else {
-      throw Error("the Jacobian is available in double precision only");
-    }
+    return device_jacobian().normal_matrix(x, JtJ, Jtr);
   }
-  void transposed_jacobian_times(std::span<const double> w, std::span<double> Jtw) override {
-    jacobian_->transposed_times(w, Jtw);
+  void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override {
+    device_jacobian().gram_matrix(x, JJt, r);
   }
 
  private:
@@ -236,6 +169,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
   double loss_scale(int term) const {
     return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+  }
+  CudaJacobian& device_jacobian() {
+    if constexpr (!std::is_same_v<T, double>)
+      throw Error("derivatives point by point are available in double precision only");
+    require_points();
+    if (!jacobian_)
+      jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(),
+                                                 [this](std::span<const double> x) { upload(x); });
+    return *jacobian_;
   }
   // The pass numbers terms set by set.
   int place_of(int term) const {
@@ -346,7 +288,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::optional<PointPlan> plan_;
   std::unique_ptr<DevicePoints> device_points_;  // that follow it
   std::int64_t step_ = 0;
-  ThreadTeam team_{1};
+  ThreadTeam team_;         // for optimizers that update on the host
   cuda::Graph graphs_[2];  // value; value and gradient
   std::size_t version_ = 0;
   std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;

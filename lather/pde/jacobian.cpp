@@ -193,6 +193,7 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
 
 void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
                                   double* rows) {
+  if (auto* device = engine_->jacobian()) return device->rows(x, first, count, rows);
   std::fill_n(rows, count * size(), 0.0);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
@@ -209,7 +210,13 @@ void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, 
   }
 }
 
+void PinnObjective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  if (auto* device = engine_->jacobian()) return device->normal_diagonal(x, diagonal);
+  Objective::normal_diagonal(x, diagonal);
+}
+
 void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
+  if (auto* device = engine_->jacobian()) return device->residual_gram(x, JJt, r);
   // Factorized weights couple V and g inside a layer; J itself is simplest then.
   if (engine_->problem.network.weight_factorization) return Objective::residual_gram(x, JJt, r);
   const std::size_t m = residual_count();
@@ -260,6 +267,7 @@ void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::s
 
 void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
                                    std::span<double> Jv) {
+  if (auto* device = engine_->jacobian()) return device->times(x, v, Jv);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
     const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
@@ -272,6 +280,7 @@ void PinnObjective::jacobian_times(std::span<const double> x, std::span<const do
 
 void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
                                               std::span<double> Jtw) {
+  if (auto* device = engine_->jacobian()) return device->transposed_times(x, w, Jtw);
   std::vector<std::vector<double>> seeds;
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {

@@ -24,6 +24,7 @@ struct GramRows {
 }  // namespace
 
 double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  if (auto* device = engine_->jacobian()) return device->normal_equations(x, JtJ, Jtr);
   if (!gram_) gram_ = std::make_unique<linalg::ColumnGram>();
   auto& team = engine_->team();
   const std::size_t n = size();

@@ -56,7 +56,7 @@ void PinnObjective::set_frozen(std::span<const double> values) {
 }
 
 void Engine::transposed_times(std::span<const double>, const std::vector<std::vector<double>>&, double*) {
-  throw Error("products with the transposed Jacobian are available on the CPU only (--device cpu)");
+  throw Error("this engine forms products with the Jacobian on the device");
 }
 
 void PinnObjective::set_points(int point_set, Points points) {
@@ -120,12 +120,16 @@ std::size_t PinnObjective::residual_count() const {
 }
 
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
+  std::vector<double*> parts;
   std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+  for (const auto& term : engine_->problem.terms) {
+    parts.push_back(r.data() + offset);
+    offset += engine_->points[term.point_set].count();
+  }
+  engine_->residuals(x, parts);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
     const auto scales = root_weights(*engine_, static_cast<int>(k));
-    engine_->residuals(x, static_cast<int>(k), r.data() + offset);
-    for (std::size_t i = 0; i < scales.size(); ++i) r[offset + i] *= scales[i];
-    offset += scales.size();
+    for (std::size_t i = 0; i < scales.size(); ++i) parts[k][i] *= scales[i];
   }
 }
 
@@ -139,7 +143,11 @@ void PinnObjective::residual_scales(std::span<double> scales) const {
 
 std::span<const double> PinnObjective::term_losses() const { return engine_->losses; }
 
-void PinnObjective::term_residuals(std::span<const double> x, int term, std::span<double> r) { engine_->residuals(x, term, r.data()); }
+void PinnObjective::term_residuals(std::span<const double> x, int term, std::span<double> r) {
+  std::vector<double*> parts(engine_->problem.terms.size());
+  parts.at(term) = r.data();
+  engine_->residuals(x, parts);
+}
 
 std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions,
                                                          const Points& points) {

@@ -103,6 +103,7 @@ class PinnObjective final : public optim::Objective {
 
   void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
+  void normal_diagonal(std::span<const double> x, std::span<double> diagonal) override;
   void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
   void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
   void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;

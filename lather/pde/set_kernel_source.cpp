@@ -89,13 +89,7 @@ class HeadWriter {
  public:
   HeadWriter(const CompiledSet& set, int index, const net::Tape& tape, HeadMode mode,
              const net::KernelOptions& options, Pointers& pointer)
-      : set_(set),
-        index_(index),
-        tape_(tape),
-        options_(options),
-        pointer_(pointer),
-        mode_(mode),
-        gradient_(mode != HeadMode::values) {
+      : set_(set), index_(index), tape_(tape), options_(options), pointer_(pointer), mode_(mode) {
     for (const auto& operation : tape.operations())
       if (operation.dense && operation.dense->out.buffer == tape.output().buffer) layer_ = &*operation.dense;
   }
@@ -111,22 +105,19 @@ class HeadWriter {
     std::string text = format("__device__ __forceinline__ void {}_{}(void* const* P, const Piece& q) {{\n",
                               name(mode_), index_);
     text += "  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, b = blockIdx.y - q.block;\n";
-    if (gradient_) {
-      for (std::size_t k = 0; k < sums; ++k) text += format("  double sum{} = 0;\n", k);
-    }
+    for (std::size_t k = 0; k < sums; ++k) text += format("  double sum{} = 0;\n", k);
     text += format(
         "  for (int p = b * {} + warp; p < q.points; p += q.blocks * {}) {{\n    const size_t at = "
         "(size_t)q.point + p;\n    (void)at;\n",
         kHeadWarps, kHeadWarps);
     text += output_layer() + values();
-    if (gradient_)
-      text += loss_and_cotangent(first_term, terms, unknowns);
-    else
+    if (mode_ != HeadMode::values) text += loss_and_cotangent(first_term, terms, unknowns);
+    if (mode_ != HeadMode::gradient)
       for (int e = 0; e < set_.values.outputs; ++e)
         text += format("    if (lane == 0) {}[at] = value{};\n",
                        pointer_("Real", {SetPointer::What::values, index_, e}), e);
     text += "  }\n";
-    if (gradient_) {
+    if (sums > 0) {
       text += format("  __shared__ double shared[{}];\n", kHeadWarps);
       for (std::size_t k = 0; k < sums; ++k)
         text += format(
@@ -225,13 +216,16 @@ class HeadWriter {
 
   std::string loss_and_cotangent(std::size_t first_term, std::size_t terms, int unknowns) {
     std::string text;
+    const bool summed = mode_ == HeadMode::gradient;
     for (int e = 0; e < set_.values.outputs; ++e) {
-      text += format("    const double weight{0} = {1} ? static_cast<const double*>({1})[at] : 1.0;\n", e,
-                     pointer_("void", {SetPointer::What::point_weights, index_, e}));
-      text += format("    sum{0} += weight{1} * double(value{1}) * double(value{1});\n", first_term + e, e);
+      if (summed) {
+        text += format("    const double weight{0} = {1} ? static_cast<const double*>({1})[at] : 1.0;\n", e,
+                       pointer_("void", {SetPointer::What::point_weights, index_, e}));
+        text += format("    sum{0} += weight{1} * double(value{1}) * double(value{1});\n", first_term + e, e);
+      }
       text += format("    const Real bar{0} = Real({1}[{2}]{3});\n", e,
                      pointer_("const double", {SetPointer::What::scales}), first_term + e,
-                     mode_ == HeadMode::signals ? "" : format(" * weight{0} * double(value{0})", e));
+                     summed ? format(" * weight{0} * double(value{0})", e) : "");
     }
     const int outputs = layer_->out.width, components = set_.jets.size();
     for (int c = 0; c < components; ++c)
@@ -245,7 +239,9 @@ class HeadWriter {
       } else {
         out.push_back(format("unknown_bar{}", slot.index));
         text += format("    Real unknown_bar{};\n", slot.index);
-        after += format("    sum{} += unknown_bar{};\n", terms + slot.index, slot.index);
+        after += summed ? format("    sum{} += unknown_bar{};\n", terms + slot.index, slot.index)
+                        : format("    if (lane == 0) {}[(size_t){} * q.points + p] = unknown_bar{};\n",
+                                 pointer_("Real", {SetPointer::What::unknown_bars}), slot.index, slot.index);
       }
     }
     text += "    {\n" + symbolic::emit(set_.adjoint, in, out, "r", "      ") + "    }\n" + after;
@@ -256,7 +252,7 @@ class HeadWriter {
             format("      {}[((size_t)q.row + {}ull * q.points + p) * {} + {}] = ub{}_{};\n",
                    pointer_("Real", {SetPointer::What::output_bar}), c, options_.leading(outputs), k, c, k);
     text += "    }\n";
-    if (layer_->bias)
+    if (layer_->bias && summed)
       for (int k = 0; k < outputs; ++k) text += format("    sum{} += ub0_{};\n", terms + unknowns + k, k);
     return text;
   }
@@ -267,7 +263,6 @@ class HeadWriter {
   const net::KernelOptions& options_;
   Pointers& pointer_;
   HeadMode mode_;
-  bool gradient_;
   const net::Dense* layer_ = nullptr;
 };
 
@@ -280,7 +275,7 @@ HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape
   Pointers pointer(kernel.pointers);
   std::size_t terms = 0;
   for (const auto* set : sets) terms += set->values.outputs;
-  if (mode != HeadMode::values) kernel.sums = terms + unknowns + tape.output().width;
+  if (mode == HeadMode::gradient) kernel.sums = terms + unknowns + tape.output().width;
   std::string functions;
   std::size_t first_term = 0;
   for (std::size_t s = 0; s < sets.size(); ++s) {

@@ -23,7 +23,8 @@ struct SetPointer {
     parameters,     // block of weights `index`
     frozen,
     unknowns,
-    sums,  // partial sums, one row per thread block: see HeadKernel::sums
+    unknown_bars,  // [unknown][point of the batch]
+    sums,          // partial sums, one row per thread block: see HeadKernel::sums
   } what;
   int index = 0, component = 0;
   friend bool operator==(const SetPointer&, const SetPointer&) = default;
@@ -48,7 +49,8 @@ inline constexpr int kHeadWarps = 8;  // per thread block
 enum class HeadMode {
   values,    // of the expressions
   gradient,  // sums of squares and the cotangent they send back
-  signals,   // the cotangent d residual / d residual = scale of its term, the same at every point
+  signals,  // values, and the cotangent d residual / d residual = scale of its term, the same at every point;
+            // nothing is summed, the bars of the unknowns are stored point by point
 };
 HeadKernel head_kernel(std::span<const CompiledSet* const> sets, const net::Tape& tape, int unknowns,
                        HeadMode mode, const net::KernelOptions& options);
