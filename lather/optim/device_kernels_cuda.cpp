@@ -101,7 +101,8 @@ __device__ __forceinline__ double adam_element(const ElementWork& w, i64 i, doub
   double divisor = v;
   if (w.largest_v) divisor = w.largest_v[i] = w.largest_v[i] > v ? w.largest_v[i] : v;
   const double u = (m / c.correction1) / (sqrt(divisor / c.correction2) + s.epsilon);
-  return decay == 0 ? -c.rate * u : -c.rate * (u + decay * s.x[i]);
+  const double rate = c.rate * w.adam_rate_ratio;
+  return decay == 0 ? -rate * u : -rate * (u + decay * s.x[i]);
 }
 
 // Blocks of layers: change = -rate (U + decay W). The rest: Adam.
@@ -239,7 +240,8 @@ extern "C" __global__ void __launch_bounds__(256) install_bases(const __grid_con
 }  // namespace
 
 std::string device_kernel_source() {
-  return std::string(kDeviceStructures) + kCommon + kKronecker + kSsEsoapKernels + kSoapKernels + kPurifyingShampooKernels;
+  return std::string(kDeviceStructures) + kCommon + kKronecker + kSsEsoapKernels + kSoapKernels +
+         kPurifyingShampooKernels + kSgdKernels + kMultiAdamKernels + kMuonKernels + kShampooKernels;
 }
 
 }  // namespace lather::optim

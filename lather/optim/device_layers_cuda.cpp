@@ -221,6 +221,17 @@ void DeviceLayers::copy(Square from, Square to) {
         cudaMemcpyAsync(square(to), square(from), factor_.bytes(), cudaMemcpyDeviceToDevice, stream_));
 }
 
+void DeviceLayers::diagonalize_products() {
+  if (!solver_) solver_ = std::make_unique<cuda::Solver>(stream_);
+  std::size_t value_offset = 0;
+  for (const auto& same : dimensions_) {
+    if (same.d > 1)
+      solver_->eigenvectors(same.d, static_cast<int>(same.count), product_.data() + same.offset,
+                            values_.data() + value_offset, info_.data() + same.first);
+    value_offset += same.count * same.d;
+  }
+}
+
 void DeviceLayers::replace_bases(const Replacement& how) {
   if (sides_.empty()) return;
   if (!solver_) solver_ = std::make_unique<cuda::Solver>(stream_);

@@ -40,6 +40,9 @@ class DeviceLayers {
   void multiply(Square a, bool transpose_a, Square b, bool transpose_b, Square out, double alpha = 1,
                 double beta = 0);
   void copy(Square from, Square to);
+  // products become their eigenvectors, row by row; eigenvalues ascend. Sides of length 1 are left as they
+  // are.
+  void diagonalize_products();
 
   // New bases for the sides whose flag in changed() is set: eigenvectors of `product`, multiplied into the
   // present basis (`compose`) or in its place; canonical as linalg::make_canonical has it; eigenvalues in
@@ -52,6 +55,7 @@ class DeviceLayers {
   bool captures() const { return largest_ <= 512; }  // the eigensolver, into a graph
 
   void state(StateVisitor& visitor, std::size_t layer);
+  const cuda::Blas& blas() const { return *blas_; }
   void launch(const char* kernel, unsigned x, unsigned y, const cuda::Parameter& parameter,
               unsigned threads = kDeviceThreads, unsigned rows = 1) const;
   unsigned factor_blocks() const { return factor_blocks_; }

@@ -19,7 +19,7 @@ class DevicePurifyingShampoo final : public DeviceMethod {
 
   void state(StateVisitor& visitor) override {
     DeviceMethod::state(visitor);
-    for (std::size_t l = 0; l < layer_blocks_.size(); ++l) layers_.state(visitor, l);
+    kronecker_state(visitor);
   }
 
  protected:
