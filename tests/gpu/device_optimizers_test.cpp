@@ -129,7 +129,10 @@ std::vector<Case> cases() {
         {"weight_decay", 0.01},
         {"adam_learning_rate_ratio", 0.2}}},
       {"muon_every_third", {{"name", "muon"}, {"orthogonalization_frequency", 3}}},
-      {"shampoo", {{"name", "shampoo"}, {"precondition_frequency", 3}, {"weight_decay", 0.01}}},
+      // Factors of a few gradients are singular to rounding; a larger epsilon keeps their inverse roots from
+      // being roots of the rounding.
+      {"shampoo",
+       {{"name", "shampoo"}, {"precondition_frequency", 3}, {"weight_decay", 0.01}, {"epsilon", 1e-8}}},
       {"shampoo_alone",
        {{"name", "shampoo"},
         {"grafting", "none"},
@@ -187,8 +190,31 @@ TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
   EXPECT_EQ(train(*second, setup, middle, 13), expected);
 }
 
+TEST_P(OnTheDevice, ReadsAStateOfTheHost) {
+  REQUIRE_GPU();
+  Training setup;
+  const auto host = make_composed(setup.objective.layout(), GetParam().settings);
+  const auto device = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto middle = train(*host, setup, setup.x, 7);
+  StateWriter writer;
+  host->state(writer);
+  StateReader reader(writer.bytes());
+  device->state(reader);
+  EXPECT_TRUE(reader.at_end());
+  StateWriter again;
+  device->state(again);
+  EXPECT_EQ(again.bytes(), writer.bytes());
+  EXPECT_LT(deviation(train(*device, setup, middle, 5), train(*host, setup, middle, 5), middle), tolerance());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OnTheDevice, testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+std::string name_of(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
 
 // Line searches amplify rounding, so few steps are compared.
 class QuasiNewtonOnTheDevice : public testing::TestWithParam<const char*> {};
@@ -211,12 +237,7 @@ TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, QuasiNewtonOnTheDevice,
-                         testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+                         testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"), name_of);
 
 // A refresh is a QR factorization of factor times basis. The output layer's factor is a sum of few outer
 // products, and what QR makes of its null space is rounding noise, so only the hidden layers are compared,
@@ -235,24 +256,13 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
     }
 }
 
-TEST(DeviceOptimizer, ReadsAStateOfTheHost) {
-  REQUIRE_GPU();
-  Training setup;
-  const auto host = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}});
-  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
-  const auto middle = train(*host, setup, setup.x, 10);
-  StateWriter writer;
-  host->state(writer);
-  StateReader reader(writer.bytes());
-  device->state(reader);
-  EXPECT_TRUE(reader.at_end());
-  EXPECT_LT(deviation(train(*device, setup, middle, 5), train(*host, setup, middle, 5), middle), tolerance());
-}
+// A step that ends in a NaN changes nothing but the count.
+class StopsOnTheDevice : public testing::TestWithParam<const char*> {};
 
-TEST(DeviceOptimizer, StopsAtAGradientThatIsNotFinite) {
+TEST_P(StopsOnTheDevice, AtAGradientThatIsNotFinite) {
   REQUIRE_GPU();
   Training setup;
-  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
+  const auto device = make_composed(setup.objective.layout(), {{"name", GetParam()}}, Device::cuda);
   auto x = train(*device, setup, setup.x, 3);
   x[0] = std::nan("");
   const auto before = x;
@@ -264,6 +274,9 @@ TEST(DeviceOptimizer, StopsAtAGradientThatIsNotFinite) {
   EXPECT_EQ(done, 1);
   for (std::size_t i = 1; i < x.size(); ++i) EXPECT_EQ(x[i], before[i]);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, StopsOnTheDevice,
+                         testing::Values("ss-esoap", "sgd", "muon", "shampoo", "multiadam"), name_of);
 
 }  // namespace
 }  // namespace lather::optim
