@@ -149,6 +149,7 @@ LATHER_ON_BOTH_SIDES(
       double* metric_partials;  // per layer and block
       double* new_M;
       double* new_S;
+      int* order;  // of permute: per side, at its offset among the values
       double trigger;
       double ratio_epsilon;
       double relative_epsilon;
@@ -174,6 +175,9 @@ LATHER_ON_BOTH_SIDES(
       int* order;  // per side, at its offset among the values
       double* new_M;
       double* new_V;
+      double* partials;  // per layer and block: squares of U
+      int normalize;     // directions to root mean square 1
+      int unused;
     };
 
     struct PurifyWork {
