@@ -28,7 +28,7 @@ class DeviceMethod : public Optimizer {
                    std::int64_t& done) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
-  std::size_t memory_bytes() const override { return layers_.bytes() + 10 * m_.bytes(); }
+  std::size_t memory_bytes() const override { return layers_.bytes() + 10 * change_.bytes(); }
   void state(StateVisitor& visitor) override;  // methods with state of their own call this first
 
  protected:

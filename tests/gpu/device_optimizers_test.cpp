@@ -1,9 +1,11 @@
 // Optimizers that live on the GPU against the same ones on the host, with gradients from the same engine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -173,6 +175,25 @@ TEST_P(OnTheDevice, TakesTheStepsOfTheHost) {
 
   const auto on_host = train(*host, setup, setup.x, 12), on_device = train(*device, setup, setup.x, 12);
   EXPECT_LT(deviation(on_device, on_host, setup.x), tolerance());
+}
+
+// What would run on the host could not tell an objective on the GPU from any other.
+TEST_P(OnTheDevice, LivesThere) {
+  REQUIRE_GPU();
+  struct Flat final : Objective {
+    explicit Flat(const ParameterLayout& l) : layout_(l) {}
+    const ParameterLayout& layout() const override { return layout_; }
+    double value(std::span<const double>) override { return 0; }
+    double value_and_gradient(std::span<const double>, std::span<double> gradient) override {
+      std::fill(gradient.begin(), gradient.end(), 0.0);
+      return 0;
+    }
+    ParameterLayout layout_;
+  };
+  Training setup;
+  Flat flat(setup.objective.layout());
+  const auto device = make_composed(flat.layout(), GetParam().settings, Device::cuda);
+  EXPECT_THROW(device->step(flat, setup.x), Error);
 }
 
 TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
