@@ -225,6 +225,7 @@ void DeviceLayers::copy(Square from, Square to) {
 }
 
 void DeviceLayers::diagonalize_products() {
+  if (sides_.empty()) return;
   if (!solver_) solver_ = std::make_unique<cuda::Solver>(stream_);
   std::size_t value_offset = 0;
   for (const auto& same : dimensions_) {

@@ -168,6 +168,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
   void enqueue_gradient() override { pass_->enqueue(true); }
   void set_groups(std::span<const std::size_t> group_of_term) override {
+    require_points();
     const std::size_t terms = terms_.size(), groups = 1 + *std::ranges::max_element(group_of_term);
     if (group_scales_.size() != groups * terms) {
       group_scales_ = cuda::Memory<double>(groups * terms);
