@@ -104,7 +104,13 @@ int main(int argc, char** argv) {
       {"purifying-shampoo, bases replaced in every step",
        {{"name", "purifying-shampoo"}, {"precondition_frequency", 1}, {"tolerance", 0}}},
       {"purifying-shampoo, every 10", {{"name", "purifying-shampoo"}}},
-      {"muon, on the host", {{"name", "muon"}}},
+      {"shampoo, roots kept",
+       {{"name", "shampoo"}, {"precondition_frequency", 1000000}, {"start_preconditioning_step", 1}}},
+      {"shampoo, roots computed in every step", {{"name", "shampoo"}, {"precondition_frequency", 1}}},
+      {"shampoo, every 10", {{"name", "shampoo"}}},
+      {"muon", {{"name", "muon"}}},
+      {"sgd", {{"name", "sgd"}}},
+      {"multiadam, a gradient for each of three terms", {{"name", "multiadam"}}},
   };
   for (const int width : {128, 256}) {
     if (only_width != 0 && width != only_width) continue;

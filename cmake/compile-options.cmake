@@ -4,6 +4,9 @@
 # No fast-math: accuracy is the product. errno and floating-point traps are not used, so loops may vectorize without them.
 add_library(lather_options INTERFACE)
 target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(lather_options INTERFACE -Wno-uninitialized)  # the same mistake of GCC 12 under another name
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(lather_options INTERFACE -Wno-unknown-warning-option)  # the names of GCC's
 endif()

@@ -6,14 +6,20 @@ namespace lather::optim {
 
 AdamRule adam_rule(double beta1, double beta2, double epsilon, std::int64_t t) {
   const auto steps = static_cast<double>(t);
-  return {beta1, beta2, epsilon, 1 - std::pow(beta1, steps), 1 - std::pow(beta2, steps)};
+  const bool sums = beta2 == 1;
+  return {beta1,
+          beta2,
+          epsilon,
+          sums ? 1 : 1 - beta2,
+          1 - std::pow(beta1, steps),
+          sums ? 1 : 1 - std::pow(beta2, steps)};
 }
 
 void adam_moments(const AdamRule& rule, std::span<const double> g, std::span<double> m, std::span<double> v) {
-  const double b1 = rule.beta1, b2 = rule.beta2;
+  const double b1 = rule.beta1, b2 = rule.beta2, fresh2 = rule.fresh2;
   for (std::size_t i = 0; i < g.size(); ++i) {
     m[i] = b1 * m[i] + (1 - b1) * g[i];
-    v[i] = b2 * v[i] + (1 - b2) * g[i] * g[i];
+    v[i] = b2 * v[i] + fresh2 * g[i] * g[i];
   }
 }
 

@@ -9,12 +9,13 @@ namespace lather::optim {
 
 struct AdamRule {
   double beta1, beta2, epsilon;
-  double correction1, correction2;  // 1 - beta^t: undo the bias of moments that started at zero
+  double fresh2;                    // 1 - beta2; 1 where beta2 = 1 and squares are summed up
+  double correction1, correction2;  // 1 - beta^t: undo the bias of moments that started at zero; 1 for sums
 };
 
 AdamRule adam_rule(double beta1, double beta2, double epsilon, std::int64_t t);
 
-// m = b1 m + (1 - b1) g,   v = b2 v + (1 - b2) g^2
+// m = b1 m + (1 - b1) g,   v = b2 v + fresh2 g^2
 void adam_moments(const AdamRule& rule, std::span<const double> g, std::span<double> m, std::span<double> v);
 
 // u = (m / correction1) / (sqrt(v / correction2) + epsilon)

@@ -23,6 +23,11 @@ class CudaObjective {
   // says whether they are new.
   virtual void enqueue_points(const int* index, int* changed) = 0;
   virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
+  // Gradients of groups of terms, one after another, in place of that of all; device_gradient() is then
+  // undefined. group_of_term: in the order of Objective::term_names(), groups count from 0. To be set again
+  // whenever weights of terms may have changed.
+  virtual void set_groups(std::span<const std::size_t> group_of_term) = 0;
+  virtual void enqueue_group_gradients(double* gradients) = 0;  // groups × parameters, on the device
   virtual std::size_t version() const = 0;
 
   // Least squares, as Objective has it, with matrices that stay on the device (Error in single precision).

@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(256) begin_step(const __grid_consta
   c.t += 1;
   c.rate = w.learning_rate * w.factors[c.index];
   c.correction1 = 1 - pow(w.beta1, (double)c.t);
-  c.correction2 = 1 - pow(w.beta2, (double)c.t);
+  c.correction2 = w.beta2 == 1 ? 1 : 1 - pow(w.beta2, (double)c.t);  // sums have no bias
 }
 
 // W <- W + change, unless the change is not finite.
@@ -97,12 +97,13 @@ __device__ __forceinline__ double adam_element(const ElementWork& w, i64 i, doub
   const StepWork& s = w.s;
   const Control& c = *s.control;
   const double g = w.coupled_decay && s.weight_decay > 0 ? s.gradient[i] + s.weight_decay * s.x[i] : s.gradient[i];
-  const double m = s.beta1 * w.m[i] + (1 - s.beta1) * g, v = s.beta2 * w.v[i] + (1 - s.beta2) * g * g;
+  const double m = s.beta1 * w.m[i] + (1 - s.beta1) * g, v = s.beta2 * w.v[i] + (s.beta2 == 1 ? 1 : 1 - s.beta2) * g * g;
   w.m[i] = m, w.v[i] = v;
   double divisor = v;
   if (w.largest_v) divisor = w.largest_v[i] = w.largest_v[i] > v ? w.largest_v[i] : v;
   const double u = (m / c.correction1) / (sqrt(divisor / c.correction2) + s.epsilon);
-  return decay == 0 ? -c.rate * u : -c.rate * (u + decay * s.x[i]);
+  const double rate = c.rate * w.adam_rate_ratio;
+  return decay == 0 ? -rate * u : -rate * (u + decay * s.x[i]);
 }
 
 // Blocks of layers: change = -rate (U + decay W). The rest: Adam.
@@ -281,7 +282,8 @@ extern "C" __global__ void __launch_bounds__(256) install_bases(const __grid_con
 }  // namespace
 
 std::string device_kernel_source() {
-  return std::string(kDeviceStructures) + kCommon + kKronecker + kSsEsoapKernels + kSoapKernels + kPurifyingShampooKernels;
+  return std::string(kDeviceStructures) + kCommon + kKronecker + kSsEsoapKernels + kSoapKernels +
+         kPurifyingShampooKernels + kSgdKernels + kMultiAdamKernels + kMuonKernels + kShampooKernels;
 }
 
 }  // namespace lather::optim

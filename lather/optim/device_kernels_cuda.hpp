@@ -18,13 +18,7 @@ inline constexpr unsigned kDeviceThreads = 256;
 
 // clang-format off: it takes the argument for an expression
 LATHER_ON_BOTH_SIDES(
-    kDeviceStructures,
-    enum Halt {
-      kRunning = 0,
-      kBasisWanted = 1,
-      kGradientNotFinite = 2,
-      kStepNotFinite = 3
-    };
+    kDeviceStructures, enum Halt{kRunning = 0, kBasisWanted = 1, kGradientNotFinite = 2, kStepNotFinite = 3};
 
     struct Control {
       long long t;  // steps taken, as the optimizer counts them
@@ -131,6 +125,7 @@ LATHER_ON_BOTH_SIDES(
       double* rotated;    // G~
       double* U_rotated;
       double* U;
+      double adam_rate_ratio;  // of Adam for the blocks that are not layers, over the rate
       int coupled_decay;
       int correct_bias;
     };
@@ -155,6 +150,7 @@ LATHER_ON_BOTH_SIDES(
       double* metric_partials;  // per layer and block
       double* new_M;
       double* new_S;
+      int* order;  // of permute: per side, at its offset among the values
       double trigger;
       double ratio_epsilon;
       double relative_epsilon;
@@ -180,6 +176,9 @@ LATHER_ON_BOTH_SIDES(
       int* order;  // per side, at its offset among the values
       double* new_M;
       double* new_V;
+      double* partials;  // per layer and block: squares of U
+      int normalize;     // directions to root mean square 1
+      int unused;
     };
 
     struct PurifyWork {
@@ -188,6 +187,63 @@ LATHER_ON_BOTH_SIDES(
       double tolerance;
       int always;  // no tolerance: every basis is replaced
       int unused;
+    };
+
+    struct SgdWork {
+      StepWork s;
+      double* momentum;
+      double mu;
+      double dampening;
+      int nesterov;
+      int unused;
+    };
+
+    struct MultiAdamWork {
+      StepWork s;
+      const double* group_gradients;  // groups × parameters, as m and v
+      const double* group_weights;
+      double* gradient;  // their sum
+      double* m;
+      double* v;
+      int groups;
+      int unused;
+    };
+
+    struct MuonLayer {
+      long long offset;
+      long long square;  // where its d × d matrices begin
+      int block;
+      int d;  // the shorter side; X is d × length
+      int length;
+      int tall;  // X is the transposed block
+      double gain;
+    };
+
+    struct MuonWork {
+      ElementWork e;
+      const MuonLayer* layers;
+      double* X;
+      double* A;         // X X^T
+      double* P;         // a I + b A + c A^2
+      double* partials;  // per layer and block: squares of U
+      double* lengths;   // by block of parameters, of the last orthogonalized direction
+      double momentum;
+      double a;
+      double b;
+      double norm_guard;
+      int nesterov;
+      int partial_blocks;  // per layer
+    };
+
+    struct ShampooWork {
+      ElementWork e;
+      KroneckerWork k;
+      double* partials;  // per layer and block: squares of the grafted direction, and of Shampoo's
+      double factor_beta;
+      double epsilon;
+      double grafting_guard;
+      int grafted;
+      int unused;
     };)
 // clang-format on
 
@@ -195,6 +251,10 @@ LATHER_ON_BOTH_SIDES(
 extern const char* const kSsEsoapKernels;
 extern const char* const kSoapKernels;
 extern const char* const kPurifyingShampooKernels;
+extern const char* const kSgdKernels;
+extern const char* const kMultiAdamKernels;
+extern const char* const kMuonKernels;
+extern const char* const kShampooKernels;
 
 std::string device_kernel_source();
 

@@ -20,6 +20,15 @@ extern "C" __global__ void __launch_bounds__(256) soap_direction(const __grid_co
   }
 }
 
+extern "C" __global__ void __launch_bounds__(256) soap_squares(const __grid_constant__ SoapWork w) {
+  const DeviceLayer layer = w.k.layers[blockIdx.y];
+  double sum = 0;
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256)
+    sum += w.e.U[layer.offset + k] * w.e.U[layer.offset + k];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) w.partials[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+}
+
 // W <- W - alpha N, and only then W <- W - rate lambda W.
 extern "C" __global__ void __launch_bounds__(256) soap_descend(const __grid_constant__ SoapWork w) {
   const StepWork& s = w.e.s;
@@ -32,10 +41,15 @@ extern "C" __global__ void __launch_bounds__(256) soap_descend(const __grid_cons
     alpha = c.rate * sqrt(1 - pow(s.beta2, t)) / (1 - pow(s.beta1, t));
   }
   const double decay = c.rate * s.weight_decay;
+  double divisor = 1;
+  if (w.normalize) {
+    const double squares = ordered_sum(w.partials + blockIdx.y * gridDim.x, gridDim.x, 1);
+    divisor = 1e-30 + sqrt(squares / ((double)layer.rows * layer.cols));
+  }
   double sum = 0;
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    const double change = -alpha * w.e.U[i] - decay * (s.x[i] - alpha * w.e.U[i]);
+    const double u = w.e.U[i] / divisor, change = -alpha * u - decay * (s.x[i] - alpha * u);
     s.change[i] = change;
     sum += change * change;
   }
@@ -170,7 +184,7 @@ const char* const kPurifyingShampooKernels = R"(
 extern "C" __global__ void __launch_bounds__(256) purify_factors(const __grid_constant__ PurifyWork w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const StepWork& p = w.e.s;
-  const double correction = w.e.correct_bias && p.beta2 < 1 ? p.control->correction2 : 1;
+  const double correction = w.e.correct_bias ? p.control->correction2 : 1;
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)s.d * s.d; i += (i64)gridDim.x * 256)
     s.result[i] = s.factor[i] / correction + (i / s.d == i % s.d ? p.epsilon : 0);
 }
@@ -239,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(256) purify_direction(const __grid_
   if (s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   const double correction1 = w.e.correct_bias ? s.control->correction1 : 1;
-  const double correction2 = w.e.correct_bias && s.beta2 < 1 ? s.control->correction2 : 1;
+  const double correction2 = w.e.correct_bias ? s.control->correction2 : 1;
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
     const double m = layer.turns ? w.e.rotated[i] : w.e.m[i];

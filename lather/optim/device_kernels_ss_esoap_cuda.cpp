@@ -45,6 +45,36 @@ extern "C" __global__ void __launch_bounds__(256) esoap_trigger(const __grid_con
   }
 }
 
+// One block per side: the order of the diagonal of its factor, descending.
+extern "C" __global__ void __launch_bounds__(256) esoap_order(const __grid_constant__ EsoapWork w) {
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  for (int j = threadIdx.x; j < s.d; j += 256) {
+    const double own = s.factor[(i64)j * (s.d + 1)];
+    int rank = 0;
+    for (int k = 0; k < s.d; ++k) {
+      const double other = s.factor[(i64)k * (s.d + 1)];
+      rank += other > own || (other == own && k < j);
+    }
+    w.order[s.first + rank] = j;
+  }
+}
+
+// `rotated` = V with its rows and columns in that order.
+extern "C" __global__ void __launch_bounds__(256) esoap_permute(const __grid_constant__ EsoapWork w) {
+  const DeviceLayer layer = w.k.layers[blockIdx.y];
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
+    int row = (int)(k / layer.cols), col = (int)(k % layer.cols);
+    if (layer.left >= 0) row = w.order[w.k.sides[layer.left].first + row];
+    if (layer.right >= 0) col = w.order[w.k.sides[layer.right].first + col];
+    w.e.rotated[layer.offset + k] = w.e.v[layer.offset + (i64)row * layer.cols + col];
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) esoap_square_products(const __grid_constant__ EsoapWork w) {
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)s.d * s.d; i += (i64)gridDim.x * 256) s.product[i] *= s.product[i];
+}
+
 // The momentum keeps its direction, the variance is carried over, the last step is turned.
 extern "C" __global__ void __launch_bounds__(256) esoap_carry_over(const __grid_constant__ EsoapWork w) {
   const LayerState& state = w.state[blockIdx.y];
@@ -53,9 +83,10 @@ extern "C" __global__ void __launch_bounds__(256) esoap_carry_over(const __grid_
   double gamma = 1;
   if (w.transition == 0) gamma = downscaling(w, state.rho);
   if (w.transition == 2) gamma = 0;  // reset
+  const bool replaced = w.transition >= 3 && layer.turns;  // reproject, reproject-squared, permute: by what `rotated` holds
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    w.e.v[i] *= gamma;
+    w.e.v[i] = replaced ? (w.e.rotated[i] > 0 ? w.e.rotated[i] : 0) : gamma * w.e.v[i];
     if (!layer.turns) continue;
     w.e.m[i] = w.new_M[i];
     w.S_rotated[i] = w.new_S[i];

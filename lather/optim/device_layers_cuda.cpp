@@ -95,7 +95,7 @@ void DeviceLayers::bind(cudaStream_t stream) {
   }
 }
 
-std::size_t DeviceLayers::bytes() const { return 5 * factor_.bytes() + half_.bytes(); }
+std::size_t DeviceLayers::bytes() const { return 5 * factor_.bytes() + old_basis_.bytes() + half_.bytes(); }
 
 KroneckerWork DeviceLayers::work() const {
   return {layers_on_device_.data(),
@@ -128,6 +128,8 @@ double* DeviceLayers::square(Square which) const {
       return spare_.data();
     case Square::result:
       return result_.data();
+    case Square::old_basis:
+      return old_basis_.data();
   }
   return nullptr;
 }
@@ -165,11 +167,11 @@ double* const* DeviceLayers::of_dimension(std::size_t dimension, Square which) {
   return addresses(square(which), -1 - static_cast<int>(dimension), list);
 }
 
-// One factor of Q_L^T X Q_R (`in`) or Q_L X Q_R^T.
-void DeviceLayers::turn(std::size_t group, bool left, bool in, const double* x, double* out) {
+// One factor of Q_L^T X Q_R (`in`) or Q_L X Q_R^T, with Q the squares `by`.
+void DeviceLayers::turn(std::size_t group, bool left, bool in, Square by, const double* x, double* out) {
   const Group& g = groups_[group];
   const int count = static_cast<int>(g.layers.size());
-  const auto from = in_flat(group, x), to = in_flat(group, out), basis = of_sides(group, left, Square::basis);
+  const auto from = in_flat(group, x), to = in_flat(group, out), basis = of_sides(group, left, by);
   if (left)
     blas_->multiply({.m = g.rows, .n = g.cols, .k = g.rows, .transpose_a = in}, count, basis, g.rows, from,
                     g.cols, to, g.cols);
@@ -178,18 +180,19 @@ void DeviceLayers::turn(std::size_t group, bool left, bool in, const double* x, 
                     g.cols, to, g.cols);
 }
 
-void DeviceLayers::rotate(const double* x, double* out, bool in) {
+void DeviceLayers::rotate(const double* x, double* out, bool in, Square by) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].left && groups_[g].right) {
-      turn(g, true, in, x, half_.data());
-      turn(g, false, in, half_.data(), out);
+      turn(g, true, in, by, x, half_.data());
+      turn(g, false, in, by, half_.data(), out);
     } else if (groups_[g].left || groups_[g].right) {
-      turn(g, groups_[g].left, in, x, out);
+      turn(g, groups_[g].left, in, by, x, out);
     }
   }
 }
-void DeviceLayers::rotate_in(const double* x, double* out) { rotate(x, out, true); }
-void DeviceLayers::rotate_out(const double* x, double* out) { rotate(x, out, false); }
+void DeviceLayers::rotate_in(const double* x, double* out) { rotate(x, out, true, Square::basis); }
+void DeviceLayers::rotate_out(const double* x, double* out) { rotate(x, out, false, Square::basis); }
+void DeviceLayers::turn_by_products(const double* x, double* out) { rotate(x, out, false, Square::product); }
 
 void DeviceLayers::outer_products(const double* g) {
   for (std::size_t k = 0; k < groups_.size(); ++k) {
@@ -221,7 +224,7 @@ void DeviceLayers::copy(Square from, Square to) {
         cudaMemcpyAsync(square(to), square(from), factor_.bytes(), cudaMemcpyDeviceToDevice, stream_));
 }
 
-void DeviceLayers::replace_bases(const Replacement& how) {
+void DeviceLayers::diagonalize_products() {
   if (sides_.empty()) return;
   if (!solver_) solver_ = std::make_unique<cuda::Solver>(stream_);
   std::size_t value_offset = 0;
@@ -231,6 +234,11 @@ void DeviceLayers::replace_bases(const Replacement& how) {
                             values_.data() + value_offset, info_.data() + same.first);
     value_offset += same.count * same.d;
   }
+}
+
+void DeviceLayers::replace_bases(const Replacement& how) {
+  if (sides_.empty()) return;
+  diagonalize_products();
   if (how.compose) {
     multiply(Square::product, false, Square::basis, true, Square::spare);  // (Q X)^T = X^T Q^T
     multiply(Square::spare, false, Square::spare, true, Square::product);  // one Newton–Schulz step:

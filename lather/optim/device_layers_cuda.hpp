@@ -31,15 +31,20 @@ class DeviceLayers {
 
   // Flat arrays of all layers. Layers with nothing to rotate are left out: their rotated values are the
   // values.
-  void rotate_in(const double* x, double* out);   // out = Q_L^T X Q_R
-  void rotate_out(const double* x, double* out);  // out = Q_L X Q_R^T
+  void rotate_in(const double* x, double* out);         // out = Q_L^T X Q_R
+  void rotate_out(const double* x, double* out);        // out = Q_L X Q_R^T
+  void turn_by_products(const double* x, double* out);  // out = P_L X P_R^T
   // products: G G^T for left sides, G^T G for right sides
   void outer_products(const double* g);
   // products = A B for two of the square arrays, side by side; B transposed if asked for
-  enum class Square { factor, basis, product, spare, result };
+  enum class Square { factor, basis, product, spare, result, old_basis };
   void multiply(Square a, bool transpose_a, Square b, bool transpose_b, Square out, double alpha = 1,
                 double beta = 0);
   void copy(Square from, Square to);
+  void reserve_old_bases() { old_basis_ = cuda::Memory<double>(basis_.size()); }  // before old_basis is used
+  // products become their eigenvectors, row by row; eigenvalues ascend. Sides of length 1 are left as they
+  // are.
+  void diagonalize_products();
 
   // New bases for the sides whose flag in changed() is set: eigenvectors of `product`, multiplied into the
   // present basis (`compose`) or in its place; canonical as linalg::make_canonical has it; eigenvalues in
@@ -52,6 +57,7 @@ class DeviceLayers {
   bool captures() const { return largest_ <= 512; }  // the eigensolver, into a graph
 
   void state(StateVisitor& visitor, std::size_t layer);
+  const cuda::Blas& blas() const { return *blas_; }
   void launch(const char* kernel, unsigned x, unsigned y, const cuda::Parameter& parameter,
               unsigned threads = kDeviceThreads, unsigned rows = 1) const;
   unsigned factor_blocks() const { return factor_blocks_; }
@@ -71,8 +77,8 @@ class DeviceLayers {
   double* const* in_flat(std::size_t group, const double* base);
   double* const* of_sides(std::size_t group, bool left, Square which);
   double* const* of_dimension(std::size_t dimension, Square which);
-  void rotate(const double* x, double* out, bool in);
-  void turn(std::size_t group, bool left, bool in, const double* x, double* out);
+  void rotate(const double* x, double* out, bool in, Square by);
+  void turn(std::size_t group, bool left, bool in, Square by, const double* x, double* out);
 
   std::vector<DeviceLayer> layers_;
   std::vector<DeviceSide> sides_;  // left then right of every layer
@@ -81,7 +87,8 @@ class DeviceLayers {
   std::vector<std::size_t> position_;  // side -> place in memory order
   int largest_ = 0;
   unsigned factor_blocks_ = 1;
-  cuda::Memory<double> factor_, basis_, product_, spare_, result_, half_, values_, partials_, scratch_;
+  cuda::Memory<double> factor_, basis_, product_, spare_, result_, old_basis_, half_, values_, partials_,
+      scratch_;
   cuda::Memory<int> info_, changed_;
   cuda::Memory<DeviceLayer> layers_on_device_;
   cuda::Memory<DeviceSide> sides_on_device_;

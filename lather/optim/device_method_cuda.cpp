@@ -80,6 +80,7 @@ ElementWork DeviceMethod::elements() const {
           rotated_.data(),
           U_rotated_.data(),
           U_.data(),
+          constants_.adam_rate_ratio,
           constants_.coupled_decay,
           constants_.correct_bias};
 }
@@ -100,8 +101,7 @@ void DeviceMethod::accumulate_factors(const double* g, double keep, double weigh
 
 void DeviceMethod::bind(CudaObjective& objective) {
   if (&objective != objective_ || objective.version() != version_) {
-    graphs_.clear();
-    resumptions_.clear();
+    forget_graphs();
     objective_ = &objective;
     version_ = objective.version();
     layers_.bind(objective.stream());
@@ -114,14 +114,18 @@ void DeviceMethod::bind(CudaObjective& objective) {
   if (scales != scales_on_device_) {
     if (losses_scales_.size() != scales.size()) {
       losses_scales_ = cuda::Memory<double>(scales.size());
-      graphs_.clear();
-      resumptions_.clear();
+      forget_graphs();
     }
     losses_scales_.upload(scales);
     scales_on_device_ = scales;
     work_.loss_scales = losses_scales_.data();
     work_.terms = static_cast<int>(scales.size());
   }
+}
+
+void DeviceMethod::forget_graphs() {
+  graphs_.clear();
+  resumptions_.clear();
 }
 
 void DeviceMethod::put_parameters(std::span<const double> x) {
@@ -166,7 +170,7 @@ void DeviceMethod::finish_step(int form) {
 void DeviceMethod::enqueue_step(int form) {
   Control* const control = control_.data();
   objective_->enqueue_points(&control->index, &control->points_changed);
-  objective_->enqueue_gradient();
+  enqueue_gradient();
   layers_.launch("gradient_norms", static_cast<unsigned>(work_.gradient_blocks), 1,
                  cuda::Parameter().add(work_));
   layers_.launch("begin_step", 1, 1, cuda::Parameter().add(work_));
@@ -237,8 +241,8 @@ int DeviceMethod::how_many(std::size_t left) const {
 void DeviceMethod::end_in_trouble(StepReport& report) const {
   const bool step = now_.halt == kStepNotFinite;
   std::vector<double> values(layout_.size());
-  cuda::check(cudaMemcpy(values.data(), step ? change_.data() : work_.gradient, values.size() * sizeof(double),
-                         cudaMemcpyDeviceToHost));
+  cuda::check(cudaMemcpy(values.data(), step ? change_.data() : work_.gradient,
+                         values.size() * sizeof(double), cudaMemcpyDeviceToHost));
   step ? end_with_bad_step(report, layout_, values) : end_with_bad_gradient(report, layout_, values);
   report.step_norm = 0;
 }
@@ -255,6 +259,7 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
   CudaObjective* device = objective.cuda_objective();
   if (!device) throw Error("an optimizer on the GPU was given an objective that is not");
   factors = factors.first(std::min(factors.size(), kMostSteps));
+  prepare(objective, *device);
   bind(*device);
   put_parameters(x);
   put_factors(factors);
@@ -306,12 +311,29 @@ void DeviceMethod::device_array(StateVisitor& visitor, const char* name, cuda::M
   if (visitor.reading() && !values.empty()) memory.upload(values);
 }
 
-// The names and the order of GradientMethod and MatrixMethod: a checkpoint serves host and device.
-void DeviceMethod::state(StateVisitor& visitor) {
+// The names and the order of GradientMethod, KroneckerBlocks and MatrixMethod: a checkpoint serves host and
+// device.
+void DeviceMethod::counters(StateVisitor& visitor) {
   std::int64_t t = now_.t;
   visitor.integer("t", t);
   now_.t = t;
   visitor.real("learning_rate_factor", factor_);
+}
+
+void DeviceMethod::kronecker_state(StateVisitor& visitor) {
+  std::size_t layer = 0;
+  for (std::size_t k = 0; k < layout_.blocks().size(); ++k) {
+    if (layer < layer_blocks_.size() && layer_blocks_[layer] == k) {
+      layers_.state(visitor, layer++);
+      continue;
+    }
+    for (const char* name : {"left.factor", "left.basis", "right.factor", "right.basis"})
+      visitor.array(name, std::span<double>());
+  }
+}
+
+void DeviceMethod::state(StateVisitor& visitor) {
+  counters(visitor);
   device_array(visitor, "m", m_);
   device_array(visitor, "v", v_);
 }

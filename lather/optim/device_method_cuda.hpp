@@ -18,6 +18,7 @@ namespace lather::optim {
 struct DeviceMethodConstants {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   bool coupled_decay = false, correct_bias = true;
+  double adam_rate_ratio = 1;  // of Adam for the blocks that are not layers
 };
 
 class DeviceMethod : public Optimizer {
@@ -27,7 +28,7 @@ class DeviceMethod : public Optimizer {
                    std::int64_t& done) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
-  std::size_t memory_bytes() const override { return layers_.bytes() + 10 * m_.bytes(); }
+  std::size_t memory_bytes() const override { return layers_.bytes() + 10 * change_.bytes(); }
   void state(StateVisitor& visitor) override;  // methods with state of their own call this first
 
  protected:
@@ -36,6 +37,10 @@ class DeviceMethod : public Optimizer {
                const std::vector<std::size_t>& layer_blocks, const DeviceLayers::MaxDimension& max_dimension,
                double initial_diagonal);
 
+  // Before the steps of one call are enqueued.
+  virtual void prepare(Objective& /*objective*/, CudaObjective& /*on_device*/) {}
+  // Losses and gradient.
+  virtual void enqueue_gradient() { objective_->enqueue_gradient(); }
   // Which form step t (from 1) takes; forms below kUncaptured become graphs.
   virtual int form_of(std::int64_t /*t*/) const { return 0; }
   static constexpr int kUncaptured = 8;
@@ -49,7 +54,12 @@ class DeviceMethod : public Optimizer {
   virtual void read_diagnostics() {}
 
   void launch_per_layer(const char* kernel, const cuda::Parameter& parameter) const {
-    layers_.launch(kernel, layer_grid_, static_cast<unsigned>(layers_.layers().size()), parameter);
+    if (!layers_.layers().empty())
+      layers_.launch(kernel, layer_grid_, static_cast<unsigned>(layers_.layers().size()), parameter);
+  }
+  // For kernels that walk over all parameters and write one sum of squared changes per thread block.
+  void launch_flat(const char* kernel, const cuda::Parameter& parameter) const {
+    layers_.launch(kernel, static_cast<unsigned>(work_.change_blocks), 1, parameter);
   }
   void launch_per_side(const char* kernel, unsigned x, const cuda::Parameter& parameter) const {
     if (layers_.side_count() > 0)
@@ -59,9 +69,13 @@ class DeviceMethod : public Optimizer {
   ElementWork elements() const;
   void enqueue_descent();  // the change: along U for layers, Adam's for the rest
   const StepWork& step_work() const { return work_; }
+  CudaObjective& objective() const { return *objective_; }
+  void forget_graphs();  // addresses have changed
   cudaStream_t stream() const { return objective_->stream(); }
   static std::vector<std::size_t> matrix_blocks(const ParameterLayout& layout, bool vectors_too);
-  // A flat device array as part of the state.
+  // Parts of the state: what GradientMethod has; what KroneckerBlocks has; a flat device array.
+  void counters(StateVisitor& visitor);
+  void kronecker_state(StateVisitor& visitor);
   void device_array(StateVisitor& visitor, const char* name, cuda::Memory<double>& memory) const;
 
   ParameterLayout layout_;

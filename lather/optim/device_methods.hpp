@@ -6,8 +6,12 @@
 #include <memory>
 
 #include "lather/optim/adam.hpp"
+#include "lather/optim/multiadam.hpp"
+#include "lather/optim/muon.hpp"
 #include "lather/optim/optimizer.hpp"
 #include "lather/optim/purifying_shampoo.hpp"
+#include "lather/optim/sgd.hpp"
+#include "lather/optim/shampoo.hpp"
 #include "lather/optim/soap.hpp"
 #include "lather/optim/ss_esoap_options.hpp"
 
@@ -18,5 +22,9 @@ std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const S
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SoapOptions& options);
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout,
                                           const PurifyingShampooOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SgdOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const MuonOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const ShampooOptions& options);
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const MultiAdamOptions& options);
 
 }  // namespace lather::optim

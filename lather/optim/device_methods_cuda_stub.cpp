@@ -8,5 +8,9 @@ std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const SoapOpti
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const PurifyingShampooOptions&) {
   return nullptr;
 }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const SgdOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const MuonOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const ShampooOptions&) { return nullptr; }
+std::unique_ptr<Optimizer> make_on_device(const ParameterLayout&, const MultiAdamOptions&) { return nullptr; }
 
 }  // namespace lather::optim

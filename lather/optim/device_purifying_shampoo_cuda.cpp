@@ -19,7 +19,7 @@ class DevicePurifyingShampoo final : public DeviceMethod {
 
   void state(StateVisitor& visitor) override {
     DeviceMethod::state(visitor);
-    for (std::size_t l = 0; l < layer_blocks_.size(); ++l) layers_.state(visitor, l);
+    kronecker_state(visitor);
   }
 
  protected:
@@ -33,7 +33,7 @@ class DevicePurifyingShampoo final : public DeviceMethod {
   }
 
   void enqueue_change(int form) override {
-    accumulate_factors(step_work().gradient, options_.beta2, 1 - options_.beta2);
+    accumulate_factors(step_work().gradient, options_.beta2, options_.beta2 < 1 ? 1 - options_.beta2 : 1);
     if (form == kLook) enqueue_look();
     enqueue_rest();
   }
@@ -80,7 +80,8 @@ class DevicePurifyingShampoo final : public DeviceMethod {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const PurifyingShampooOptions& o) {
-  if (o.eigensolver != Eigensolver::eigh || o.beta2 >= 1) return nullptr;
+  // The QR iteration spares the host an eigensolver; here one call of it serves all layers.
+  if (o.eigensolver != Eigensolver::eigh) return nullptr;
   return std::make_unique<DevicePurifyingShampoo>(layout, o);
 }
 

@@ -29,11 +29,12 @@ class DeviceSoap final : public DeviceMethod {
         options_(o),
         order_(layers_.value_count() + 1),
         new_M_(layout.size()),
-        new_V_(layout.size()) {}
+        new_V_(layout.size()),
+        partials_(layer_grid_ * layer_blocks_.size()) {}
 
   void state(StateVisitor& visitor) override {
     DeviceMethod::state(visitor);
-    for (std::size_t l = 0; l < layer_blocks_.size(); ++l) layers_.state(visitor, l);
+    kronecker_state(visitor);
   }
 
  protected:
@@ -53,6 +54,7 @@ class DeviceSoap final : public DeviceMethod {
     layers_.rotate_in(step_work().gradient, rotated_.data());  // G' = Q_L^T G Q_R
     launch_per_layer("soap_direction", parameter);
     layers_.rotate_out(U_rotated_.data(), U_.data());
+    if (options_.normalize_gradients) launch_per_layer("soap_squares", parameter);
     launch_per_layer("soap_descend", parameter);
   }
 
@@ -78,17 +80,25 @@ class DeviceSoap final : public DeviceMethod {
   }
 
  private:
-  SoapWork work() const { return {elements(), layers_.work(), order_.data(), new_M_.data(), new_V_.data()}; }
+  SoapWork work() const {
+    return {elements(),
+            layers_.work(),
+            order_.data(),
+            new_M_.data(),
+            new_V_.data(),
+            partials_.data(),
+            options_.normalize_gradients,
+            0};
+  }
 
   SoapOptions options_;
   cuda::Memory<int> order_;
-  cuda::Memory<double> new_M_, new_V_;
+  cuda::Memory<double> new_M_, new_V_, partials_;
 };
 
 }  // namespace
 
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SoapOptions& o) {
-  if (o.normalize_gradients) return nullptr;
   return std::make_unique<DeviceSoap>(layout, o);
 }
 

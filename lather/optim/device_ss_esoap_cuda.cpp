@@ -24,7 +24,10 @@ class DeviceSsEsoap final : public DeviceMethod {
         new_M_(layout.size()),
         new_S_(layout.size()),
         partials_(5 * layer_grid_ * layer_blocks_.size()),
-        metric_partials_(layer_grid_ * layer_blocks_.size()) {}
+        metric_partials_(layer_grid_ * layer_blocks_.size()),
+        order_(layers_.value_count() + 1) {
+    if (reprojects()) layers_.reserve_old_bases();
+  }
 
   void objective_changed() override { now_.secant_valid = 0; }
 
@@ -66,10 +69,16 @@ class DeviceSsEsoap final : public DeviceMethod {
     using Square = DeviceLayers::Square;
     const auto parameter = cuda::Parameter().add(work());
     layers_.rotate_out(m_.data(), U_.data());  // the momentum in parameter space
+    if (options_.variance_transition == VarianceTransition::permute) {
+      launch_per_side("esoap_order", 1, parameter);
+      launch_per_layer("esoap_permute", parameter);
+    }
+    if (reprojects()) layers_.copy(Square::basis, Square::old_basis);
     layers_.copy(Square::factor, Square::product);
     layers_.replace_bases({.compose = true, .descending = true, .values_into_factor = true});
     layers_.rotate_in(U_.data(), new_M_.data());
     layers_.rotate_in(change_.data(), new_S_.data());
+    if (reprojects()) enqueue_reprojection();
     launch_per_layer("esoap_carry_over", parameter);
     layers_.launch("esoap_resume", 1, 1, parameter);
     layers_.rotate_in(step_work().gradient, rotated_.data());
@@ -110,6 +119,20 @@ class DeviceSsEsoap final : public DeviceMethod {
   }
 
  private:
+  bool reprojects() const {
+    return options_.variance_transition == VarianceTransition::reproject ||
+           options_.variance_transition == VarianceTransition::reproject_squared;
+  }
+
+  // V <- U_L V U_R^T with U = Q_new^T Q_old, or with the squares of its entries; into `rotated`.
+  void enqueue_reprojection() {
+    using Square = DeviceLayers::Square;
+    layers_.multiply(Square::basis, true, Square::old_basis, false, Square::product);
+    if (options_.variance_transition == VarianceTransition::reproject_squared)
+      launch_per_side("esoap_square_products", layers_.factor_blocks(), cuda::Parameter().add(work()));
+    layers_.turn_by_products(v_.data(), rotated_.data());
+  }
+
   EsoapWork work() const {
     const auto& o = options_;
     EsoapWork w{};
@@ -121,6 +144,7 @@ class DeviceSsEsoap final : public DeviceMethod {
     w.metric_partials = metric_partials_.data();
     w.new_M = new_M_.data();
     w.new_S = new_S_.data();
+    w.order = order_.data();
     w.trigger = o.trigger;
     w.ratio_epsilon = o.ratio_epsilon;
     w.relative_epsilon = o.relative_epsilon;
@@ -167,18 +191,18 @@ class DeviceSsEsoap final : public DeviceMethod {
   SsEsoapOptions options_;
   cuda::Memory<LayerState> states_;
   cuda::Memory<double> S_rotated_, new_M_, new_S_, partials_, metric_partials_;
+  cuda::Memory<int> order_;
 };
 
 }  // namespace
 
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const SsEsoapOptions& o) {
-  const bool host_only = o.secant_eigenvalues == SecantEigenvalues::exact ||
-                         o.variance_transition == VarianceTransition::reproject ||
-                         o.variance_transition == VarianceTransition::reproject_squared ||
-                         o.variance_transition == VarianceTransition::permute ||
-                         o.gamma_thresholds.size() > 8 ||
-                         o.gamma_values.size() != o.gamma_thresholds.size() + 1;
-  if (host_only) return nullptr;
+  require_gammas(o);
+  // Exact solves factorize every factor in every step, one after another: no gain over the host. The kernels
+  // hold 8 thresholds.
+  const bool exact =
+      o.secant_metric == SecantMetric::paper && o.secant_eigenvalues == SecantEigenvalues::exact;
+  if (exact || o.gamma_thresholds.size() > 8) return nullptr;
   return std::make_unique<DeviceSsEsoap>(layout, o);
 }
 

@@ -10,30 +10,41 @@
 
 namespace lather::optim {
 
-MultiAdam::MultiAdam(const ParameterLayout& layout, const MultiAdamOptions& options)
-    : GradientMethod(layout), options_(options) {
+void require_whole_groups(const MultiAdamOptions& options) {
   for (const double group : options.groups)
     if (group < 0 || group != std::floor(group))
       throw Error("multiadam.groups: expected whole numbers from 0");
 }
 
-std::size_t MultiAdam::group_of(std::size_t term) const {
-  return options_.groups.empty() ? term : static_cast<std::size_t>(options_.groups[term]);
+LossGroups loss_groups(const MultiAdamOptions& o, std::size_t terms, std::size_t before) {
+  if (!o.groups.empty() && o.groups.size() != terms)
+    throw Error("multiadam.groups: expected " + std::to_string(terms) + " entries, one per loss term, got " +
+                std::to_string(o.groups.size()));
+  LossGroups groups;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < terms; ++k) {
+    groups.of_term.push_back(o.groups.empty() ? k : static_cast<std::size_t>(o.groups[k]));
+    count = std::max(count, groups.of_term[k] + 1);
+  }
+  if (!o.group_weights.empty() && o.group_weights.size() != count)
+    throw Error("multiadam.group_weights: expected " + std::to_string(count) +
+                " entries, one per group, got " + std::to_string(o.group_weights.size()));
+  if (before > 0 && count != before)
+    throw Error("multiadam: the number of loss groups changed during the run");
+  groups.weights = o.group_weights;
+  if (groups.weights.empty()) groups.weights.assign(count, 1 / static_cast<double>(count));
+  return groups;
+}
+
+MultiAdam::MultiAdam(const ParameterLayout& layout, const MultiAdamOptions& options)
+    : GradientMethod(layout), options_(options) {
+  require_whole_groups(options);
 }
 
 double MultiAdam::evaluate(Objective& objective, std::span<const double> x) {
   const std::size_t terms = objective.term_names().size(), n = layout_.size();
-  if (!options_.groups.empty() && options_.groups.size() != terms)
-    throw Error("multiadam.groups: expected " + std::to_string(terms) + " entries, one per loss term, got " +
-                std::to_string(options_.groups.size()));
-  std::size_t groups = 0;
-  for (std::size_t k = 0; k < terms; ++k) groups = std::max(groups, group_of(k) + 1);
-  if (!options_.group_weights.empty() && options_.group_weights.size() != groups)
-    throw Error("multiadam.group_weights: expected " + std::to_string(groups) +
-                " entries, one per group, got " + std::to_string(options_.group_weights.size()));
-  if (t_ > 0 && groups != group_count_)
-    throw Error("multiadam: the number of loss groups changed during the run");
-  group_count_ = groups;
+  groups_ = loss_groups(options_, terms, t_ > 0 ? group_count_ : 0);
+  const std::size_t groups = group_count_ = groups_.weights.size();
   m_.resize(groups * n);
   v_.resize(groups * n);
 
@@ -45,7 +56,7 @@ double MultiAdam::evaluate(Objective& objective, std::span<const double> x) {
   double loss = 0;
   for (std::size_t k = 0; k < terms; ++k) {
     loss += losses_[k];
-    auto& g = gradients_[group_of(k)];
+    auto& g = gradients_[groups_.of_term[k]];
     for (std::size_t i = 0; i < n; ++i) {
       g[i] += term_gradients_[k][i];
       gradient_[i] += term_gradients_[k][i];
@@ -67,8 +78,7 @@ void MultiAdam::update(std::span<const double> x) {
     const auto m = std::span(m_).subspan(group * n, n), v = std::span(v_).subspan(group * n, n);
     adam_moments(rule, g, m, v);
     adam_direction(rule, m, v, g);
-    const double w = o.group_weights.empty() ? 1 / static_cast<double>(group_count_) : o.group_weights[group];
-    for (std::size_t i = 0; i < n; ++i) change_[i] -= rate * w * g[i];
+    for (std::size_t i = 0; i < n; ++i) change_[i] -= rate * groups_.weights[group] * g[i];
   }
 }
 

@@ -26,6 +26,15 @@ struct MultiAdamOptions {
   }
 };
 
+struct LossGroups {
+  std::vector<std::size_t> of_term;
+  std::vector<double> weights;  // of the directions, one per group
+};
+// Throws Error where the options do not fit `terms` loss terms, or where there were `before` groups (0: no
+// step has been taken) and the number has changed.
+LossGroups loss_groups(const MultiAdamOptions& options, std::size_t terms, std::size_t before);
+void require_whole_groups(const MultiAdamOptions& options);
+
 class MultiAdam final : public GradientMethod {
  public:
   MultiAdam(const ParameterLayout& layout, const MultiAdamOptions& options);
@@ -36,9 +45,8 @@ class MultiAdam final : public GradientMethod {
   void update(std::span<const double> x) override;
 
  private:
-  std::size_t group_of(std::size_t term) const;
-
   MultiAdamOptions options_;
+  LossGroups groups_;
   std::size_t group_count_ = 0;  // known at the first step
   std::vector<std::vector<double>> term_gradients_, gradients_;
   std::vector<double> losses_;

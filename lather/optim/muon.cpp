@@ -13,9 +13,6 @@ using linalg::view;
 
 namespace {
 
-constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;  // of the quintic a x + b x^3 + c x^5
-constexpr double kNormGuard = 1e-7;
-
 double norm(std::span<const double> x) {
   double square = 0;
   for (const double value : x) square += value * value;
@@ -23,6 +20,16 @@ double norm(std::span<const double> x) {
 }
 
 }  // namespace
+
+bool orthogonalizes(const MuonOptions& o, const ParameterBlock& block) {
+  return block.matrix && (o.matrices == MuonMatrices::all || block.role == Role::hidden);
+}
+
+double muon_gain(const MuonOptions& o, std::size_t rows, std::size_t cols) {
+  const auto inputs = static_cast<double>(o.rows == MatrixRows::inputs ? rows : cols);
+  const auto outputs = static_cast<double>(o.rows == MatrixRows::inputs ? cols : rows);
+  return std::sqrt(std::max(1.0, outputs / inputs));
+}
 
 Muon::Muon(const ParameterLayout& layout, const MuonOptions& o)
     : MatrixMethod(layout, {o.learning_rate * o.adam_learning_rate_ratio, o.beta1, o.beta2, o.epsilon,
@@ -32,7 +39,7 @@ Muon::Muon(const ParameterLayout& layout, const MuonOptions& o)
   std::size_t largest_block = 0, largest_side = 0;
   for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
     const auto& block = layout.blocks()[k];
-    if (o.matrices == MuonMatrices::hidden) is_matrix_[k] = is_matrix_[k] && block.role == Role::hidden;
+    is_matrix_[k] = orthogonalizes(o, block);
     if (!is_matrix_[k]) continue;
     largest_block = std::max(largest_block, block.size());
     largest_side = std::max(largest_side, std::min(block.rows, block.cols));
@@ -57,21 +64,19 @@ void Muon::update_matrix(std::size_t block, const BlockStep& s) {
                next = view(std::span(next_).first(size), d, long_side);
     const auto A = view(std::span(A_).first(d * d), d, d), AA = view(std::span(AA_).first(d * d), d, d);
     const bool tall = s.rows > s.cols;
-    const double scale = 1 / (norm(U) + kNormGuard);
+    const auto& [a, b, c, norm_guard] = kNewtonSchulz;
+    const double scale = 1 / (norm(U) + norm_guard);
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < long_side; ++j)
         X(i, j) = scale * (tall ? U[j * d + i] : U[i * long_side + j]);
     for (std::int64_t k = 0; k < o.newton_schulz_steps; ++k) {
-      linalg::multiply_right_transposed(A, X, X);  // A = X X^T
-      linalg::multiply(AA, A, A);                  // A^2
-      for (std::size_t i = 0; i < d * d; ++i)
-        A.data[i] = kB * A.data[i] + kC * AA.data[i];  // B = b A + c A^2
+      linalg::multiply_right_transposed(A, X, X);                                          // A = X X^T
+      linalg::multiply(AA, A, A);                                                          // A^2
+      for (std::size_t i = 0; i < d * d; ++i) A.data[i] = b * A.data[i] + c * AA.data[i];  // B = b A + c A^2
       linalg::multiply(next, A, X);
-      for (std::size_t i = 0; i < size; ++i) X.data[i] = kA * X.data[i] + next.data[i];  // X = a X + B X
+      for (std::size_t i = 0; i < size; ++i) X.data[i] = a * X.data[i] + next.data[i];  // X = a X + B X
     }
-    const double inputs = static_cast<double>(o.rows == MatrixRows::inputs ? s.rows : s.cols);
-    const double outputs = static_cast<double>(o.rows == MatrixRows::inputs ? s.cols : s.rows);
-    const double gain = std::sqrt(std::max(1.0, outputs / inputs));
+    const double gain = muon_gain(o, s.rows, s.cols);
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < long_side; ++j) U[tall ? j * d + i : i * long_side + j] = gain * X(i, j);
     length_[block] = norm(U);

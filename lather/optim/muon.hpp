@@ -47,6 +47,12 @@ struct MuonOptions {
   }
 };
 
+// Newton–Schulz: X <- a X + b A X + c A^2 X with A = X X^T, started at U / (|U| + guard).
+inline constexpr struct { double a = 3.4445, b = -4.7750, c = 2.0315, norm_guard = 1e-7; } kNewtonSchulz;
+
+bool orthogonalizes(const MuonOptions& options, const ParameterBlock& block);
+double muon_gain(const MuonOptions& options, std::size_t rows, std::size_t cols);
+
 class Muon final : public MatrixMethod {
  public:
   Muon(const ParameterLayout& layout, const MuonOptions& options);

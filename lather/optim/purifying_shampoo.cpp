@@ -27,12 +27,11 @@ PurifyingShampoo::PurifyingShampoo(const ParameterLayout& layout, const Purifyin
 void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
   auto& K = kronecker_[block];
-  const double fresh = o.beta2 < 1 ? 1 - o.beta2 : 1;
   const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
   const double correction1 = o.correct_bias ? rule.correction1 : 1;
-  const double correction2 = o.correct_bias && o.beta2 < 1 ? rule.correction2 : 1;
+  const double correction2 = o.correct_bias ? rule.correction2 : 1;
 
-  K.accumulate(o.beta2, fresh, s.G);  // L = b2 L + (1 - b2) G G^T, R likewise
+  K.accumulate(o.beta2, rule.fresh2, s.G);  // L = b2 L + (1 - b2) G G^T, R likewise
   const auto start =
       o.start_preconditioning_step < 0 ? o.precondition_frequency : o.start_preconditioning_step;
   bool refreshed = false;
@@ -42,7 +41,8 @@ void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const std::span rotated = std::span(rotated_).first(s.G.size());
   K.rotate_in(s.G, rotated);
   for (std::size_t i = 0; i < rotated.size(); ++i) {
-    s.V[i] = o.beta2 * s.V[i] + fresh * rotated[i] * rotated[i];  // V is left alone when the basis changes
+    s.V[i] =
+        o.beta2 * s.V[i] + rule.fresh2 * rotated[i] * rotated[i];  // V is left alone when the basis changes
     s.M[i] = o.beta1 * s.M[i] + (1 - o.beta1) * s.G[i];
   }
   K.rotate_in(s.M, rotated);

@@ -14,8 +14,6 @@ namespace lather::optim {
 using linalg::view;
 
 namespace {
-constexpr double kGraftingGuard = 1e-16;  // added to the norm that is divided by
-
 double norm(std::span<const double> x) {
   double square = 0;
   for (const double value : x) square += value * value;
@@ -37,14 +35,12 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
   auto& K = kronecker_[block];
   const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
-  const double correction2 = o.correct_bias && o.beta2 < 1 ? rule.correction2 : 1;
+  const double correction2 = o.correct_bias ? rule.correction2 : 1;
 
-  K.accumulate(o.beta2, o.beta2 < 1 ? 1 - o.beta2 : 1, s.G);
-  const auto start =
-      o.start_preconditioning_step < 0 ? o.precondition_frequency : o.start_preconditioning_step;
+  K.accumulate(o.beta2, rule.fresh2, s.G);
   // The exponent is 1 / (2 · order); like the reference, sides of length 1 do not count towards the order.
   const double order = (s.rows > 1) + (s.cols > 1) == 2 ? 2 : 1;
-  if (t_ == start || (t_ > start && t_ % o.precondition_frequency == 0))
+  if (o.updates_roots(t_))
     for (auto* side : {&K.left, &K.right})
       if (side->active()) inverse_root(*side, correction2, 2 * order);
 
@@ -60,7 +56,7 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
     adam_direction(graft, s.M, s.V, s.change);  // P_g
     length = norm(s.change);
   }
-  if (t_ >= start || !grafted) {
+  if (t_ >= o.start() || !grafted) {
     K.rotate_out(momentum, s.change);  // P_s; the inverse roots are symmetric
     if (grafted) {
       const double scale = length / (norm(s.change) + kGraftingGuard);

@@ -23,6 +23,12 @@ struct ShampooOptions {
   bool correct_bias = true;
   bool precondition_vectors = false;
   std::int64_t max_dimension = 8192;
+  std::int64_t start() const {  // first step with an inverse root
+    return start_preconditioning_step < 0 ? precondition_frequency : start_preconditioning_step;
+  }
+  bool updates_roots(std::int64_t t) const {
+    return t == start() || (t > start() && t % precondition_frequency == 0);
+  }
   void fields(FieldVisitor& v) {
     v.real("learning_rate", learning_rate, "step size", positive());
     v.real("beta1", beta1, "decay rate of the momentum", unit_open_right());
@@ -43,6 +49,8 @@ struct ShampooOptions {
     v.integer("max_dimension", max_dimension, "longer sides are not preconditioned", non_negative());
   }
 };
+
+inline constexpr double kGraftingGuard = 1e-16;  // added to the norm that is divided by
 
 class Shampoo final : public MatrixMethod {
  public:

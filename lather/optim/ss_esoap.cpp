@@ -47,11 +47,7 @@ void sort_descending_diagonal(const KroneckerSide& side, std::vector<std::size_t
 
 }  // namespace
 
-SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
-    : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
-                   o.precondition_vectors),
-      options_(o),
-      previous_gradient_(layout.size()) {
+void require_gammas(const SsEsoapOptions& o) {
   if (o.gamma_values.size() != o.gamma_thresholds.size() + 1)
     throw Error("ss-esoap.gamma_values: expected " + std::to_string(o.gamma_thresholds.size() + 1) +
                 " values, one more than gamma_thresholds");
@@ -59,7 +55,14 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
     throw Error("ss-esoap.gamma_thresholds: expected ascending values");
   for (const double gamma : o.gamma_values)
     if (!(gamma > 0 && gamma <= 1)) throw Error("ss-esoap.gamma_values: expected values in (0, 1]");
+}
 
+SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
+    : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+                   o.precondition_vectors),
+      options_(o),
+      previous_gradient_(layout.size()) {
+  require_gammas(o);
   std::size_t largest_block = 0, largest_side = 0;
   for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
     const auto& block = layout.blocks()[k];

@@ -122,4 +122,7 @@ struct SsEsoapOptions {
   }
 };
 
+// Throws Error unless gamma_thresholds and gamma_values fit.
+void require_gammas(const SsEsoapOptions& options);
+
 }  // namespace lather::optim

@@ -138,6 +138,28 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     scales_.upload({host_scales(), problem.terms.size()});
   }
   void enqueue_gradient() override { pass_->enqueue(true); }
+  void set_groups(std::span<const std::size_t> group_of_term) override {
+    require_points();
+    const std::size_t terms = terms_.size(), groups = 1 + *std::ranges::max_element(group_of_term);
+    if (group_scales_.size() != groups * terms) {
+      group_scales_ = cuda::Memory<double>(groups * terms);
+      forget_graphs();
+    }
+    std::vector<double> scales(groups * terms);
+    for (std::size_t k = 0; k < terms; ++k)
+      scales[group_of_term[terms_[k]] * terms + k] = 2 * loss_scale(terms_[k]);
+    group_scales_.upload(scales);
+  }
+  void enqueue_group_gradients(double* gradients) override {
+    const std::size_t terms = terms_.size();
+    for (std::size_t first = 0; first < group_scales_.size(); first += terms, gradients += layout.size()) {
+      cuda::check(cudaMemcpyAsync(scales_.data(), group_scales_.data() + first, terms * sizeof(double),
+                                  cudaMemcpyDeviceToDevice, stream()));
+      pass_->enqueue(true);
+      cuda::check(cudaMemcpyAsync(gradients, gradient_.data(), gradient_.bytes(), cudaMemcpyDeviceToDevice,
+                                  stream()));
+    }
+  }
   std::vector<double> loss_scales() const override {
     std::vector<double> scales;
     for (const int term : terms_) scales.push_back(loss_scale(term));
@@ -219,10 +241,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void set_scales(int only) {
     for (std::size_t k = 0; k < terms_.size(); ++k) {
       const int term = terms_[k];
-      host_scales()[k] =
-          only >= 0 && term != only
-              ? 0.0
-              : 2 * term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+      host_scales()[k] = only >= 0 && term != only ? 0.0 : 2 * loss_scale(term);
     }
   }
 
@@ -278,7 +297,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   };
 
   cuda::Memory<double> parameters_, gradient_, frozen_, scales_, losses_;
-  cuda::PinnedMemory<double> host_;  // parameters, gradient, scales, losses
+  cuda::Memory<double> group_scales_;  // groups × terms of the pass
+  cuda::PinnedMemory<double> host_;    // parameters, gradient, scales, losses
   std::vector<double> frozen_on_device_;
   std::map<int, int> pass_set_;  // point set -> set of the pass; sets without terms are left out
   std::vector<const CompiledSet*> used_sets_;

@@ -1,9 +1,11 @@
 // Optimizers that live on the GPU against the same ones on the host, with gradients from the same engine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -111,11 +113,53 @@ std::vector<Case> cases() {
       {"ss_esoap_momentum",
        {{"name", "ss-esoap"}, {"inner_update", "momentum"}, {"precondition_vectors", true}}},
       {"ss_esoap_one_sided", {{"name", "ss-esoap"}, {"max_dimension", 5}}},
+      {"ss_esoap_permute", {{"name", "ss-esoap"}, {"trigger", 0.05}, {"variance_transition", "permute"}}},
+      {"ss_esoap_reproject_squared",
+       {{"name", "ss-esoap"},
+        {"trigger", 0.05},
+        {"variance_transition", "reproject-squared"},
+        {"trigger_rule", "per-factor"}}},
+      {"ss_esoap_reproject", {{"name", "ss-esoap"}, {"trigger", 0.05}, {"variance_transition", "reproject"}}},
+      {"soap_normalized", {{"name", "soap"}, {"normalize_gradients", true}, {"precondition_frequency", 20}}},
       {"soap", {{"name", "soap"}, {"weight_decay", 0.01}, {"precondition_frequency", 20}}},
       {"soap_short_sides", {{"name", "soap"}, {"max_dimension", 6}, {"precondition_frequency", 4}}},
       {"purifying_shampoo", {{"name", "purifying-shampoo"}, {"precondition_frequency", 3}}},
       {"purifying_shampoo_always",
        {{"name", "purifying-shampoo"}, {"tolerance", 0}, {"start_preconditioning_step", 5}}},
+      {"purifying_shampoo_sums",
+       {{"name", "purifying-shampoo"}, {"beta2", 1}, {"precondition_vectors", true}, {"tolerance", 0.01}}},
+      {"sgd", {{"name", "sgd"}, {"dampening", 0.1}}},
+      {"sgd_nesterov_decay", {{"name", "sgd"}, {"nesterov", true}, {"weight_decay", 0.01}}},
+      {"sgd_plain", {{"name", "sgd"}, {"momentum", 0}, {"dampening", 0.1}}},
+      {"muon", {{"name", "muon"}}},
+      {"muon_all",
+       {{"name", "muon"},
+        {"matrices", "all"},
+        {"rows", "outputs"},
+        {"nesterov", false},
+        {"newton_schulz_steps", 4},
+        {"weight_decay", 0.01},
+        {"adam_learning_rate_ratio", 0.2}}},
+      {"muon_every_third", {{"name", "muon"}, {"orthogonalization_frequency", 3}}},
+      // Factors of a few gradients are singular to rounding; a larger epsilon keeps their inverse roots from
+      // being roots of the rounding.
+      {"shampoo",
+       {{"name", "shampoo"}, {"precondition_frequency", 3}, {"weight_decay", 0.01}, {"epsilon", 1e-8}}},
+      {"shampoo_alone",
+       {{"name", "shampoo"},
+        {"grafting", "none"},
+        {"precondition_vectors", true},
+        {"precondition_frequency", 2},
+        {"epsilon", 1e-6}}},
+      {"shampoo_sums",
+       {{"name", "shampoo"},
+        {"beta2", 1},
+        {"correct_bias", false},
+        {"max_dimension", 6},
+        {"start_preconditioning_step", 5}}},
+      {"multiadam", {{"name", "multiadam"}}},
+      {"multiadam_one_group",
+       {{"name", "multiadam"}, {"groups", {0, 0}}, {"group_weights", {0.7}}, {"weight_decay", 0.01}}},
   };
 }
 
@@ -131,6 +175,25 @@ TEST_P(OnTheDevice, TakesTheStepsOfTheHost) {
 
   const auto on_host = train(*host, setup, setup.x, 12), on_device = train(*device, setup, setup.x, 12);
   EXPECT_LT(deviation(on_device, on_host, setup.x), tolerance());
+}
+
+// What would run on the host could not tell an objective on the GPU from any other.
+TEST_P(OnTheDevice, LivesThere) {
+  REQUIRE_GPU();
+  struct Flat final : Objective {
+    explicit Flat(const ParameterLayout& l) : layout_(l) {}
+    const ParameterLayout& layout() const override { return layout_; }
+    double value(std::span<const double>) override { return 0; }
+    double value_and_gradient(std::span<const double>, std::span<double> gradient) override {
+      std::fill(gradient.begin(), gradient.end(), 0.0);
+      return 0;
+    }
+    ParameterLayout layout_;
+  };
+  Training setup;
+  Flat flat(setup.objective.layout());
+  const auto device = make_composed(flat.layout(), GetParam().settings, Device::cuda);
+  EXPECT_THROW(device->step(flat, setup.x), Error);
 }
 
 TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
@@ -158,8 +221,31 @@ TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
   EXPECT_EQ(train(*second, setup, middle, 13), expected);
 }
 
+TEST_P(OnTheDevice, ReadsAStateOfTheHost) {
+  REQUIRE_GPU();
+  Training setup;
+  const auto host = make_composed(setup.objective.layout(), GetParam().settings);
+  const auto device = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto middle = train(*host, setup, setup.x, 7);
+  StateWriter writer;
+  host->state(writer);
+  StateReader reader(writer.bytes());
+  device->state(reader);
+  EXPECT_TRUE(reader.at_end());
+  StateWriter again;
+  device->state(again);
+  EXPECT_EQ(again.bytes(), writer.bytes());
+  EXPECT_LT(deviation(train(*device, setup, middle, 5), train(*host, setup, middle, 5), middle), tolerance());
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OnTheDevice, testing::ValuesIn(cases()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+std::string name_of(const testing::TestParamInfo<const char*>& info) {
+  std::string name = info.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
 
 // Line searches amplify rounding, so few steps are compared.
 class QuasiNewtonOnTheDevice : public testing::TestWithParam<const char*> {};
@@ -182,12 +268,7 @@ TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, QuasiNewtonOnTheDevice,
-                         testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           for (char& c : name) c = c == '-' ? '_' : c;
-                           return name;
-                         });
+                         testing::Values("lbfgs", "bfgs", "ss-bfgs", "ss-broyden", "lm"), name_of);
 
 // A refresh is a QR factorization of factor times basis. The output layer's factor is a sum of few outer
 // products, and what QR makes of its null space is rounding noise, so only the hidden layers are compared,
@@ -206,24 +287,13 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
     }
 }
 
-TEST(DeviceOptimizer, ReadsAStateOfTheHost) {
-  REQUIRE_GPU();
-  Training setup;
-  const auto host = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}});
-  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
-  const auto middle = train(*host, setup, setup.x, 10);
-  StateWriter writer;
-  host->state(writer);
-  StateReader reader(writer.bytes());
-  device->state(reader);
-  EXPECT_TRUE(reader.at_end());
-  EXPECT_LT(deviation(train(*device, setup, middle, 5), train(*host, setup, middle, 5), middle), tolerance());
-}
+// A step that ends in a NaN changes nothing but the count.
+class StopsOnTheDevice : public testing::TestWithParam<const char*> {};
 
-TEST(DeviceOptimizer, StopsAtAGradientThatIsNotFinite) {
+TEST_P(StopsOnTheDevice, AtAGradientThatIsNotFinite) {
   REQUIRE_GPU();
   Training setup;
-  const auto device = make_composed(setup.objective.layout(), {{"name", "ss-esoap"}}, Device::cuda);
+  const auto device = make_composed(setup.objective.layout(), {{"name", GetParam()}}, Device::cuda);
   auto x = train(*device, setup, setup.x, 3);
   x[0] = std::nan("");
   const auto before = x;
@@ -235,6 +305,9 @@ TEST(DeviceOptimizer, StopsAtAGradientThatIsNotFinite) {
   EXPECT_EQ(done, 1);
   for (std::size_t i = 1; i < x.size(); ++i) EXPECT_EQ(x[i], before[i]);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, StopsOnTheDevice,
+                         testing::Values("ss-esoap", "sgd", "muon", "shampoo", "multiadam"), name_of);
 
 }  // namespace
 }  // namespace lather::optim

@@ -39,6 +39,7 @@ const std::vector<Method> kMethods = {
     {"soap", {{"precondition_frequency", 3}, {"weight_decay", 0.01}}},
     {"soap", {{"precondition_vectors", true}, {"normalize_gradients", true}, {"max_dimension", 5}}},
     {"purifying-shampoo", {{"precondition_frequency", 2}}},
+    {"purifying-shampoo", {{"beta2", 1}}},
     {"purifying-shampoo", {{"eigensolver", "qr"}, {"qr_iterations", 4}, {"precondition_vectors", true}}},
     {"multiadam"},
     {"ss-esoap"},
