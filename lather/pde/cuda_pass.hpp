@@ -144,9 +144,9 @@ class CudaPass {
   std::vector<Batch> batches_;
   std::size_t max_rows_ = 0, max_points_ = 0;
   cuda::Memory<T> inputs_;
-  std::vector<cuda::Memory<T>> values_, bars_;             // per buffer
-  std::vector<std::vector<cuda::Memory<T>>> stashes_;      // per operation
-  std::vector<cuda::Memory<T>> weights_, weight_bars_;     // per operation
+  std::vector<cuda::Memory<T>> values_, bars_;                               // per buffer
+  std::vector<std::vector<cuda::Memory<T>>> stashes_;                        // per operation
+  std::vector<cuda::Memory<T>> weights_, transposed_weights_, weight_bars_;  // per operation
   std::vector<cuda::Memory<T>> results_;                   // values of the expressions, per term
   std::vector<std::vector<cuda::Memory<T>>> scalar_bars_;  // per operation, with `signals`: like stashes
   cuda::Memory<T> unknown_bars_;                           // with `signals`

@@ -248,7 +248,7 @@ void CudaPass<T>::allocate() {
     if (has_values(b)) values_[b] = cuda::Memory<T>(max_rows_ * leading(b));
     if (has_bar(b)) bars_[b] = cuda::Memory<T>(max_rows_ * leading(b));
   }
-  weights_.resize(operations.size()), weight_bars_.resize(operations.size());
+  for (auto* list : {&weights_, &transposed_weights_, &weight_bars_}) list->resize(operations.size());
   std::vector<std::byte> weight_jobs;
   weight_job_count_ = 0;
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -266,9 +266,13 @@ void CudaPass<T>::allocate() {
       if (weights_[i].size() == 0) weights_[i] = cuda::Memory<T>(block.rows * ld);
       if (options_.gradient && !options_.signals && !d.weight.frozen && weight_bars_[i].size() == 0)
         weight_bars_[i] = cuda::Memory<T>(block.rows * ld);
-      append(weight_jobs, WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr,
-                                    weights_[i].data(), static_cast<int>(block.rows),
-                                    static_cast<int>(block.cols), ld, 0});
+      const int transposed_ld = kernel_options_.leading(static_cast<int>(block.rows));
+      if (options_.gradient && transposed_weights_[i].size() == 0)
+        transposed_weights_[i] = cuda::Memory<T>(block.cols * transposed_ld);
+      append(weight_jobs,
+             WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr,
+                       weights_[i].data(), transposed_weights_[i].data(), static_cast<int>(block.rows),
+                       static_cast<int>(block.cols), ld, transposed_ld});
       ++weight_job_count_;
     }
   }
@@ -380,7 +384,7 @@ void CudaPass<T>::assign_sums() {
 template <class T>
 std::size_t CudaPass<T>::bytes() const {
   std::size_t total = inputs_.bytes() + sums_.bytes() + unknown_bars_.bytes();
-  for (const auto* list : {&values_, &bars_, &weights_, &weight_bars_, &results_})
+  for (const auto* list : {&values_, &bars_, &weights_, &transposed_weights_, &weight_bars_, &results_})
     for (const auto& memory : *list) total += memory.bytes();
   for (const auto* lists : {&stashes_, &scalar_bars_})
     for (const auto& list : *lists)

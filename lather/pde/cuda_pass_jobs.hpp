@@ -5,11 +5,11 @@
 namespace lather::pde {
 
 // W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
-// rows.
+// rows; and its transpose, unless null.
 struct WeightJob {
   const double *from, *scale;
-  void* to;
-  int rows, columns, leading, unused;
+  void *to, *transposed;
+  int rows, columns, leading, transposed_leading;
 };
 
 // Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into the
@@ -33,7 +33,7 @@ struct JobList {
 };
 
 inline constexpr const char* kJobKernels = R"(
-struct WeightJob { const double *from, *scale; void* to; int rows, columns, leading, unused; };
+struct WeightJob { const double *from, *scale; void *to, *transposed; int rows, columns, leading, transposed_leading; };
 struct CloseJob { const void* from; double* to; int rows, columns, leading, matrix; };
 struct FactorJob { const double *weight, *scale; double *weight_bar, *scale_bar; int rows, columns; };
 struct JobList { const void* jobs; };
@@ -44,6 +44,7 @@ extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_c
     const int r = i / j.columns, c = i % j.columns;
     const double w = j.scale ? j.from[i] * j.scale[c] : j.from[i];
     static_cast<Real*>(j.to)[(size_t)r * j.leading + c] = Real(w);
+    if (j.transposed) static_cast<Real*>(j.transposed)[(size_t)c * j.transposed_leading + r] = Real(w);
   }
 }
 
