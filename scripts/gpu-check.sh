@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything about CUDA in one go, on a machine with a GPU and no network: build, tests (label gpu), compute-sanitizer, benchmark,
 # peers. Needs .staged (scripts/stage-headers.sh) where packages are missing. Logs go to $OUT (default: build/gpu-logs).
-#   scripts/gpu-check.sh [build|test|sanitize|bench|profile|cpu|peers]…      default: build test bench peers
+#   scripts/gpu-check.sh [build|test|sanitize|bench|fused|profile|cpu|peers]…      default: build test bench peers
 set -uo pipefail
 cd "$(dirname "$0")/.."
 OUT=${OUT:-build/gpu-logs}
@@ -19,11 +19,15 @@ for step in "${steps[@]}"; do
         { grep -E "error|Error|FAILED" -A5 "$OUT/build.log" | head -60; exit 1; } ;;
     test) ctest --test-dir build/cuda -L gpu -j 12 --output-on-failure >"$OUT/test.log" 2>&1 || status=1
       grep -E "Failure|tests passed|tests failed|\*\*\*|terminate|what" "$OUT/test.log" | head -60 ;;
-    sanitize)
-      compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu --gtest_brief=1 --gtest_filter='*second*:CudaEngine.*:DeviceOptimizer.*:*TakesTheSteps*' 2>&1 |
-        tee "$OUT/sanitize.log" | tail -15; status=$((status + PIPESTATUS[0])) ;;
+    sanitize)  # all tests, in 16 programs side by side: about five minutes
+      for shard in {0..15}; do
+        GTEST_TOTAL_SHARDS=16 GTEST_SHARD_INDEX=$shard compute-sanitizer --error-exitcode 9 build/cuda/bin/test_gpu >"$OUT/sanitize-$shard.log" 2>&1 &
+      done
+      for job in $(jobs -p); do wait "$job" || status=1; done
+      grep -h -E "ERROR SUMMARY|PASSED|FAILED" "$OUT"/sanitize-*.log | sort | uniq -c ;;
     bench) build/cuda/bin/bench_engine_cuda 2>&1 | tee "$OUT/bench.log"
       build/cuda/bin/bench_optimizers_cuda 2>&1 | tee "$OUT/optimizers.log" ;;
+    fused) nvcc -O3 -std=c++17 -arch=sm_90 -o build/fused_layer bench/fused_layer.cu -lcublas && build/fused_layer ;;
     profile)
       ncu --clock-control none --metrics gpu__time_duration.sum,launch__registers_per_thread --csv build/cuda/bin/bench_engine_cuda once 128 >"$OUT/profile.csv" 2>&1 ;;
     cpu) build/cuda/bin/bench_engine 16 2>&1 | tee "$OUT/cpu.log" ;;
