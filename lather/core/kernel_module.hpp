@@ -10,6 +10,11 @@
 
 #include "lather/core/cuda.hpp"
 
+// Structures that host and kernels share, written once: declared here, and `text` holds the same as source.
+#define LATHER_ON_BOTH_SIDES(text, ...) \
+  __VA_ARGS__                           \
+  inline constexpr const char* text = #__VA_ARGS__;
+
 namespace lather::cuda {
 
 // Machine code for `architecture` ("sm_90"). Needs no GPU. Throws Error with the compiler's log.

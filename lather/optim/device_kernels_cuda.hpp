@@ -8,13 +8,11 @@
 
 #include <string>
 
+#include "lather/core/kernel_module.hpp"
+
 namespace lather::optim {
 
 inline constexpr unsigned kDeviceThreads = 256;
-
-#define LATHER_ON_BOTH_SIDES(text, ...) \
-  __VA_ARGS__                           \
-  inline constexpr const char* text = #__VA_ARGS__;
 
 // clang-format off: it takes the argument for an expression
 LATHER_ON_BOTH_SIDES(

@@ -12,51 +12,36 @@ namespace {
 
 constexpr std::size_t kWindowPoints = 8192;
 
-// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
-// W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
-struct LayerWork {
-  const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
-  double* rows;
-  long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
-  int first, points, window, components, in_stride, out_stride, inputs, outputs;
-};
+// clang-format off: it takes the argument for an expression
+LATHER_ON_BOTH_SIDES(
+    kJacobianStructures,
+    // One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
+    // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
+    struct LayerWork {
+      const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
+      double* rows;
+      long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
+      int first, points, window, components, in_stride, out_stride, inputs, outputs;
+    };
 
-// to[p * stride] = root weight * sum over j of from[p * from_stride + j]
-struct ScalarWork {
-  const double *from, *root_weights;
-  double* to;
-  long long stride;
-  int points, width, from_stride, unused;
-};
+    // to[p * stride] = root weight * sum over j of from[p * from_stride + j]
+    struct ScalarWork {
+      const double *from, *root_weights;
+      double* to;
+      long long stride;
+      int points, width, from_stride, unused;
+    };
 
-// to_i += sum over rows of row_i^2
-struct SquaresWork {
-  const double* rows;
-  double* to;
-  long long size;
-  int count, unused;
-};
+    // to_i += sum over rows of row_i^2
+    struct SquaresWork {
+      const double* rows;
+      double* to;
+      long long size;
+      int count, unused;
+    };)
+// clang-format on
 
-constexpr const char* kKernels = R"(
-struct LayerWork {
-  const double *in, *out_bar, *root_weights, *V, *g;
-  double* rows;
-  long long size, weight, bias, scale;
-  int first, points, window, components, in_stride, out_stride, inputs, outputs;
-};
-struct ScalarWork {
-  const double *from, *root_weights;
-  double* to;
-  long long stride;
-  int points, width, from_stride, unused;
-};
-struct SquaresWork {
-  const double* rows;
-  double* to;
-  long long size;
-  int count, unused;
-};
-
+constexpr const char* kJacobianKernels = R"(
 __device__ __forceinline__ double weight_derivative(const LayerWork& w, int p, int i, int j) {
   double sum = 0;
   for (int c = 0; c < w.components; ++c) {
@@ -118,7 +103,7 @@ CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses,
       stale_(engine.sets.size(), true),
       first_row_(engine.problem.terms.size()),
       v_(engine.layout.size()),
-      module_(kKernels),
+      module_(std::string(kJacobianStructures) + kJacobianKernels),
       layer_kernel_(module_.kernel("jacobian_layer")),
       scalar_kernel_(module_.kernel("jacobian_scalar")),
       squares_kernel_(module_.kernel("column_squares")),

@@ -75,7 +75,7 @@ void CudaPass<T>::compile_kernels() {
     head_gradient_ = head_kernel(sets_, *tape_, unknowns_,
                                  options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
 
-  std::string source = net::kernel_prelude(kernel_options_) + kJobKernels;
+  std::string source = net::kernel_prelude(kernel_options_) + kJobStructures + kJobKernels;
   std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient"};
   const auto add = [&](const std::string& name, const std::string& text) {
     if (!name.empty() && names.insert(name).second) source += text;

@@ -1,43 +1,42 @@
 #pragma once
 // Kernels that do not depend on the problem: weights into the form the products want, and sums into the
-// gradient. Each works through a list of jobs; structures have the same layout on both sides.
+// gradient. Each works through a list of jobs; structures are written once for both sides.
+
+#include "lather/core/kernel_module.hpp"
 
 namespace lather::pde {
 
-// W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
-// rows; and its transpose, unless null.
-struct WeightJob {
-  const double *from, *scale;
-  void *to, *transposed;
-  int rows, columns, leading, transposed_leading;
-};
+// clang-format off: it takes the argument for an expression
+LATHER_ON_BOTH_SIDES(
+    kJobStructures,
+    // W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
+    // rows; and its transpose, unless null.
+    struct WeightJob {
+      const double *from, *scale;
+      void *to, *transposed;
+      int rows, columns, leading, transposed_leading;
+    };
 
-// Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into the
-// gradient or the losses.
-struct CloseJob {
-  const void* from;
-  double* to;
-  int rows, columns, leading, matrix;
-};
+    // Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into
+    // the gradient or the losses.
+    struct CloseJob {
+      const void* from;
+      double* to;
+      int rows, columns, leading, matrix;
+    };
 
-// W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and
-// becomes V_bar.
-struct FactorJob {
-  const double *weight, *scale;
-  double *weight_bar, *scale_bar;
-  int rows, columns;
-};
+    // W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and
+    // becomes V_bar.
+    struct FactorJob {
+      const double *weight, *scale;
+      double *weight_bar, *scale_bar;
+      int rows, columns;
+    };
 
-struct JobList {
-  const void* jobs;
-};
+    struct JobList { const void* jobs; };)
+// clang-format on
 
 inline constexpr const char* kJobKernels = R"(
-struct WeightJob { const double *from, *scale; void *to, *transposed; int rows, columns, leading, transposed_leading; };
-struct CloseJob { const void* from; double* to; int rows, columns, leading, matrix; };
-struct FactorJob { const double *weight, *scale; double *weight_bar, *scale_bar; int rows, columns; };
-struct JobList { const void* jobs; };
-
 extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_constant__ JobList list) {
   const WeightJob j = static_cast<const WeightJob*>(list.jobs)[blockIdx.y];
   for (int i = blockIdx.x * 256 + threadIdx.x; i < j.rows * j.columns; i += gridDim.x * 256) {

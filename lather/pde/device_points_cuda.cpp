@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "lather/pde/sobol.hpp"
 
@@ -9,50 +10,36 @@ namespace lather::pde {
 
 namespace {
 
-constexpr int kMostCoordinates = kSobolDimensions;
 constexpr int kSobolBits = 32;
 
-// A coordinate is low + width * u; width 0: held fixed, and no random number is spent on it.
-struct PartWork {
-  void* coordinates;
-  long long points, first, count;
-  unsigned long long set, index;
-  int design, dimensions;
-  double low[kMostCoordinates], width[kMostCoordinates];
-};
+// clang-format off: it takes the argument for an expression
+LATHER_ON_BOTH_SIDES(
+    kPointStructures,
+    // A coordinate is low + width * u; width 0: held fixed, and no random number is spent on it.
+    struct PartWork {
+      void* coordinates;
+      long long points, first, count;
+      unsigned long long set, index;
+      int design, dimensions;
+      double low[10], width[10];
+    };
 
-struct DrawWork {
-  const PartWork* parts;
-  const unsigned* directions;  // of the Sobol' sequence, 32 per coordinate
-  const long long* step;
-  const int* index;
-  int* changed;
-  long long every;
-  unsigned long long seed;
-};
+    struct DrawWork {
+      const PartWork* parts;
+      const unsigned* directions;  // of the Sobol' sequence, 32 per coordinate
+      const long long* step;
+      const int* index;
+      int* changed;
+      long long every;
+      unsigned long long seed;
+    };)
+// clang-format on
+static_assert(std::extent_v<decltype(PartWork::low)> >= symbolic::kMaxDimensions);
 
 // Random (core/rng.hpp), stream_of and unit_points (pde/sampling.cpp), word for word.
-constexpr const char* kKernel = R"(
+constexpr const char* kPointKernel = R"(
 typedef unsigned int u32;
 typedef unsigned long long u64;
-
-struct PartWork {
-  Number* coordinates;
-  long long points, first, count;
-  u64 set, index;
-  int design, dimensions;
-  double low[10], width[10];
-};
-
-struct DrawWork {
-  const PartWork* parts;
-  const u32* directions;
-  const long long* step;
-  const int* index;
-  int* changed;
-  long long every;
-  u64 seed;
-};
 
 __device__ __forceinline__ u64 with_label(u64 z, u64 label) {
   z += label + 0x9E3779B97F4A7C15ull;
@@ -106,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256) draw_points(const __grid_const
         value = fma(p.width[k], u, p.low[k]);
         ++next;
       }
-      p.coordinates[k * p.points + p.first + i] = (Number)value;
+      static_cast<Number*>(p.coordinates)[k * p.points + p.first + i] = (Number)value;
     }
   }
 }
@@ -150,8 +137,9 @@ DevicePoints::DevicePoints(const PointPlan& plan, const std::vector<Target>& tar
     for (int k = 0; k < kSobolBits; ++k)  // the point whose Gray code is bit k alone
       directions.push_back(sobol_bits(static_cast<std::uint32_t>((std::uint64_t{2} << k) - 1), d));
   directions_.upload(directions);
-  module_ = std::make_unique<cuda::KernelModule>(
-      std::string("typedef ") + (single_precision ? "float" : "double") + " Number;\n" + kKernel);
+  module_ =
+      std::make_unique<cuda::KernelModule>(std::string("typedef ") + (single_precision ? "float" : "double") +
+                                           " Number;\n" + kPointStructures + kPointKernel);
   kernel_ = module_->kernel("draw_points");
 }
 

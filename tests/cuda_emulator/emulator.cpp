@@ -205,6 +205,30 @@ void eigenvectors(int d, double* matrix, double* values, int* info) {
 
 std::string compiled_path;  // of the last program
 
+// Where the toolkit's own compiler is installed (it needs no GPU) it must take the text too.
+bool real_compiler_takes(const std::string& text, int count, const char* const* options) {
+  static void* const library = dlopen(LATHER_NVRTC, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return true;
+  const auto find = [](const char* name) { return dlsym(library, name); };
+  const auto create = reinterpret_cast<decltype(&nvrtcCreateProgram)>(find("nvrtcCreateProgram"));
+  const auto compile = reinterpret_cast<decltype(&nvrtcCompileProgram)>(find("nvrtcCompileProgram"));
+  const auto log_size = reinterpret_cast<decltype(&nvrtcGetProgramLogSize)>(find("nvrtcGetProgramLogSize"));
+  const auto log = reinterpret_cast<decltype(&nvrtcGetProgramLog)>(find("nvrtcGetProgramLog"));
+  const auto destroy = reinterpret_cast<decltype(&nvrtcDestroyProgram)>(find("nvrtcDestroyProgram"));
+  nvrtcProgram program = nullptr;
+  if (create(&program, text.c_str(), "lather.cu", 0, nullptr, nullptr) != NVRTC_SUCCESS) return false;
+  const bool taken = compile(program, count, options) == NVRTC_SUCCESS;
+  if (!taken) {
+    std::size_t size = 0;
+    log_size(program, &size);
+    std::string words(size, '\0');
+    log(program, words.data());
+    std::fprintf(stderr, "%s\n", words.c_str());
+  }
+  destroy(&program);
+  return taken;
+}
+
 }  // namespace
 
 namespace lather::cuda {
@@ -269,7 +293,7 @@ const SolverLibrary& solver_library() {
 }
 
 const RtcLibrary& rtc_library() {
-  static std::string source;
+  static std::string source, as_given;
   static const RtcLibrary table{
       [](int* major, int* minor) {
         *major = 0, *minor = 0;
@@ -277,12 +301,14 @@ const RtcLibrary& rtc_library() {
       },
       [](nvrtcProgram* p, const char* text, const char*, int, const char* const*, const char* const*) {
         *p = reinterpret_cast<nvrtcProgram>(1);
+        as_given = text;
         source = std::regex_replace(std::string(text), std::regex(R"(const __grid_constant__ (\w+) (\w+)\))"),
                                     "const $1& $2)");
         return NVRTC_SUCCESS;
       },
       [](nvrtcProgram*) { return NVRTC_SUCCESS; },
-      [](nvrtcProgram, int, const char* const*) {
+      [](nvrtcProgram, int count, const char* const* options) {
+        if (!real_compiler_takes(as_given, count, options)) return NVRTC_ERROR_COMPILATION;
         char folder[] = "/tmp/lather-emulator-XXXXXX";
         if (!mkdtemp(folder)) return NVRTC_ERROR_COMPILATION;
         compiled_path = std::string(folder) + "/kernels.so";
@@ -327,8 +353,8 @@ cudaError_t cudaGetDevice(int* device) {
   *device = 0;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  *value = 0;
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;  // kernels are compiled for sm_90
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
