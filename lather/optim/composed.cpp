@@ -1,6 +1,7 @@
 #include "lather/optim/composed.hpp"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -50,11 +51,15 @@ std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const Js
 
   const OptimizerEntry& entry = find_optimizer(name.get<std::string>());
   std::unique_ptr<Optimizer> optimizer;
-  if (device == Device::cuda && entry.make_on_device && clip.is_null() && average.is_null())
+  const auto clipping = clip.is_null() ? std::optional<ClipOptions>() : read<ClipOptions>("clip", clip);
+  if (device == Device::cuda && entry.make_on_device && average.is_null()) {
     optimizer = entry.make_on_device(layout, settings);
-  if (!optimizer) optimizer = entry.make(layout, settings);
-  if (!clip.is_null())
-    optimizer = std::make_unique<Clipped>(std::move(optimizer), read<ClipOptions>("clip", clip));
+    if (optimizer && clipping && !optimizer->clip_gradients(*clipping)) optimizer.reset();
+  }
+  if (!optimizer) {
+    optimizer = entry.make(layout, settings);
+    if (clipping) optimizer = std::make_unique<Clipped>(std::move(optimizer), *clipping);
+  }
   if (!average.is_null())
     optimizer = std::make_unique<ScheduleFree>(std::move(optimizer),
                                                read<ScheduleFreeOptions>("schedule_free", average));

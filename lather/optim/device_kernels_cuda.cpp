@@ -47,6 +47,18 @@ extern "C" __global__ void __launch_bounds__(256) gradient_norms(const __grid_co
   if (threadIdx.x == 0) w.gradient_norms[blockIdx.x] = sum;
 }
 
+// After gradient_norms. What is not finite is let through: the step will find it.
+extern "C" __global__ void __launch_bounds__(256) clip_gradient(const __grid_constant__ ClipWork w) {
+  double sum = 0;
+  for (int i = threadIdx.x; i < w.s.gradient_blocks; i += 256) sum += w.s.gradient_norms[i];
+  const double norm = sqrt(block_sum(sum));
+  if (!is_finite(norm) || (!w.by_value && !(norm > w.limit))) return;
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < w.s.size; i += (i64)gridDim.x * 256) {
+    const double g = w.gradient[i];
+    w.gradient[i] = w.by_value ? fmax(-w.limit, fmin(w.limit, g)) : g * (w.limit / norm);
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(256) begin_step(const __grid_constant__ StepWork w) {
   Control& c = *w.control;
   if (c.halt) return;

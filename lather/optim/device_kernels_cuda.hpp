@@ -58,6 +58,14 @@ LATHER_ON_BOTH_SIDES(
       int unused;
     };
 
+    struct ClipWork {
+      StepWork s;
+      double* gradient;
+      double limit;
+      int by_value;
+      int unused;
+    };
+
     struct DeviceLayer {
       long long offset;
       int rows;

@@ -167,12 +167,22 @@ void DeviceMethod::finish_step(int form) {
   enqueue_after(form);
 }
 
+bool DeviceMethod::clip_gradients(const ClipOptions& options) {
+  clip_ = options;
+  return true;
+}
+
 void DeviceMethod::enqueue_step(int form) {
   Control* const control = control_.data();
   objective_->enqueue_points(&control->index, &control->points_changed);
   enqueue_gradient();
-  layers_.launch("gradient_norms", static_cast<unsigned>(work_.gradient_blocks), 1,
-                 cuda::Parameter().add(work_));
+  const auto blocks = static_cast<unsigned>(work_.gradient_blocks);
+  layers_.launch("gradient_norms", blocks, 1, cuda::Parameter().add(work_));
+  if (clip_) {
+    const ClipWork work{work_, objective_->device_gradient(), clip_->limit, clip_->by == Clip::value, 0};
+    layers_.launch("clip_gradient", blocks, 1, cuda::Parameter().add(work));
+    layers_.launch("gradient_norms", blocks, 1, cuda::Parameter().add(work_));
+  }
   layers_.launch("begin_step", 1, 1, cuda::Parameter().add(work_));
   enqueue_change(form);
   finish_step(form);

@@ -5,9 +5,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "lather/core/cuda.hpp"
+#include "lather/optim/clipped.hpp"
 #include "lather/optim/cuda_objective.hpp"
 #include "lather/optim/device_kernels_cuda.hpp"
 #include "lather/optim/device_layers_cuda.hpp"
@@ -27,6 +29,7 @@ class DeviceMethod : public Optimizer {
   StepReport steps(Objective& objective, std::span<double> x, std::span<const double> factors,
                    std::int64_t& done) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
+  bool clip_gradients(const ClipOptions& options) override;
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
   std::size_t memory_bytes() const override { return layers_.bytes() + 10 * change_.bytes(); }
   void state(StateVisitor& visitor) override;  // methods with state of their own call this first
@@ -88,6 +91,7 @@ class DeviceMethod : public Optimizer {
   cuda::Memory<double> m_, v_, largest_v_, change_, previous_, rotated_, U_rotated_, U_;
   std::vector<Diagnostic> diagnostics_;
   double factor_ = 1;
+  std::optional<ClipOptions> clip_;
 
  private:
   void bind(CudaObjective& objective);

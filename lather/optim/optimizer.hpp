@@ -1,5 +1,6 @@
 #pragma once
-// One optimizer = one pair of files that reads like its paper. It sees an Objective and a flat parameter array, nothing else.
+// One optimizer = one pair of files that reads like its paper. It sees an Objective and a flat parameter
+// array, nothing else.
 
 #include <cstdint>
 #include <memory>
@@ -15,20 +16,20 @@ namespace lather::optim {
 
 // How a step went. Everything except `running` means that further steps would do nothing new.
 enum class Status {
-  running,       // a step was taken
-  converged,     // the gradient vanished, or a tolerance the user gave was met
-  stalled,       // no progress is possible in this precision (line search at rounding level, step of zero length)
-  non_finite,    // loss or gradient is NaN or infinite; parameters were left as they were
+  running,    // a step was taken
+  converged,  // the gradient vanished, or a tolerance the user gave was met
+  stalled,  // no progress is possible in this precision (line search at rounding level, step of zero length)
+  non_finite,  // loss or gradient is NaN or infinite; parameters were left as they were
 };
 
 struct StepReport {
-  double loss = 0;            // at the parameters before the step
-  double gradient_norm = 0;   // Euclidean, before the step
-  double step_norm = 0;       // Euclidean length of the change of the parameters
-  int evaluations = 0;        // of the objective, with or without gradient
-  int basis_updates = 0;      // of Kronecker methods: eigenbases of layers replaced
+  double loss = 0;           // at the parameters before the step
+  double gradient_norm = 0;  // Euclidean, before the step
+  double step_norm = 0;      // Euclidean length of the change of the parameters
+  int evaluations = 0;       // of the objective, with or without gradient
+  int basis_updates = 0;     // of Kronecker methods: eigenbases of layers replaced
   Status status = Status::running;
-  std::string message;        // in words, whenever status is not running or something is worth saying
+  std::string message;  // in words, whenever status is not running or something is worth saying
 };
 
 // A number about one block: {"layer1.weight", "tau", 0.83}.
@@ -37,6 +38,8 @@ struct Diagnostic {
   double value;
 };
 
+struct ClipOptions;
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -44,21 +47,25 @@ class Optimizer {
   // One iteration. A NaN, a failed line search, a singular matrix is a status in words, never an exception.
   virtual StepReport step(Objective& objective, std::span<double> parameters) = 0;
 
-  // At most factors.size() iterations in a row, factors[i] being the learning-rate factor of the i-th; at least one.
-  // `done` says how many were taken; the report is that of the last, its counts are those of all. Methods that live on the
-  // GPU take many before the host hears of them.
-  virtual StepReport steps(Objective& objective, std::span<double> parameters, std::span<const double> factors,
-                           std::int64_t& done) {
+  // At most factors.size() iterations in a row, factors[i] being the learning-rate factor of the i-th; at
+  // least one. `done` says how many were taken; the report is that of the last, its counts are those of all.
+  // Methods that live on the GPU take many before the host hears of them.
+  virtual StepReport steps(Objective& objective, std::span<double> parameters,
+                           std::span<const double> factors, std::int64_t& done) {
     set_learning_rate_factor(factors[0]);
     done = 1;
     return step(objective, parameters);
   }
 
-  // The objective is no longer the same function (points resampled, weights changed): secants across the change are void.
+  // The objective is no longer the same function (points resampled, weights changed): secants across the
+  // change are void.
   virtual void objective_changed() {}
 
   // Schedules multiply the learning rate given in the options by this factor. Line-search methods ignore it.
   virtual void set_learning_rate_factor(double factor) = 0;
+
+  // Shortens gradients by itself, if it can; else optim/clipped.hpp does it from outside.
+  virtual bool clip_gradients(const ClipOptions& /*options*/) { return false; }
 
   // Of the last step; valid until the next one.
   virtual std::span<const Diagnostic> diagnostics() const { return {}; }

@@ -98,6 +98,8 @@ std::vector<Case> cases() {
   return {
       {"adam", {{"name", "adam"}}},
       {"amsgrad", {{"name", "adamw"}, {"amsgrad", true}}},
+      {"clipped", {{"name", "ss-esoap"}, {"trigger", 0.05}, {"clip", {{"limit", 0.2}}}}},
+      {"clipped_by_value", {{"name", "sgd"}, {"clip", {{"by", "value"}, {"limit", 0.05}}}}},
       {"scheduled", {{"name", "adam"}, {"schedule", {{"decay", "cosine"}, {"total_steps", 30}}}}},
       {"ss_esoap", {{"name", "ss-esoap"}, {"trigger", 0.02}}},
       {"ss_esoap_paper", {{"name", "ss-esoap-paper"}, {"trigger", 0.05}}},
