@@ -64,14 +64,14 @@ ParameterLayout shapes() {
   return layout;
 }
 
-class EveryOptimizer : public testing::TestWithParam<Method> {
+class EveryOptimizer : public ::testing::TestWithParam<Method> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
     return find_optimizer(GetParam().name).make(layout, GetParam().settings);
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(All, EveryOptimizer, testing::ValuesIn(kMethods), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, EveryOptimizer, ::testing::ValuesIn(kMethods), [](const auto& info) {
   std::string name = std::to_string(info.index) + "_" + info.param.name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;

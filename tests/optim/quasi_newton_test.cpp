@@ -100,7 +100,7 @@ struct RandomStep {
   SecantPair pair() const { return {s, y, alpha, g}; }
 };
 RandomStep random_step(int n, std::uint64_t seed) {
-  const auto random = random_point(static_cast<std::size_t>(2 * n * n + n), seed);
+  const auto random = normal_point(static_cast<std::size_t>(2 * n * n + n), seed);
   const Eigen::Map<const Eigen::MatrixXd> R(random.data(), n, n), T(random.data() + n * n, n, n);
   const Eigen::Map<const Eigen::VectorXd> g(random.data() + 2 * n * n, n);
   Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);

@@ -204,9 +204,10 @@ fourier_features = 24
     objective.value(fitted);
     EXPECT_LT(objective.term_losses()[1], 1e-8 * before) << "37 points, 25 weights and a smooth function";
     // Nothing but the last layer has changed.
-    for (const auto& block : objective.layout().blocks())
-      if (block.name.rfind("output.", 0) != 0)
-        for (std::size_t i = 0; i < block.size(); ++i) ASSERT_EQ(fitted[block.offset + i], x[block.offset + i]) << block.name;
+    for (const auto& block : objective.layout().blocks()) {
+      if (block.name.rfind("output.", 0) == 0) continue;
+      for (std::size_t i = 0; i < block.size(); ++i) ASSERT_EQ(fitted[block.offset + i], x[block.offset + i]) << block.name;
+    }
     EXPECT_FALSE(fit_output_layer(objective, x, net::OutputFit::none));
   }
 }
