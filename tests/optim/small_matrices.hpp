@@ -1,20 +1,30 @@
 #pragma once
-// Products and inverses of small matrices for specifications. Sums as they are written: Eigen's own products
-// are made for large matrices, and every form of one takes seconds to compile.
+// Products and inverses of small matrices for specifications. Every form of a product that Eigen compiles
+// takes seconds: there is one here, that of linalg, on matrices that are written out (transposes too).
 
 #include <cmath>
 #include <initializer_list>
 
 #include "lather/linalg/eigen_maps.hpp"
+#include "lather/linalg/products.hpp"
 
 namespace lather::optim::testing_support {
 
 using Mat = linalg::EigenMatrix;
 
+template <class View>
+View view_of(auto& A) {
+  return {A.data(), static_cast<std::size_t>(A.rows()), static_cast<std::size_t>(A.cols())};
+}
+
 inline Mat product(std::initializer_list<Mat> factors) {
   Mat result = *factors.begin();
-  for (const Mat* factor = factors.begin() + 1; factor != factors.end(); ++factor)
-    result = Mat(result.lazyProduct(*factor));
+  for (const Mat* factor = factors.begin() + 1; factor != factors.end(); ++factor) {
+    Mat next(result.rows(), factor->cols());
+    linalg::multiply(view_of<linalg::MatrixView>(next), view_of<linalg::ConstMatrixView>(result),
+                     view_of<linalg::ConstMatrixView>(*factor));
+    result = next;
+  }
   return result;
 }
 

@@ -39,7 +39,7 @@ class SsEsoapLiteral {
       const Mat QL_old = QL, QR_old = QR;
       QL = eigvec(L);
       QR = eigvec(R);
-      M = product({QL.transpose(), QL_old, M, QR_old.transpose(), QR});
+      M = product({product({QL.transpose(), QL_old}), M, product({QR_old.transpose(), QR})});
       transition(QL_old, QR_old);
       basis_changed = true;
     }
