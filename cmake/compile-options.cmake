@@ -35,3 +35,9 @@ if(LATHER_FUZZ)
   endif()
   target_compile_options(lather_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# lather_unity(<target> <files>): so many source files are compiled as one, what they include is read once. Sources with options
+# or definitions of their own stay alone.
+function(lather_unity target files)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${LATHER_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()

@@ -1,6 +1,7 @@
 #include "lather/linalg/factorizations.hpp"
 
 #include <Eigen/Cholesky>
+#include <Eigen/QR>
 #include <Eigen/SVD>
 #include <algorithm>
 #include <atomic>
@@ -87,6 +88,28 @@ bool thin_svd(ConstMatrixView a, MatrixView u, std::span<double> values, MatrixV
   eigen(v) = svd.matrixV();
   eigen_vector(values) = svd.singularValues();
   return true;
+}
+
+bool singular_values(ConstMatrixView a, std::span<double> values) {
+  assert(values.size() == std::min(a.rows, a.cols));
+  ++work_count().factorizations;
+  const auto A = eigen(a);
+  if (!A.allFinite()) return false;
+  const Eigen::MatrixXd upright = a.rows >= a.cols ? Eigen::MatrixXd(A) : Eigen::MatrixXd(A.transpose());
+  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(upright);
+  const Eigen::MatrixXd R = qr.matrixQR().topRows(upright.cols()).triangularView<Eigen::Upper>();
+  eigen_vector(values) = Eigen::BDCSVD<Eigen::MatrixXd>(R).singularValues();
+  return true;
+}
+
+void solve_least_squares(ConstMatrixView a, ConstMatrixView b, MatrixView x, double threshold) {
+  assert(a.rows == b.rows && x.rows == a.cols && x.cols == b.cols);
+  ++work_count().factorizations;
+  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
+  solver.setThreshold(threshold);
+  solver.compute(eigen(a));
+  const Eigen::MatrixXd B = eigen(b);
+  eigen(x) = solver.solve(B);
 }
 
 }  // namespace lather::linalg

@@ -1,6 +1,6 @@
 #pragma once
-// Cholesky factorization and singular values of dense matrices: verbs of the methods that solve with the
-// Jacobian.
+// Cholesky factorization, singular values and least squares of dense matrices. Eigen's versions of these are
+// compiled here and nowhere else: each takes many seconds.
 
 #include "lather/linalg/matrix.hpp"
 
@@ -22,5 +22,11 @@ void solve_lower(ConstMatrixView factor, MatrixView b);
 // A = U diag(values) V^T with min(rows, cols) singular values, descending. U and V have as many columns.
 // False if A is not finite.
 bool thin_svd(ConstMatrixView a, MatrixView u, std::span<double> values, MatrixView v);
+// The same values alone, by way of the triangular factor, which is no larger than the short side.
+bool singular_values(ConstMatrixView a, std::span<double> values);
+
+// The X of least norm among those with the least |A X - B|. Pivots below `threshold` times the largest count
+// as zero.
+void solve_least_squares(ConstMatrixView a, ConstMatrixView b, MatrixView x, double threshold);
 
 }  // namespace lather::linalg

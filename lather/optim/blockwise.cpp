@@ -11,7 +11,7 @@ namespace lather::optim {
 
 namespace {
 
-double norm(std::span<const double> x) {
+double norm_of_any_scale(std::span<const double> x) {
   double square = 0;
   for (const double value : x) square += value * value;
   if (std::isnormal(square)) return std::sqrt(square);
@@ -29,6 +29,12 @@ double norm(std::span<const double> x) {
 
 }  // namespace
 
+double plain_norm(std::span<const double> x) {
+  double square = 0;
+  for (const double value : x) square += value * value;
+  return std::sqrt(square);
+}
+
 GradientMethod::GradientMethod(const ParameterLayout& layout)
     : layout_(layout), gradient_(layout.size()), change_(layout.size()) {}
 
@@ -43,7 +49,7 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
   StepReport report;
   report.loss = evaluate(objective, parameters);
   report.evaluations = 1;
-  report.gradient_norm = norm(gradient_);
+  report.gradient_norm = norm_of_any_scale(gradient_);
   if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm)) {
     end_with_bad_gradient(report, layout_, gradient_);
     return report;
@@ -56,7 +62,7 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
   report.message = note_;
   for (const auto& d : diagnostics_) report.basis_updates += d.quantity == "basis_changed" && d.value != 0;
 
-  report.step_norm = norm(change_);
+  report.step_norm = norm_of_any_scale(change_);
   if (!std::isfinite(report.step_norm)) {
     end_with_bad_step(report, layout_, change_);
     return report;

@@ -3,6 +3,7 @@
 // let the method write its change of the parameters, apply it, report. `MatrixMethod` adds the rule "matrices
 // get the method, the rest Adam".
 
+#include <span>
 #include <vector>
 
 #include "lather/core/aligned.hpp"
@@ -64,5 +65,8 @@ class MatrixMethod : public GradientMethod {
   std::vector<char> is_matrix_;  // by block
   AlignedVector m_, v_;
 };
+
+// In the order of the elements.
+double plain_norm(std::span<const double> x);
 
 }  // namespace lather::optim

@@ -24,9 +24,9 @@ extern "C" __global__ void __launch_bounds__(256) matrix_diagonal(const __grid_c
 }
 )";
 
-class Matrix final : public DeviceNormalMatrix {
+class NormalMatrixOnCuda final : public DeviceNormalMatrix {
  public:
-  explicit Matrix(CudaObjective& objective, std::size_t size)
+  explicit NormalMatrixOnCuda(CudaObjective& objective, std::size_t size)
       : objective_(&objective),
         size_(size),
         module_(kKernel),
@@ -97,7 +97,7 @@ class Matrix final : public DeviceNormalMatrix {
 
 std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective, std::size_t dimension) {
   CudaObjective* device = objective.cuda_objective();
-  return device ? std::make_unique<Matrix>(*device, dimension) : nullptr;
+  return device ? std::make_unique<NormalMatrixOnCuda>(*device, dimension) : nullptr;
 }
 
 }  // namespace lather::optim

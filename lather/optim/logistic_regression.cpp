@@ -75,17 +75,18 @@ struct LogisticRegression::Data {
     Matrix P(gradient ? rows : 0, n);  // W B^T
     for_pieces(team, tiles, [&](Index tile) {
       const Index first = tile * kTileRows, count = std::min(kTileRows, rows - first);
-      Matrix Z = (rows_A.middleRows(first, count) * X).eval() * B;
+      Matrix Z = product(view(product(view(rows_A.middleRows(first, count)), view(X))), view(B));
       sums[static_cast<std::size_t>(tile)] =
           logistic(Z.data(), rows_C.data() + first * rows_C.cols(), Z.size());
-      if (gradient) P.middleRows(first, count).noalias() = Z * B.transpose();
+      if (gradient) P.middleRows(first, count) = product_right_transposed(view(Z), view(B));
     });
     if (gradient) {
       Map G(gradient, A.cols(), n);
       const Index m = A.cols(), pieces = std::min(kGradientPieces, m);
       for_pieces(team, pieces, [&](Index piece) {
         const Index first = m * piece / pieces, count = m * (piece + 1) / pieces - first;
-        G.middleRows(first, count).noalias() = rows_A.middleCols(first, count).transpose() * P;
+        const Matrix columns_A = rows_A.middleCols(first, count);
+        G.middleRows(first, count) = product_left_transposed(view(columns_A), view(P));
       });
     }
     double sum = 0;
@@ -105,8 +106,9 @@ LogisticRegression::LogisticRegression(const LogisticRegressionOptions& o)
   d.options = o;
   d.A = normal_matrix(seed_, kA, o.N, o.m);
   d.B = normal_matrix(seed_, kB, o.n, o.q);
-  d.C = o.labels == Labels::teacher ? Matrix(d.A * normal_matrix(seed_, kTeacher, o.m, o.n) * d.B)
-                                    : normal_matrix(seed_, kC, o.N, o.q);
+  d.C = o.labels == Labels::random
+            ? normal_matrix(seed_, kC, o.N, o.q)
+            : product(view(product(view(d.A), view(normal_matrix(seed_, kTeacher, o.m, o.n)))), view(d.B));
   d.C = d.C.unaryExpr([](double c) { return c > 0 ? 1.0 : -1.0; });
   draw_batch(0);
 }
@@ -147,7 +149,7 @@ std::vector<Metric> LogisticRegression::metrics(std::span<const double> x) {
   Index right = 0;
   for (Index first = 0; first < d.A.rows(); first += kTileRows) {
     const Index count = std::min(kTileRows, d.A.rows() - first);
-    const Matrix Z = (d.A.middleRows(first, count) * X).eval() * d.B;
+    const Matrix Z = product(view(product(view(d.A.middleRows(first, count)), view(X))), view(d.B));
     right += (Z.array() * d.C.middleRows(first, count).array() > 0).count();
   }
   const Spectrum gradient = spectrum(G);

@@ -23,7 +23,8 @@ struct MatrixCompletion::Data {
   Eigen::Index m = 0, n = 0, r = 0;
   ConstMap X(std::span<const double> x) const { return {x.data(), m, r}; }
   ConstMap Y(std::span<const double> x) const { return {x.data() + m * r, n, r}; }
-  Matrix D(std::span<const double> x) const { return mask.cwiseProduct(X(x) * Y(x).transpose() - M); }
+  Matrix model(std::span<const double> x) const { return product_right_transposed(view(X(x)), view(Y(x))); }
+  Matrix D(std::span<const double> x) const { return mask.cwiseProduct(model(x) - M); }
 };
 
 MatrixCompletion::MatrixCompletion(const MatrixCompletionOptions& o)
@@ -32,7 +33,8 @@ MatrixCompletion::MatrixCompletion(const MatrixCompletionOptions& o)
   layout_.add_matrix("Y", static_cast<std::size_t>(o.n), static_cast<std::size_t>(o.r));
   auto& d = *data_;
   d.m = o.m, d.n = o.n, d.r = o.r;
-  d.M = normal_matrix(seed_, kA, o.m, o.r) * normal_matrix(seed_, kB, o.n, o.r).transpose();
+  d.M = product_right_transposed(view(normal_matrix(seed_, kA, o.m, o.r)),
+                                 view(normal_matrix(seed_, kB, o.n, o.r)));
   d.mask.resize(o.m, o.n);
   const Random random(seed_, kMask);
   for (Eigen::Index i = 0; i < d.mask.size(); ++i)
@@ -49,8 +51,9 @@ double MatrixCompletion::value(std::span<const double> x) {
 double MatrixCompletion::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   const auto& d = *data_;
   const Matrix D = d.D(x);
-  Map(gradient.data(), d.m, d.r).noalias() = (2 / d.observed) * D * d.Y(x);
-  Map(gradient.data() + d.m * d.r, d.n, d.r).noalias() = (2 / d.observed) * D.transpose() * d.X(x);
+  Map(gradient.data(), d.m, d.r) = (2 / d.observed) * product(view(D), view(d.Y(x)));
+  Map(gradient.data() + d.m * d.r, d.n, d.r) =
+      (2 / d.observed) * product_left_transposed(view(D), view(d.X(x)));
   return D.squaredNorm() / d.observed;
 }
 
@@ -74,7 +77,7 @@ std::vector<Metric> MatrixCompletion::metrics(std::span<const double> x) {
   const Spectrum gx = spectrum(ConstMap(gradient.data(), d.m, d.r)),
                  gy = spectrum(ConstMap(gradient.data() + d.m * d.r, d.n, d.r));
   return {{"loss", loss},
-          {"relative_error", (d.X(x) * d.Y(x).transpose() - d.M).norm() / d.M.norm()},
+          {"relative_error", (d.model(x) - d.M).norm() / d.M.norm()},
           {"gradient_x_condition", gx.condition},
           {"gradient_y_condition", gy.condition},
           {"gradient_x_nuclear_norm", gx.nuclear_norm},

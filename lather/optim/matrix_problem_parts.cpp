@@ -1,7 +1,11 @@
 #include "lather/optim/matrix_problem_parts.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
+#include "lather/linalg/factorizations.hpp"
+#include "lather/linalg/products.hpp"
 #include "lather/optim/matrix_problems.hpp"
 
 namespace lather::optim {
@@ -15,17 +19,45 @@ std::vector<double> MatrixProblem::initial_point() const {
 
 namespace matrix_problem {
 
+namespace {
+linalg::MatrixView whole(Matrix& A) {
+  return {A.data(), static_cast<std::size_t>(A.rows()), static_cast<std::size_t>(A.cols())};
+}
+Matrix sized(std::size_t rows, std::size_t cols) {
+  return Matrix(static_cast<Eigen::Index>(rows), static_cast<Eigen::Index>(cols));
+}
+}  // namespace
+
+Matrix product(linalg::ConstMatrixView A, linalg::ConstMatrixView B) {
+  Matrix result = sized(A.rows, B.cols);
+  linalg::multiply(whole(result), A, B);
+  return result;
+}
+Matrix product_left_transposed(linalg::ConstMatrixView A, linalg::ConstMatrixView B) {
+  Matrix result = sized(A.cols, B.cols);
+  linalg::multiply_left_transposed(whole(result), A, B);
+  return result;
+}
+Matrix product_right_transposed(linalg::ConstMatrixView A, linalg::ConstMatrixView B) {
+  Matrix result = sized(A.rows, B.rows);
+  linalg::multiply_right_transposed(whole(result), A, B);
+  return result;
+}
+
+Matrix least_squares(const Matrix& A, const Matrix& B) {
+  Matrix X(A.cols(), B.cols());
+  const double threshold =
+      std::numeric_limits<double>::epsilon() * static_cast<double>(std::min(A.rows(), A.cols()));
+  linalg::solve_least_squares(view(A), view(B), whole(X), threshold);
+  return X;
+}
+
 Spectrum spectrum(const Matrix& matrix) {
-  if (!matrix.allFinite())
+  std::vector<double> sigma(static_cast<std::size_t>(std::min(matrix.rows(), matrix.cols())));
+  if (!linalg::singular_values(view(matrix), sigma))
     return {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN()};
-  // The triangular factor has the same singular values and is no larger than the short side.
-  const bool tall = matrix.rows() >= matrix.cols();
-  const Eigen::MatrixXd upright = tall ? Eigen::MatrixXd(matrix) : Eigen::MatrixXd(matrix.transpose());
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(upright);
-  const Eigen::MatrixXd R = qr.matrixQR().topRows(upright.cols()).triangularView<Eigen::Upper>();
-  const Eigen::VectorXd sigma = Eigen::BDCSVD<Eigen::MatrixXd>(R).singularValues();
-  const double smallest = sigma(sigma.size() - 1);
-  return {smallest > 0 ? sigma(0) / smallest : std::numeric_limits<double>::infinity(), sigma.sum()};
+  return {sigma.back() > 0 ? sigma[0] / sigma.back() : std::numeric_limits<double>::infinity(),
+          std::accumulate(sigma.begin(), sigma.end(), 0.0)};
 }
 
 }  // namespace matrix_problem

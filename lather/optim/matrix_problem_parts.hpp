@@ -1,15 +1,16 @@
 #pragma once
-// Shared by the .cpp files of the matrix problems only (it includes Eigen).
+// Shared by the .cpp files of the matrix problems only (it includes Eigen). Products go through linalg: every
+// form of one that Eigen compiles takes seconds.
 
-#include <Eigen/Dense>
 #include <span>
 #include <vector>
 
 #include "lather/core/rng.hpp"
+#include "lather/linalg/eigen_maps.hpp"
 
 namespace lather::optim::matrix_problem {
 
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Matrix = linalg::EigenMatrix;
 using Map = Eigen::Map<Matrix>;
 using ConstMap = Eigen::Map<const Matrix>;
 
@@ -23,6 +24,19 @@ inline Matrix normal_matrix(std::uint64_t seed, std::uint64_t stream, Eigen::Ind
     result.data()[i] = random.normal(static_cast<std::uint64_t>(i));
   return result;
 }
+
+// Of a whole matrix, or of whole rows of one.
+template <class Rows>
+linalg::ConstMatrixView view(const Rows& A) {
+  assert(A.rows() <= 1 || A.outerStride() == A.cols());
+  return {A.data(), static_cast<std::size_t>(A.rows()), static_cast<std::size_t>(A.cols())};
+}
+Matrix product(linalg::ConstMatrixView A, linalg::ConstMatrixView B);                   // A B
+Matrix product_left_transposed(linalg::ConstMatrixView A, linalg::ConstMatrixView B);   // A^T B
+Matrix product_right_transposed(linalg::ConstMatrixView A, linalg::ConstMatrixView B);  // A B^T
+
+// A^+ B
+Matrix least_squares(const Matrix& A, const Matrix& B);
 
 struct Spectrum {
   double condition;     // largest over smallest singular value; infinite if that is 0

@@ -11,16 +11,6 @@ namespace lather::optim {
 
 using linalg::view;
 
-namespace {
-
-double norm(std::span<const double> x) {
-  double square = 0;
-  for (const double value : x) square += value * value;
-  return std::sqrt(square);
-}
-
-}  // namespace
-
 bool orthogonalizes(const MuonOptions& o, const ParameterBlock& block) {
   return block.matrix && (o.matrices == MuonMatrices::all || block.role == Role::hidden);
 }
@@ -65,7 +55,7 @@ void Muon::update_matrix(std::size_t block, const BlockStep& s) {
     const auto A = view(std::span(A_).first(d * d), d, d), AA = view(std::span(AA_).first(d * d), d, d);
     const bool tall = s.rows > s.cols;
     const auto& [a, b, c, norm_guard] = kNewtonSchulz;
-    const double scale = 1 / (norm(U) + norm_guard);
+    const double scale = 1 / (plain_norm(U) + norm_guard);
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < long_side; ++j)
         X(i, j) = scale * (tall ? U[j * d + i] : U[i * long_side + j]);
@@ -79,10 +69,10 @@ void Muon::update_matrix(std::size_t block, const BlockStep& s) {
     const double gain = muon_gain(o, s.rows, s.cols);
     for (std::size_t i = 0; i < d; ++i)
       for (std::size_t j = 0; j < long_side; ++j) U[tall ? j * d + i : i * long_side + j] = gain * X(i, j);
-    length_[block] = norm(U);
+    length_[block] = plain_norm(U);
   } else {
     // Not in the paper: "orthogonalization frequency" is undefined there and unknown to the reference.
-    const double length = norm(U);
+    const double length = plain_norm(U);
     for (double& u : U) u *= length > 0 ? length_[block] / length : 0;
   }
   descent_change(o.learning_rate * factor_, o.weight_decay, s.W, U, s.change);

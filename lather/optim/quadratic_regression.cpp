@@ -17,7 +17,14 @@ void QuadraticRegressionOptions::fields(FieldVisitor& v) {
 
 struct QuadraticRegression::Data {
   Matrix A, B, C, X_best;
-  Matrix E(ConstMap X) const { return A * X * B - C; }
+  template <class X>
+  Matrix model(const X& x) const {  // A X B
+    return product(view(product(view(A), view(x))), view(B));
+  }
+  Matrix E(ConstMap X) const { return model(X) - C; }
+  Matrix gradient(const Matrix& E) const {
+    return product_left_transposed(view(A), view(product_right_transposed(view(E), view(B))));
+  }
 };
 
 QuadraticRegression::QuadraticRegression(const QuadraticRegressionOptions& o)
@@ -28,8 +35,7 @@ QuadraticRegression::QuadraticRegression(const QuadraticRegressionOptions& o)
   B = normal_matrix(seed_, kB, o.n, o.q);
   C = normal_matrix(seed_, kC, o.p, o.q);
   // The least-squares solution A^+ C B^+.
-  const Eigen::MatrixXd left = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>(A).solve(Eigen::MatrixXd(C));
-  X_best = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>(B.transpose()).solve(left.transpose()).transpose();
+  X_best = least_squares(B.transpose(), least_squares(A, C).transpose()).transpose();
 }
 QuadraticRegression::~QuadraticRegression() = default;
 
@@ -47,7 +53,7 @@ double QuadraticRegression::value(std::span<const double> x) {
 double QuadraticRegression::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   const Matrix E = data_->E(as_X(layout_, x));
   Map G(gradient.data(), data_->A.cols(), data_->B.rows());
-  G.noalias() = data_->A.transpose() * (E * data_->B.transpose()).eval();
+  G = data_->gradient(E);
   return 0.5 * E.squaredNorm();
 }
 
@@ -64,8 +70,8 @@ std::vector<Metric> QuadraticRegression::metrics(std::span<const double> x) {
   const Matrix E = data_->E(X);
   // f(X) - f(X_best) = 1/2 |A (X - X_best) B|^2, because the residual at X_best is orthogonal to the range:
   // no cancellation.
-  const double gap = 0.5 * (data_->A * (X - data_->X_best) * data_->B).squaredNorm();
-  const Spectrum gradient = spectrum(data_->A.transpose() * (E * data_->B.transpose()).eval());
+  const double gap = 0.5 * data_->model(Matrix(X - data_->X_best)).squaredNorm();
+  const Spectrum gradient = spectrum(data_->gradient(E));
   return {{"loss", 0.5 * E.squaredNorm()},
           {"gap", gap},
           {"gradient_condition", gradient.condition},

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/optim/replay_quasi_newton.hpp"
 
 namespace lather::optim {
 
@@ -21,11 +21,6 @@ const Json& need(const Json& object, const std::string& key) {
   const auto found = object.find(key);
   if (found == object.end()) throw Error("recorded trajectory has no '" + key + "'");
   return *found;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 void append_numbers(const Json& nested, std::vector<double>& flat) {
@@ -103,7 +98,7 @@ std::string optimizer_of(const std::string& text) {
 }  // namespace
 
 ReplayMethod replay_method(const Json& recorded) {
-  const auto name = optimizer_of(lower(recorded.value("case", "") + " " + recorded.value("reference", "")));
+  const auto name = optimizer_of(lower_case(recorded.value("case", "") + " " + recorded.value("reference", "")));
   static const std::map<std::string, std::string> words = {
       {"lr", "learning_rate"},
       {"eps", "epsilon"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -99,15 +100,15 @@ QuasiNewtonReplay header(const Json& record, const char* kind) {
   return {.name = text(record, "case"), .tolerance = number(record, "tolerance")};
 }
 
-std::string lower(std::string word) {
+}  // namespace
+
+std::string lower_case(std::string word) {
   std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
   return word;
 }
 
-}  // namespace
-
 std::unique_ptr<Objective> objective_from_text(const std::string& description, std::size_t n) {
-  const std::string words = lower(description);
+  const std::string words = lower_case(description);
   std::smatch match;
   static const std::regex rosenbrock(R"(([0-9.]+(?:e[+-]?[0-9]+)?)\s*\*?\s*\(\s*x_?\[?\{?i\s*\+\s*1)");
   if (std::regex_search(words, match, rosenbrock))
@@ -128,7 +129,7 @@ std::unique_ptr<Objective> objective_from_text(const std::string& description, s
 }
 
 ScalingRule scaling_rule_from_text(const std::string& description) {
-  const std::string words = lower(description);
+  const std::string words = lower_case(description);
   std::smatch match;
   static const std::regex broyden(R"(ss[-_ ]?broyden[-_ ]?([123])?)");
   if (std::regex_search(words, match, broyden)) {
@@ -148,7 +149,7 @@ ScalingRule scaling_rule_from_text(const std::string& description) {
 
 QuasiNewtonReplay replay_objective(const Json& record) {
   auto replay = header(record, "objective");
-  if (lower(text(record, "reference")).find("lbfgs") == std::string::npos)
+  if (lower_case(text(record, "reference")).find("lbfgs") == std::string::npos)
     throw Error(fmt::format("no known method in '{}'; known: torch.optim.LBFGS", text(record, "reference")));
   const Json& hyper = field(record, "hyper");
   auto x = numbers(field(record, "x0"), "x0");

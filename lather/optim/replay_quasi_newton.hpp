@@ -30,4 +30,6 @@ std::unique_ptr<Objective> objective_from_text(const std::string& text, std::siz
 // The method a recorded update belongs to, from words such as "SSBFGS_AB", "ss_broyden2", "bfgs".
 ScalingRule scaling_rule_from_text(const std::string& text);
 
+std::string lower_case(std::string word);
+
 }  // namespace lather::optim

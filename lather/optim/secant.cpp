@@ -1,12 +1,12 @@
 #include "lather/optim/secant.hpp"
 
-#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
-#include "lather/linalg/eigen_maps.hpp"
-#include "lather/linalg/products.hpp"
+#include "lather/linalg/factorizations.hpp"
+#include "lather/optim/vectors.hpp"
 
 namespace lather::optim {
 
@@ -49,25 +49,24 @@ double paper_metric_rayleigh(KroneckerPair& K, std::span<const double> S, double
 }
 
 double paper_metric_exact(KroneckerPair& K, std::span<const double> S, double floor) {
-  using linalg::eigen;
-  linalg::EigenMatrix X = eigen(linalg::view(S, K.rows, K.cols));
-  const auto factorize = [&](KroneckerSide& side) {
-    ++linalg::work_count().factorizations;
-    linalg::EigenMatrix A = eigen(side.factor_view());
-    A.diagonal().array() += floor * largest_diagonal(side);
-    return Eigen::LLT<linalg::EigenMatrix>(A);
+  // Tr(S^T L^-1 S R^-1) = |X|^2 with X = C_L^-1 S C_R^-T, where L = C_L C_L^T and R = C_R C_R^T.
+  std::vector<double> X(S.begin(), S.end());
+  const auto divide = [&](KroneckerSide& side, linalg::MatrixView rows) {  // rows = C^-1 rows
+    if (!side.active()) return true;
+    std::vector<double> C(side.factor.begin(), side.factor.end());
+    const double shift = floor * largest_diagonal(side);
+    for (std::size_t i = 0; i < side.d; ++i) C[i * side.d + i] += shift;
+    const linalg::MatrixView factor{C.data(), side.d, side.d};
+    if (!linalg::cholesky(factor)) return false;
+    linalg::solve_lower(factor, rows);
+    return true;
   };
-  if (K.left.active()) {
-    const auto llt = factorize(K.left);
-    if (llt.info() != Eigen::Success) return kInfinity;
-    llt.solveInPlace(X);  // L^-1 S
-  }
-  if (K.right.active()) {
-    const auto llt = factorize(K.right);
-    if (llt.info() != Eigen::Success) return kInfinity;
-    X = llt.solve(X.transpose()).transpose().eval();  // L^-1 S R^-1
-  }
-  return eigen(linalg::view(S, K.rows, K.cols)).cwiseProduct(X).sum();
+  if (!divide(K.left, {X.data(), K.rows, K.cols})) return kInfinity;
+  std::vector<double> transposed(X.size());
+  for (std::size_t i = 0; i < K.rows; ++i)
+    for (std::size_t j = 0; j < K.cols; ++j) transposed[j * K.rows + i] = X[i * K.cols + j];
+  if (!divide(K.right, {transposed.data(), K.cols, K.rows})) return kInfinity;
+  return dot(transposed, transposed);
 }
 
 double shampoo_metric(KroneckerPair& K, std::span<const double> S) {

@@ -13,14 +13,6 @@ namespace lather::optim {
 
 using linalg::view;
 
-namespace {
-double norm(std::span<const double> x) {
-  double square = 0;
-  for (const double value : x) square += value * value;
-  return std::sqrt(square);
-}
-}  // namespace
-
 Shampoo::Shampoo(const ParameterLayout& layout, const ShampooOptions& o)
     : MatrixMethod(layout, {o.learning_rate, o.beta1, o.grafting_beta2, o.grafting_epsilon, o.weight_decay},
                    o.precondition_vectors),
@@ -54,12 +46,12 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
   double length = 0;
   if (grafted) {
     adam_direction(graft, s.M, s.V, s.change);  // P_g
-    length = norm(s.change);
+    length = plain_norm(s.change);
   }
   if (t_ >= o.start() || !grafted) {
     K.rotate_out(momentum, s.change);  // P_s; the inverse roots are symmetric
     if (grafted) {
-      const double scale = length / (norm(s.change) + kGraftingGuard);
+      const double scale = length / (plain_norm(s.change) + kGraftingGuard);
       for (double& p : s.change) p *= scale;
     }
   }

@@ -25,7 +25,7 @@ using linalg::view;
 
 namespace {
 
-double dot(std::span<const double> x, std::span<const double> y) {
+double plain_dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
@@ -236,7 +236,7 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   const std::span<const double> S = s.change;  // still the step before this one
   const auto G_old =
       std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
-  const double old_new = dot(s.G, G_old), new_new = dot(s.G, s.G), old_old = dot(G_old, G_old);
+  const double old_new = plain_dot(s.G, G_old), new_new = plain_dot(s.G, s.G), old_old = plain_dot(G_old, G_old);
   layer.gradient_cosine =
       new_new > 0 && old_old > 0 ? old_new / (std::sqrt(new_new) * std::sqrt(old_old)) : 0;
   layer.c = 0;
@@ -270,10 +270,10 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
       layer.a = shampoo_metric(layer.K, layer.S) / rate();
       break;
     case SecantMetric::oren_luenberger:
-      layer.a = -dot(S, G_old);
+      layer.a = -plain_dot(S, G_old);
       break;
     case SecantMetric::identity:
-      layer.a = dot(S, S);
+      layer.a = plain_dot(S, S);
       break;
   }
 }

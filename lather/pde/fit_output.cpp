@@ -1,7 +1,8 @@
 #include "lather/pde/fit_output.hpp"
 
-#include <Eigen/QR>
 #include <algorithm>
+
+#include "lather/linalg/factorizations.hpp"
 
 namespace lather::pde {
 
@@ -10,7 +11,7 @@ namespace {
 // Rows of the Jacobian, restricted to the output layer: (inputs × outputs) weights, then the bias.
 class OutputRows final : public PinnObjective::SignalVisitor {
  public:
-  OutputRows(const PinnObjective& objective, const net::Dense& layer, Eigen::MatrixXd& rows, std::size_t first_row)
+  OutputRows(const PinnObjective& objective, const net::Dense& layer, linalg::MatrixView rows, std::size_t first_row)
       : layer_(layer), rows_(rows), first_row_(first_row), tiles_(objective.threads()) {}
 
   void begin_tile(int thread, std::size_t first_point, std::size_t points) override { tiles_[thread] = {first_point, points}; }
@@ -18,7 +19,7 @@ class OutputRows final : public PinnObjective::SignalVisitor {
     if (static_cast<int>(s.block) != layer_.weight.block) return;
     const auto [first, points] = tiles_[thread];
     for (std::size_t p = 0; p < points; ++p) {
-      auto row = rows_.row(static_cast<Eigen::Index>(first_row_ + first + p));
+      double* row = &rows_(first_row_ + first + p, 0);
       for (int c = 0; c < s.components; ++c)
         for (int i = 0; i < layer_.in.width; ++i)
           for (int j = 0; j < layer_.out.width; ++j)
@@ -34,7 +35,7 @@ class OutputRows final : public PinnObjective::SignalVisitor {
     std::size_t first, points;
   };
   const net::Dense& layer_;
-  Eigen::MatrixXd& rows_;
+  linalg::MatrixView rows_;
   std::size_t first_row_;
   std::vector<Tile> tiles_;
 };
@@ -61,9 +62,9 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
   const auto& bias = blocks[layer.bias.block];
   const double* scale = layer.scale ? x.data() + blocks[layer.scale.block].offset : nullptr;
 
-  const auto columns = static_cast<Eigen::Index>(weight.size() + bias.size());
-  Eigen::MatrixXd J = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(residuals), columns);
-  Eigen::VectorXd r(static_cast<Eigen::Index>(residuals));
+  const std::size_t columns = weight.size() + bias.size();
+  std::vector<double> jacobian(residuals * columns), r(residuals), step(columns);
+  const linalg::MatrixView J{jacobian.data(), residuals, columns};
   std::vector<double> all(objective.residual_count()), scales(all.size());
   objective.residuals(x, all);
   objective.residual_scales(scales);
@@ -87,15 +88,12 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
     offset += count;
   }
   // Minimum-norm solution: directions the terms do not determine stay as they are.
-  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
-  solver.setThreshold(1e-10);
-  solver.compute(J);
-  const Eigen::VectorXd step = -solver.solve(r);
+  linalg::solve_least_squares(J, {r.data(), residuals, 1}, {step.data(), columns, 1}, 1e-10);
 
   std::vector<double> fitted(x.begin(), x.end());
   for (std::size_t i = 0; i < weight.size(); ++i)
-    fitted[weight.offset + i] += step[static_cast<Eigen::Index>(i)] / (scale ? scale[i % weight.cols] : 1.0);
-  for (std::size_t j = 0; j < bias.size(); ++j) fitted[bias.offset + j] += step[static_cast<Eigen::Index>(weight.size() + j)];
+    fitted[weight.offset + i] -= step[i] / (scale ? scale[i % weight.cols] : 1.0);
+  for (std::size_t j = 0; j < bias.size(); ++j) fitted[bias.offset + j] -= step[weight.size() + j];
   if (!(chosen_loss(fitted) < chosen_loss(x))) return false;
   std::copy(fitted.begin(), fitted.end(), x.begin());
   return true;

@@ -28,7 +28,7 @@ double quadratic_cosine(int m) {
   return 2 * (m % 2 == 0 ? 1 : -1) / (pm * pm);
 }
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_allen_cahn(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<AllenCahnOptions>("allen-cahn", settings);
   PeriodicProblem problem{.name = "allen-cahn",
@@ -52,6 +52,6 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 
 }  // namespace
 
-Maker allen_cahn_maker() { return {"allen-cahn", options::describe(AllenCahnOptions{}), make}; }
+Maker allen_cahn_maker() { return {"allen-cahn", options::describe(AllenCahnOptions{}), make_allen_cahn}; }
 
 }  // namespace lather::reference

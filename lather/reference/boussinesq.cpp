@@ -11,7 +11,7 @@
 namespace lather::reference {
 namespace {
 
-constexpr int kSolverVersion = 1;
+constexpr int kBoussinesqVersion = 1;
 
 enum class Chart { compact, physical, sinh };
 
@@ -102,7 +102,7 @@ class Boussinesq final : public ReferenceSolution {
   BoussinesqFields fields_;
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_boussinesq(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<BoussinesqOptions>("boussinesq", settings);
   const int Nq = static_cast<int>(options.q_points), Ne = static_cast<int>(options.eta_points);
@@ -111,7 +111,7 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
   const auto key_settings =
       nlohmann::json{{"q_points", Nq}, {"eta_points", Ne}};  // one file serves every chart
   const std::string provenance = load_or_compute(
-      cache_directory, {"boussinesq", kSolverVersion, key_settings.dump()},
+      cache_directory, {"boussinesq", kBoussinesqVersion, key_settings.dump()},
       [&](StateVisitor& v) { v.array("profile", std::span<double>(pairs)); },
       [&] {
         const auto solved = solve_boussinesq(Nq, Ne);
@@ -135,6 +135,6 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 
 }  // namespace
 
-Maker boussinesq_maker() { return {"boussinesq", options::describe(BoussinesqOptions{}), make}; }
+Maker boussinesq_maker() { return {"boussinesq", options::describe(BoussinesqOptions{}), make_boussinesq}; }
 
 }  // namespace lather::reference

@@ -12,9 +12,9 @@ using Real = long double;
 // Unknowns: w, h, c at all nodes, then lambda. Equations: R1, R2, R3, or the value where the field vanishes
 // (w and h on the axis, c on axis and wall), then d1 Omega(0,0) = -1, which reads w_q = 1 + lambda at the
 // origin.
-class Collocation {
+class BoussinesqCollocation {
  public:
-  Collocation(int q_points, int eta_points)
+  BoussinesqCollocation(int q_points, int eta_points)
       : nq_(q_points + 1),
         ne_(eta_points + 1),
         n_(nq_ * ne_),
@@ -140,7 +140,7 @@ class Collocation {
 };
 
 BoussinesqProfile refine(const BoussinesqProfile& start, int q_points, int eta_points, double tolerance) {
-  Collocation equations(q_points, eta_points);
+  BoussinesqCollocation equations(q_points, eta_points);
   const auto Bq = interpolation_matrix<Real>(q_line<Real>(start.q_points), equations.q().nodes);
   const auto Be = interpolation_matrix<Real>(eta_line<Real>(start.eta_points), equations.eta().nodes);
   std::vector<Real> x;

@@ -35,7 +35,7 @@ constexpr auto binomials() {
   }
   return c;
 }
-constexpr auto kBinomial = binomials();
+constexpr auto kBinomials = binomials();
 
 class Burgers final : public ReferenceSolution {
  public:
@@ -68,7 +68,7 @@ class Burgers final : public ReferenceSolution {
         d[m + 1][j] = options_.nu * d[m][j + 2];
         for (int l = 0; l <= m; ++l)
           for (int i = 0; i <= j; ++i)
-            d[m + 1][j] -= kBinomial[m][l] * kBinomial[j][i] * d[l][i] * d[m - l][j - i + 1];
+            d[m + 1][j] -= kBinomials[m][l] * kBinomials[j][i] * d[l][i] * d[m - l][j - i + 1];
       }
     return d[b][a];
   }
@@ -110,12 +110,12 @@ class Burgers final : public ReferenceSolution {
       g[1] -= c;
       p[0] = 1;
       for (int m = 0; m < n; ++m)
-        for (int j = 0; j <= m; ++j) p[m + 1] += kBinomial[m][j] * p[m - j] * g[j + 1];
+        for (int j = 0; j <= m; ++j) p[m + 1] += kBinomials[m][j] * p[m - j] * g[j + 1];
       for (int m = 0; m <= n; ++m) phi[m] += w * p[m];
     }
     for (int m = 0; m < n; ++m) {  // phi' = phi L', differentiated m times
       L[m + 1] = phi[m + 1];
-      for (int j = 0; j < m; ++j) L[m + 1] -= kBinomial[m][j] * phi[m - j] * L[j + 1];
+      for (int j = 0; j < m; ++j) L[m + 1] -= kBinomials[m][j] * phi[m - j] * L[j + 1];
     }
     L[1] += c;
     return L;

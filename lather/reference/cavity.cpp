@@ -13,7 +13,7 @@
 namespace lather::reference {
 namespace {
 
-constexpr int kSolverVersion = 1;
+constexpr int kCavityVersion = 1;
 using Real = long double;
 
 struct CavityOptions {
@@ -133,12 +133,12 @@ class Cavity final : public ReferenceSolution {
   mutable std::map<std::tuple<bool, int, int>, Table<double>> nodal_;
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_cavity(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<CavityOptions>("lid-driven-cavity", settings);
   auto cavity = std::make_unique<Cavity>(options);
   cavity->provenance = load_or_compute(
-      cache_directory, {"lid-driven-cavity", kSolverVersion, cavity->settings().dump()},
+      cache_directory, {"lid-driven-cavity", kCavityVersion, cavity->settings().dump()},
       [&](StateVisitor& v) { cavity->visit(v); }, [&] { cavity->compute(); });
   cavity->finish();
   return cavity;
@@ -146,6 +146,6 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 
 }  // namespace
 
-Maker cavity_maker() { return {"lid-driven-cavity", options::describe(CavityOptions{}), make}; }
+Maker cavity_maker() { return {"lid-driven-cavity", options::describe(CavityOptions{}), make_cavity}; }
 
 }  // namespace lather::reference

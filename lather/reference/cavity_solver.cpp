@@ -19,9 +19,9 @@ using Real = long double;
 // Unknowns: psi at the interior nodes (i, j), 1 <= i, j <= N-1. Equations: the vorticity equation there,
 // except in the layer next to the walls, where the condition on the normal derivative at the wall stands
 // instead.
-class Collocation {
+class CavityCollocation {
  public:
-  Collocation(int N, double reynolds, Lid lid)
+  CavityCollocation(int N, double reynolds, Lid lid)
       : N_(N),
         Re_(reynolds),
         line_(chebyshev_line<Real>(N, 0, 1)),
@@ -126,7 +126,7 @@ struct Level {
 
 // Solves at one Reynolds number on one grid, starting from a solution on any grid (empty: fluid at rest).
 Level solve_level(int points, double reynolds, Lid lid, const Level& start, double tolerance) {
-  Collocation equations(points, reynolds, lid);
+  CavityCollocation equations(points, reynolds, lid);
   std::vector<Real> x(equations.unknowns());
   if (start.points > 0) {
     const auto from = chebyshev_line<Real>(start.points, 0, 1);

@@ -14,7 +14,7 @@ struct GinzburgLandauOptions : ShorterOptions {
   GinzburgLandauOptions() : ShorterOptions(256, 320, 1e-11, 1) {}
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_ginzburg_landau(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<GinzburgLandauOptions>("ginzburg-landau", settings);
   PeriodicProblem problem{.name = "ginzburg-landau",
@@ -39,7 +39,7 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 }  // namespace
 
 Maker ginzburg_landau_maker() {
-  return {"ginzburg-landau", options::describe(GinzburgLandauOptions{}), make};
+  return {"ginzburg-landau", options::describe(GinzburgLandauOptions{}), make_ginzburg_landau};
 }
 
 }  // namespace lather::reference

@@ -15,7 +15,7 @@ struct GrayScottOptions : ShorterOptions {
   GrayScottOptions() : ShorterOptions(160, 400, 1e-9, 2) {}
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_gray_scott(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<GrayScottOptions>("gray-scott", settings);
   PeriodicProblem problem{
@@ -48,6 +48,6 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 
 }  // namespace
 
-Maker gray_scott_maker() { return {"gray-scott", options::describe(GrayScottOptions{}), make}; }
+Maker gray_scott_maker() { return {"gray-scott", options::describe(GrayScottOptions{}), make_gray_scott}; }
 
 }  // namespace lather::reference

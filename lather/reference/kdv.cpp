@@ -17,7 +17,7 @@ struct KdvOptions : SpectralOptions {
   }
 };
 
-std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_kdv(const nlohmann::json& settings,
                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<KdvOptions>("kdv", settings);
   PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-11"};
@@ -36,6 +36,6 @@ std::unique_ptr<ReferenceSolution> make(const nlohmann::json& settings,
 
 }  // namespace
 
-Maker kdv_maker() { return {"kdv", options::describe(KdvOptions{}), make}; }
+Maker kdv_maker() { return {"kdv", options::describe(KdvOptions{}), make_kdv}; }
 
 }  // namespace lather::reference

@@ -12,7 +12,7 @@
 namespace lather::reference {
 namespace {
 
-constexpr int kSolverVersion = 1;
+constexpr int kPeriodicVersion = 1;
 // Measured: below about this many points in a segment the plain sum is cheaper than transforming all its
 // snapshots.
 constexpr std::size_t kDirectBelow = 128;
@@ -166,7 +166,7 @@ std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem,
   if (options.modes % 2 != 0 || rest != 1)
     throw Error(fmt::format("reference {}: modes = {} must be even with no prime factor above 5",
                             problem.name, options.modes));
-  const CacheKey key{problem.name, kSolverVersion, all_settings.dump()};
+  const CacheKey key{problem.name, kPeriodicVersion, all_settings.dump()};
   auto solution = std::make_unique<PeriodicSolution>(problem, options, std::move(all_settings));
   solution->provenance = load_or_compute(
       cache_directory, key, [&](StateVisitor& v) { solution->visit(v); },

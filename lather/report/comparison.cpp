@@ -2,16 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <nlohmann/json.hpp>
+
+#include "lather/report/run_data.hpp"
 
 namespace lather::report {
 
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // summary[path[0]][path[1]]…, or NaN where it is not there or no number.
 double figure(const Json& summary, std::initializer_list<const char*> path) {

@@ -17,7 +17,6 @@ namespace {
 using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHeight = 330, kTop = 62, kPlot = 214;  // of the picture, of its panels
 constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
 constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";

@@ -61,7 +61,7 @@ std::string fill_in(std::string_view text,
   return out;
 }
 
-std::string problem_of(const RunData& run) {
+std::string problem_name(const RunData& run) {
   for (const auto* json : {&run.summary, &run.config}) {
     if (!json->is_object() || !json->contains("problem")) continue;
     const auto& problem = (*json)["problem"];
@@ -75,7 +75,7 @@ std::string problem_of(const RunData& run) {
 std::string title_of(const std::vector<RunData>& runs) {
   std::vector<std::string> problems;
   for (const auto& run : runs)
-    if (const auto name = problem_of(run);
+    if (const auto name = problem_name(run);
         std::find(problems.begin(), problems.end(), name) == problems.end())
       problems.push_back(name);
   std::string title = problems[0];
@@ -97,7 +97,7 @@ std::vector<NamedTable> tables_of(const std::vector<RunData>& runs) {
   }
   std::vector<NamedTable> tables;
   const bool one_problem = std::all_of(
-      runs.begin(), runs.end(), [&](const RunData& r) { return problem_of(r) == problem_of(runs[0]); });
+      runs.begin(), runs.end(), [&](const RunData& r) { return problem_name(r) == problem_name(runs[0]); });
   if (one_problem && by_optimizer.size() < runs.size())
     tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, at the last step",
                       comparison_table(by_optimizer)});
@@ -166,7 +166,7 @@ OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<Name
                       {"tables", OrderedJson::array()}};
   for (const auto& run : runs)
     json["runs"].push_back({{"name", run.name},
-                            {"problem", problem_of(run)},
+                            {"problem", problem_name(run)},
                             {"optimizer", run.optimizer},
                             {"notes", run.notes},
                             {"summary", run.summary},

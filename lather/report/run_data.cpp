@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <sstream>
 
@@ -22,10 +21,8 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 using Notes = std::vector<std::string>;
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
 // Six digits are more than a picture shows, and a third of the bytes.
-double short_number(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+double six_digits(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
 
 template <class AnyJson>
 double number_or_nan(const AnyJson& json) {
@@ -34,7 +31,7 @@ double number_or_nan(const AnyJson& json) {
 
 template <class AnyJson>
 void append(AnyJson& array, double value) {
-  array.push_back(std::isfinite(value) ? AnyJson(short_number(value)) : AnyJson(nullptr));
+  array.push_back(std::isfinite(value) ? AnyJson(six_digits(value)) : AnyJson(nullptr));
 }
 
 Json read_json_or_note(const fs::path& file, const char* consequence, Notes& notes) {

@@ -3,11 +3,14 @@
 // used.
 
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 namespace lather::report {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 struct RunData {
   std::string name;                             // of the folder

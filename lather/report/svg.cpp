@@ -35,7 +35,7 @@ std::string escaped(const std::string& text) {
 }
 
 // At most one decimal: a tenth of a pixel is not seen.
-std::string short_number(double v) {
+std::string to_a_tenth(double v) {
   const double rounded = std::round(v * 10) / 10;
   return fmt::format("{:g}", rounded == 0 ? 0.0 : rounded);
 }
@@ -139,33 +139,33 @@ Svg::Svg(double width, double height, const std::string& title)
           width, height, escaped(title))) {}
 
 void Svg::text(double x, double y, const std::string& words, const std::string& style, const char* anchor) {
-  out_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", short_number(x), short_number(y),
+  out_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", to_a_tenth(x), to_a_tenth(y),
                       std::string(anchor) == "start" ? "" : fmt::format(" text-anchor=\"{}\"", anchor),
                       style.empty() ? "" : " " + style, escaped(words));
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, const std::string& colour, double width) {
-  out_ += fmt::format("<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"{:g}\"/>\n", short_number(x1),
-                      short_number(y1), short_number(x2), short_number(y2), colour, width);
+  out_ += fmt::format("<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"{:g}\"/>\n", to_a_tenth(x1),
+                      to_a_tenth(y1), to_a_tenth(x2), to_a_tenth(y2), colour, width);
 }
 
 void Svg::rectangle(const Box& b, const std::string& fill, const std::string& stroke) {
   out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n",
-                      short_number(b.left), short_number(b.top), short_number(b.width),
-                      short_number(b.height), fill, stroke);
+                      to_a_tenth(b.left), to_a_tenth(b.top), to_a_tenth(b.width),
+                      to_a_tenth(b.height), fill, stroke);
 }
 
 void Svg::dot(double x, double y, double radius, const std::string& fill) {
-  out_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{:g}\" fill=\"{}\"/>\n", short_number(x),
-                      short_number(y), radius, fill);
+  out_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{:g}\" fill=\"{}\"/>\n", to_a_tenth(x),
+                      to_a_tenth(y), radius, fill);
 }
 
 void Svg::curve(const Box& b, std::span<const Share> points, const std::string& colour, double width,
                 bool dashed) {
   std::string path;
   for (const auto& p : points)
-    path += fmt::format("{}{} {}", path.empty() ? "M" : "L", short_number(b.left + p.x * b.width),
-                        short_number(b.top + (1 - p.y) * b.height));
+    path += fmt::format("{}{} {}", path.empty() ? "M" : "L", to_a_tenth(b.left + p.x * b.width),
+                        to_a_tenth(b.top + (1 - p.y) * b.height));
   out_ += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:g}\" stroke-linejoin=\"round\" "
       "stroke-linecap=\"round\"{}/>\n",

@@ -11,9 +11,9 @@ namespace lather::train {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(fmt::format("{}", value)); }
+OrderedJson number_or_its_name(double value) { return std::isfinite(value) ? OrderedJson(value) : OrderedJson(fmt::format("{}", value)); }
 
 // The columns once, for both formats: names and, where known, values.
 struct Column {
@@ -89,9 +89,9 @@ std::string history_csv(const Trainer& trainer, const HistoryRecord& record) {
 }
 
 std::string history_json(const Trainer& trainer, const HistoryRecord& record) {
-  Json line;
+  OrderedJson line;
   for (const auto& column : columns(trainer, &record))
-    if (column.value) line[column.name] = number(*column.value);
+    if (column.value) line[column.name] = number_or_its_name(*column.value);
   line["step"] = trainer.step();
   if (!record.report.message.empty()) line["message"] = record.report.message;
   return line.dump();
@@ -99,10 +99,10 @@ std::string history_json(const Trainer& trainer, const HistoryRecord& record) {
 
 std::string diagnostics_json(const Trainer& trainer) {
   if (trainer.diagnostics().empty()) return "";
-  Json line;
+  OrderedJson line;
   line["step"] = trainer.step();
   for (const auto& d : trainer.diagnostics())
-    line["blocks"][std::string(d.block)][std::string(d.quantity)] = number(d.value);
+    line["blocks"][std::string(d.block)][std::string(d.quantity)] = number_or_its_name(d.value);
   return line.dump();
 }
 

@@ -37,12 +37,12 @@ width = 5
 depth = 2
 )toml";
 
-struct Case {
+struct RecipeCase {
   const char* name;
   Json recipe;
 };
 
-class DrawnOnTheDevice : public testing::TestWithParam<Case> {};
+class DrawnOnTheDevice : public testing::TestWithParam<RecipeCase> {};
 
 // `row` steps at a time, or with points that an objective on the host was given before every step (row = 0).
 std::vector<double> train(const Json& recipe, std::size_t row, Precision precision) {
@@ -82,7 +82,7 @@ TEST_P(DrawnOnTheDevice, GivesTheBitsOfTheHost) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DrawnOnTheDevice,
-                         testing::ValuesIn(std::vector<Case>{
+                         testing::ValuesIn(std::vector<RecipeCase>{
                              {"uniform",
                               {{"points", {{"interior", 50}, {"initial", 20}, {"walls", 16}}},
                                {"sampling", {{"method", "uniform"}, {"every", 1}}}}},

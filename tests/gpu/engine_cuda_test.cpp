@@ -89,13 +89,13 @@ Points random_points(int dimensions, std::size_t count, std::uint64_t seed, int 
   return points;
 }
 
-struct Case {
+struct NetworkCase {
   std::string name;
   NetworkOptions network;
 };
 
-std::vector<Case> networks() {
-  std::vector<Case> list;
+std::vector<NetworkCase> networks() {
+  std::vector<NetworkCase> list;
   for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
                                   {"sin", ActivationName::sin},
                                   {"swish", ActivationName::swish},
@@ -152,7 +152,7 @@ void expect_close(std::span<const double> got, std::span<const double> expected,
     ASSERT_NEAR(got[i], expected[i], tolerance * scale) << what << " " << i;
 }
 
-class EveryNetworkOnCuda : public testing::TestWithParam<std::tuple<Case, DerivativeSet>> {};
+class EveryNetworkOnCuda : public testing::TestWithParam<std::tuple<NetworkCase, DerivativeSet>> {};
 
 TEST_P(EveryNetworkOnCuda, AgreesWithTheCpu) {
   REQUIRE_GPU();
@@ -316,7 +316,7 @@ void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span
 
 constexpr std::array<std::size_t, 3> kFewPoints{61, 23, 15};
 
-class EveryJacobianOnCuda : public testing::TestWithParam<Case> {};
+class EveryJacobianOnCuda : public testing::TestWithParam<NetworkCase> {};
 
 TEST_P(EveryJacobianOnCuda, AgreesWithTheCpu) {
   REQUIRE_GPU();
@@ -330,14 +330,14 @@ TEST_P(EveryJacobianOnCuda, AgreesWithTheCpu) {
 INSTANTIATE_TEST_SUITE_P(
     All, EveryJacobianOnCuda,
     testing::Values(
-        Case{"mlp", {.width = 6, .depth = 2}},
-        Case{"modified_mlp_fourier",
+        NetworkCase{"mlp", {.width = 6, .depth = 2}},
+        NetworkCase{"modified_mlp_fourier",
              {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
-        Case{"modified_mlp_factorized",
+        NetworkCase{"modified_mlp_factorized",
              {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .weight_factorization = true}},
-        Case{"fourier_trainable", {.width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true}},
-        Case{"piratenet", {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
-        Case{"piratenet_factorized",
+        NetworkCase{"fourier_trainable", {.width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true}},
+        NetworkCase{"piratenet", {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
+        NetworkCase{"piratenet_factorized",
              {.type = NetworkType::piratenet,
               .width = 6,
               .depth = 1,

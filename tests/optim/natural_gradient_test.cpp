@@ -21,12 +21,12 @@ namespace {
 using namespace residual_problems;
 using nlohmann::json;
 
-struct Method {
+struct JacobianMethod {
   std::string name;
   json settings = json::object();
 };
 
-const std::vector<Method> kMethods = {
+const std::vector<JacobianMethod> kJacobianMethods = {
     {"lm"},
     {"lm", {{"form", "dual"}}},
     {"lm", {{"form", "cg"}, {"damping", "marquardt"}}},
@@ -43,13 +43,13 @@ const std::vector<Method> kMethods = {
     {"kfac-star", {{"averaging", 0.5}}},
 };
 
-class EveryJacobianMethod : public testing::TestWithParam<Method> {
+class EveryJacobianMethod : public ::testing::TestWithParam<JacobianMethod> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
     return find_optimizer(GetParam().name).make(layout, GetParam().settings);
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, testing::ValuesIn(kMethods), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, ::testing::ValuesIn(kJacobianMethods), [](const auto& info) {
   std::string name = std::to_string(info.index) + "_" + info.param.name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, testing::ValuesIn(kMethods), 
 TEST(JacobianMethods, AreAllInTheListAbove) {
   for (const auto& e : catalogue()) {
     const auto tried =
-        std::count_if(kMethods.begin(), kMethods.end(), [&](const Method& m) { return m.name == e.name; });
+        std::count_if(kJacobianMethods.begin(), kJacobianMethods.end(), [&](const JacobianMethod& m) { return m.name == e.name; });
     EXPECT_TRUE(tried > 0 || !e.needs_residuals) << e.name;
   }
 }

@@ -104,7 +104,7 @@ TEST_P(WholeCatalogue, LeavesTheParametersAloneAndSaysSoWhenLossOrGradientIsNotF
          {std::pair{nan, nan}, {inf, 1.0}, {1.0, nan}, {1.0, inf}}) {
       Broken objective;
       const auto optimizer = make(objective.layout());
-      auto x = random_point(objective.size(), 5, 0.5);
+      auto x = normal_point(objective.size(), 5, 0.5);
       if (after_some_steps)
         for (int k = 0; k < 3; ++k) optimizer->step(objective, x);
       optimizer->objective_changed();
@@ -157,7 +157,7 @@ TEST_P(WholeCatalogue, WithALineSearchStallsInWordsWhenTheGradientPointsTheWrong
   Broken objective;
   objective.gradient_factor = -1;
   const auto optimizer = make(objective.layout());
-  auto x = random_point(objective.size(), 5, 0.5);
+  auto x = normal_point(objective.size(), 5, 0.5);
   const auto before = x;
   const auto report = optimizer->step(objective, x);
   EXPECT_EQ(report.status, Status::stalled);
@@ -169,7 +169,7 @@ TEST_P(WholeCatalogue, ContinuesWithTheSameBitsAfterSaveAndRestore) {
   for (const int saved_after : {0, 1, 4, 11}) {
     NetworkFit objective;
     const auto original = make(objective.layout());
-    auto x = random_point(objective.size(), 7, 0.5);
+    auto x = normal_point(objective.size(), 7, 0.5);
     for (int k = 0; k < saved_after; ++k) original->step(objective, x);
     StateWriter writer;
     original->state(writer);

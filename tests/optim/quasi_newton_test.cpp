@@ -1,20 +1,24 @@
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/linalg/eigensolver.hpp"
 #include "lather/optim/bfgs.hpp"
 #include "lather/optim/replay_quasi_newton.hpp"
 #include "lather/optim/ss_bfgs.hpp"
 #include "lather/optim/ss_broyden.hpp"
 #include "quasi_support.hpp"
+#include "small_matrices.hpp"
 
 namespace lather::optim {
 namespace {
 
 using namespace testing;
+using testing_support::inverse;
+using testing_support::Mat;
+using testing_support::product;
 using Json = nlohmann::json;
 
 Json golden(const std::string& name) {
@@ -100,14 +104,14 @@ struct RandomStep {
   SecantPair pair() const { return {s, y, alpha, g}; }
 };
 RandomStep random_step(int n, std::uint64_t seed) {
-  const auto random = random_point(static_cast<std::size_t>(2 * n * n + n), seed);
-  const Eigen::Map<const Eigen::MatrixXd> R(random.data(), n, n), T(random.data() + n * n, n, n);
+  const auto random = normal_point(static_cast<std::size_t>(2 * n * n + n), seed);
+  const Eigen::Map<const Mat> R(random.data(), n, n), T(random.data() + n * n, n, n);
   const Eigen::Map<const Eigen::VectorXd> g(random.data() + 2 * n * n, n);
-  Eigen::MatrixXd H = R * R.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
-  const Eigen::MatrixXd A = T * T.transpose() + 0.1 * Eigen::MatrixXd::Identity(n, n);
+  Mat H = product({R, R.transpose()}) + 0.1 * Mat::Identity(n, n);
+  const Mat A = product({T, T.transpose()}) + 0.1 * Mat::Identity(n, n);
   H = (H + H.transpose()).eval() / 2;  // R R^T is symmetric to rounding only
   const double alpha = 0.3 + 0.1 * static_cast<double>(seed % 7);
-  const Eigen::VectorXd s = -alpha * H * g, y = A * s;
+  const Eigen::VectorXd s = -alpha * product({H, g}), y = product({A, s});
   return {
       {H.data(), H.data() + n * n}, {s.begin(), s.end()}, {y.begin(), y.end()}, {g.begin(), g.end()}, alpha};
 }
@@ -126,33 +130,34 @@ TEST(InverseHessian, EveryUpdateSatisfiesTheSecantEquationAndStaysSymmetricAndPo
       auto step = random_step(n, seed);
       const auto report = update_inverse_hessian(step.H, step.pair(), rule);
       ASSERT_TRUE(report.applied) << name;
-      const Eigen::Map<const Eigen::MatrixXd> H(step.H.data(), n, n);
+      const Eigen::Map<const Mat> H(step.H.data(), n, n);
       const Eigen::Map<const Eigen::VectorXd> s(step.s.data(), n), y(step.y.data(), n);
-      EXPECT_LE((H * y - s).norm(), 1e-11 * s.norm() * (1 + H.norm() * y.norm() / s.norm())) << name;
+      EXPECT_LE((product({H, y}) - s).norm(), 1e-11 * s.norm() * (1 + H.norm() * y.norm() / s.norm()))
+          << name;
       EXPECT_EQ((H - H.transpose()).cwiseAbs().maxCoeff(), 0) << name;
-      EXPECT_GT(Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(H).eigenvalues()(0), 0) << name;
-      EXPECT_NEAR(
-          report.curvature.b,
-          s.dot(Eigen::MatrixXd(Eigen::Map<const Eigen::MatrixXd>(random_step(n, seed).H.data(), n, n))
-                    .ldlt()
-                    .solve(s)) /
-              s.dot(y),
-          1e-6 * report.curvature.b);
+      std::vector<double> eigenvalues(static_cast<std::size_t>(n));
+      ASSERT_TRUE(linalg::eigenvalues(
+          linalg::view(std::span<const double>(step.H), eigenvalues.size(), eigenvalues.size()),
+          eigenvalues));
+      EXPECT_GT(eigenvalues.back(), 0) << name;
+      const auto before = random_step(n, seed);
+      const Mat H_inverse = inverse(Eigen::Map<const Mat>(before.H.data(), n, n));
+      EXPECT_NEAR(report.curvature.b, product({s.transpose(), H_inverse, s})(0) / s.dot(y),
+                  1e-6 * report.curvature.b);
     }
 }
 
 TEST(InverseHessian, BfgsIsTheTextbookProductForm) {
   const int n = 6;
   auto step = random_step(n, 11);
-  const Eigen::MatrixXd H = Eigen::Map<const Eigen::MatrixXd>(step.H.data(), n, n);
+  const Mat H = Eigen::Map<const Mat>(step.H.data(), n, n);
   const Eigen::Map<const Eigen::VectorXd> s(step.s.data(), n), y(step.y.data(), n);
   const double rho = 1 / y.dot(s);
-  const Eigen::MatrixXd V = Eigen::MatrixXd::Identity(n, n) - rho * s * y.transpose();
-  const Eigen::MatrixXd expected =
-      V * H * V.transpose() + rho * s * s.transpose();  // Nocedal & Wright, eq. 6.17
+  const Mat V = Mat::Identity(n, n) - rho * product({s, y.transpose()});
+  const Mat expected =
+      product({V, H, V.transpose()}) + rho * product({s, s.transpose()});  // Nocedal & Wright, eq. 6.17
   update_inverse_hessian(step.H, step.pair(), bfgs_scaling);
-  EXPECT_LE((Eigen::Map<const Eigen::MatrixXd>(step.H.data(), n, n) - expected).norm(),
-            1e-11 * expected.norm());
+  EXPECT_LE((Eigen::Map<const Mat>(step.H.data(), n, n) - expected).norm(), 1e-11 * expected.norm());
 }
 
 TEST(InverseHessian, ThreadsChangeNothing) {

@@ -73,7 +73,7 @@ class NetworkFit final : public Objective {
   ParameterLayout layout_;
 };
 
-inline std::vector<double> random_point(std::size_t n, std::uint64_t seed, double scale = 1) {
+inline std::vector<double> normal_point(std::size_t n, std::uint64_t seed, double scale = 1) {
   const Random random(seed, 99);
   std::vector<double> x(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = scale * random.normal(i);
@@ -119,7 +119,7 @@ inline std::vector<Trial> trials() {
        std::vector<double>(10, 1.0), 0, 150, 1e-10, 3000, 1e-2},
       {"logistic", [logistic] { return std::make_unique<LogisticRegression>(logistic); },
        LogisticRegression(logistic).initial_point(), unknown, 100, 1e-8, 1500, 2e-2},
-      {"network_fit", [] { return std::make_unique<NetworkFit>(); }, random_point(88, 3, 0.5), 0, 600, 1e-4,
+      {"network_fit", [] { return std::make_unique<NetworkFit>(); }, normal_point(88, 3, 0.5), 0, 600, 1e-4,
        2000, 0.1},
   };
 }

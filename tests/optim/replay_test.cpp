@@ -27,7 +27,7 @@ std::vector<std::filesystem::path> gradient_replays() {
   return files;
 }
 
-class Golden : public testing::TestWithParam<std::filesystem::path> {};
+class Golden : public ::testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Golden, TrajectoryIsReproducedWithinItsTolerance) {
   const auto result = replay_gradients(read(GetParam()));
@@ -35,7 +35,7 @@ TEST_P(Golden, TrajectoryIsReproducedWithinItsTolerance) {
   EXPECT_LE(result.deviation, result.tolerance) << result.optimizer << " at step " << result.worst_step;
 }
 
-INSTANTIATE_TEST_SUITE_P(Replay, Golden, testing::ValuesIn(gradient_replays()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Replay, Golden, ::testing::ValuesIn(gradient_replays()), [](const auto& info) {
   std::string name;
   for (const char c : info.param.stem().string())
     name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

@@ -4,21 +4,19 @@
 // arrays. Shared with the fast form: the eigensolver with its rule for order and degenerate eigenvalues, and
 // the options.
 
-#include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 
-#include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/optim/ss_esoap_options.hpp"
+#include "small_matrices.hpp"
 
 namespace lather::optim::testing_support {
 
 class SsEsoapLiteral {
  public:
-  using Mat = linalg::EigenMatrix;
-
   SsEsoapLiteral(Mat W0, const SsEsoapOptions& options) : o(options), W(std::move(W0)) {
     const auto m = W.rows(), n = W.cols();
     M = V = Mat::Zero(m, n);
@@ -31,8 +29,8 @@ class SsEsoapLiteral {
   void step(const Mat& G) {
     ++t;
     // 1. Gradient and Kronecker factors
-    L = o.beta2 * L + (1 - o.beta2) * G * G.transpose();
-    R = o.beta2 * R + (1 - o.beta2) * G.transpose() * G;
+    L = o.beta2 * L + (1 - o.beta2) * product({G, G.transpose()});
+    R = o.beta2 * R + (1 - o.beta2) * product({G.transpose(), G});
 
     // 2. Adaptive eigenbasis update
     basis_changed = false;
@@ -41,13 +39,13 @@ class SsEsoapLiteral {
       const Mat QL_old = QL, QR_old = QR;
       QL = eigvec(L);
       QR = eigvec(R);
-      M = (QL.transpose() * QL_old) * M * (QR_old.transpose() * QR);
+      M = product({product({QL.transpose(), QL_old}), M, product({QR_old.transpose(), QR})});
       transition(QL_old, QR_old);
       basis_changed = true;
     }
 
     // 3. Eigenspace statistics
-    const Mat G_rot = QL.transpose() * G * QR;
+    const Mat G_rot = product({QL.transpose(), G, QR});
     M = o.beta1 * M + (1 - o.beta1) * G_rot;
     V = o.beta2 * V + (1 - o.beta2) * G_rot.cwiseProduct(G_rot);
     ++variance_steps;
@@ -59,7 +57,7 @@ class SsEsoapLiteral {
     tau = 1;
     if (t > 1 && o.secant_metric != SecantMetric::off) {
       const Mat S = W - W_old, Y = G - G_old;
-      c = (Y.transpose() * S).trace();
+      c = product({Y.transpose(), S}).trace();
       a = metric(S, V_hat);
       if (c > 0 && a > 0) tau = std::min(o.tau_max, std::max(o.tau_min, c / a));
     }
@@ -69,7 +67,7 @@ class SsEsoapLiteral {
     Mat U_rot = M_hat;
     if (o.inner_update == InnerUpdate::adam) U_rot = M_hat.array() / (V_hat.array().sqrt() + epsilon);
     U_rot *= std::pow(tau, -o.tau_power);
-    const Mat U = QL * U_rot * QR.transpose();
+    const Mat U = product({QL, U_rot, QR.transpose()});
     W_old = W;
     G_old = G;
     W = (1 - o.learning_rate * o.weight_decay) * W - o.learning_rate * U;
@@ -83,7 +81,7 @@ class SsEsoapLiteral {
 
  private:
   double ratio(const Mat& A, const Mat& Q) const {
-    const Mat B = Q.transpose() * A * Q;
+    const Mat B = product({Q.transpose(), A, Q});
     const Mat off = B - Mat(B.diagonal().asDiagonal());
     const double whole = B.norm() + o.ratio_epsilon;
     return whole > 0 ? off.norm() / whole : 0;
@@ -100,7 +98,7 @@ class SsEsoapLiteral {
   }
 
   void transition(const Mat& QL_old, const Mat& QR_old) {
-    const Mat UL = QL.transpose() * QL_old, UR = QR.transpose() * QR_old;
+    const Mat UL = product({QL.transpose(), QL_old}), UR = product({QR.transpose(), QR_old});
     switch (o.variance_transition) {
       case VarianceTransition::downscale:
         gamma = rho > 0.8 ? 0.25 : rho > 0.5 ? 0.5 : 0.75;
@@ -113,14 +111,14 @@ class SsEsoapLiteral {
         variance_steps = 0;
         break;
       case VarianceTransition::reproject:
-        V = (UL * V * UR.transpose()).cwiseMax(0.0);
+        V = product({UL, V, UR.transpose()}).cwiseMax(0.0);
         break;
       case VarianceTransition::reproject_squared:
-        V = UL.cwiseProduct(UL) * V * UR.cwiseProduct(UR).transpose();
+        V = product({UL.cwiseProduct(UL), V, UR.cwiseProduct(UR).transpose()});
         break;
       case VarianceTransition::permute: {
         const auto order = [](const Mat& A, const Mat& Q) {
-          const Eigen::VectorXd estimate = (Q.transpose() * A * Q).diagonal();
+          const Eigen::VectorXd estimate = product({Q.transpose(), A, Q}).diagonal();
           std::vector<Eigen::Index> index(estimate.size());
           std::iota(index.begin(), index.end(), 0);
           std::stable_sort(index.begin(), index.end(),
@@ -134,14 +132,15 @@ class SsEsoapLiteral {
   }
 
   double metric(const Mat& S, const Mat& V_hat) const {
-    const Mat S_rot = QL.transpose() * S * QR;
-    const Eigen::ArrayXd dL = (QL.transpose() * L * QL).diagonal(), dR = (QR.transpose() * R * QR).diagonal();
+    const Mat S_rot = product({QL.transpose(), S, QR});
+    const Eigen::ArrayXd dL = product({QL.transpose(), L, QL}).diagonal(),
+                         dR = product({QR.transpose(), R, QR}).diagonal();
     switch (o.secant_metric) {
       case SecantMetric::off:
         return 0;
       case SecantMetric::paper: {
         if (o.secant_eigenvalues == SecantEigenvalues::exact)
-          return (S.transpose() * L.inverse() * S * R.inverse()).trace();
+          return product({S.transpose(), inverse(L), S, inverse(R)}).trace();
         const Eigen::ArrayXd l = dL + o.eigenvalue_floor * dL.maxCoeff(),
                              r = dR + o.eigenvalue_floor * dR.maxCoeff();
         double sum = 0;
@@ -153,12 +152,12 @@ class SsEsoapLiteral {
         if (o.inner_update == InnerUpdate::momentum) return S.squaredNorm() / o.learning_rate;
         return (S_rot.array().square() * (V_hat.array().sqrt() + epsilon)).sum() / o.learning_rate;
       case SecantMetric::shampoo: {
-        const Mat left = QL * dL.max(0).pow(0.25).matrix().asDiagonal() * QL.transpose();
-        const Mat right = QR * dR.max(0).pow(0.25).matrix().asDiagonal() * QR.transpose();
-        return (S.transpose() * left * S * right).trace() / o.learning_rate;
+        const Mat left = product({QL, dL.max(0).pow(0.25).matrix().asDiagonal(), QL.transpose()});
+        const Mat right = product({QR, dR.max(0).pow(0.25).matrix().asDiagonal(), QR.transpose()});
+        return product({S.transpose(), left, S, right}).trace() / o.learning_rate;
       }
       case SecantMetric::oren_luenberger:
-        return -(S.transpose() * G_old).trace();
+        return -product({S.transpose(), G_old}).trace();
       case SecantMetric::identity:
         return S.squaredNorm();
     }

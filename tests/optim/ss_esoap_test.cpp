@@ -17,7 +17,6 @@ namespace lather::optim {
 namespace {
 
 using namespace testing_support;
-using Mat = linalg::EigenMatrix;
 
 double diagnostic(const Optimizer& optimizer, std::string_view quantity) {
   for (const auto& d : optimizer.diagnostics())
@@ -48,8 +47,7 @@ Comparison compare(std::size_t rows, std::size_t cols, const SsEsoapOptions& opt
     fast.step(stream, x);
     literal.step(G);
     const Eigen::Map<const Mat> W(x.data(), rows, cols);
-    result.deviation =
-        std::max(result.deviation, (W - literal.W).norm() / literal.W.norm());
+    result.deviation = std::max(result.deviation, (W - literal.W).norm() / literal.W.norm());
     result.basis_changes += literal.basis_changed;
     result.tau_active += literal.tau != 1;
     result.same_decisions &= literal.basis_changed == (diagnostic(fast, "basis_changed") != 0);
@@ -64,8 +62,9 @@ constexpr std::pair<std::size_t, std::size_t> kShapes[] = {{5, 3}, {3, 5}, {16, 
 // errors of 1e-16 of the largest gradient entry; the paper's epsilon of 1e-8 is absolute and hides them only
 // if gradients are small, and eigenvectors of eigenvalues that differ by 1e-10 of the largest are determined
 // to 1e-6 in double precision, no better.
-// Deviations are norms of the whole matrix. A single entry may differ by more: where a fresh V is nearly zero, Adam's
-// quotient magnifies the rounding errors of both forms (64 x 48, random: 1.1e-9 of the largest entry at step 2).
+// Deviations are norms of the whole matrix. A single entry may differ by more: where a fresh V is nearly
+// zero, Adam's quotient magnifies the rounding errors of both forms (64 x 48, random: 1.1e-9 of the largest
+// entry at step 2).
 constexpr double kScale = 1e-2, kNoise = 0.1, kLearningRate = 3e-4;
 
 void expect_equal_on_all_streams(SsEsoapOptions options, const std::string& what) {
@@ -319,7 +318,11 @@ Mat random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
 }
 
 Mat random_orthogonal(Eigen::Index d, std::uint64_t seed) {
-  return Mat(random_matrix(d, d, seed).householderQr().householderQ());
+  const Mat A = random_matrix(d, d, seed);
+  Mat Q(d, d);
+  const auto size = static_cast<std::size_t>(d);
+  linalg::orthonormal_factor({A.data(), size, size}, {Q.data(), size, size});
+  return Q;
 }
 
 // ||gamma V_t - V*|| <= (1 - gamma) ||V_t|| + 2 ||C_t||_2 ||I - U||_F + ||C_{t+1} - C_t||_F
@@ -329,16 +332,18 @@ TEST(Theorems, VarianceMismatchIsBoundedAcrossABasisChange) {
     const Eigen::Index d = 2 + static_cast<Eigen::Index>(seed % 7);
     const double turn = std::pow(10, -static_cast<double>(seed % 5)),
                  drift = std::pow(10, -static_cast<double>(seed % 3));
-    const Mat F = random_matrix(d, d, 10 * seed + 1), C = F * F.transpose();
-    const Mat D = drift * random_matrix(d, d, 10 * seed + 2), C_next = C + D * D.transpose();
+    const Mat F = random_matrix(d, d, 10 * seed + 1), C = product({F, F.transpose()});
+    const Mat D = drift * random_matrix(d, d, 10 * seed + 2), C_next = C + product({D, D.transpose()});
     const Mat Q = random_orthogonal(d, 10 * seed + 3);
     const Mat skew = random_matrix(d, d, 10 * seed + 4), A = 0.5 * turn * (skew - skew.transpose());
     const Mat I = Mat::Identity(d, d);
-    const Mat Q_next = Q * (I - A).inverse() * (I + A);  // Cayley: a rotation of size `turn`
-    const Mat U = Q_next.transpose() * Q;
-    const Eigen::VectorXd V = (Q.transpose() * C * Q).diagonal(),
-                          V_next = (Q_next.transpose() * C_next * Q_next).diagonal();
-    const double C_norm = C.selfadjointView<Eigen::Lower>().eigenvalues().maxCoeff();
+    const Mat Q_next = product({Q, inverse(I - A), I + A});  // Cayley: a rotation of size `turn`
+    const Mat U = product({Q_next.transpose(), Q});
+    const Eigen::VectorXd V = product({Q.transpose(), C, Q}).diagonal(),
+                          V_next = product({Q_next.transpose(), C_next, Q_next}).diagonal();
+    std::vector<double> eigenvalues(static_cast<std::size_t>(d));
+    ASSERT_TRUE(linalg::eigenvalues({C.data(), eigenvalues.size(), eigenvalues.size()}, eigenvalues));
+    const double C_norm = eigenvalues[0];
     for (const double gamma : {0.25, 0.5, 0.75, 1.0}) {
       const double left = (gamma * V - V_next).norm();
       const double right = (1 - gamma) * V.norm() + 2 * C_norm * (I - U).norm() + (C_next - C).norm();
@@ -359,9 +364,10 @@ TEST(Theorems, SelfScalingMatchesTheSecantEnergy) {
     const Mat FL = random_matrix(m, m + 2, 10 * seed + 1), FR = random_matrix(n, n + 2, 10 * seed + 2),
               S = random_matrix(m, n, 10 * seed + 3);
     KroneckerPair K(static_cast<std::size_t>(m), static_cast<std::size_t>(n), 100, 0);
-    linalg::eigen(K.left.factor_view()) = FL * FL.transpose();
-    linalg::eigen(K.right.factor_view()) = FR * FR.transpose();
-    const Mat L_inverse = (FL * FL.transpose()).inverse(), R_inverse = (FR * FR.transpose()).inverse();
+    const Mat L = product({FL, FL.transpose()}), R = product({FR, FR.transpose()});
+    linalg::eigen(K.left.factor_view()) = L;
+    linalg::eigen(K.right.factor_view()) = R;
+    const Mat L_inverse = inverse(L), R_inverse = inverse(R);
     double quadratic_form = 0;
     for (Eigen::Index i = 0; i < m; ++i)
       for (Eigen::Index j = 0; j < n; ++j)

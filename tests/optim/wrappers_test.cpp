@@ -202,7 +202,7 @@ TEST(Wrappers, ContinueWithTheSameBitsAfterSaveAndRestore) {
   for (const auto& [name, make] : makers)
     for (const int saved_after : {0, 3, 8}) {
       const auto original = make(), restored = make();
-      auto x = random_point(objective.size(), 7, 0.5);
+      auto x = normal_point(objective.size(), 7, 0.5);
       for (int k = 0; k < saved_after; ++k) original->step(objective, x);
       StateWriter writer;
       original->state(writer);

@@ -1,11 +1,7 @@
-#include <numbers>
-
 #include "helpers.hpp"
 
 namespace lather::reference {
 namespace {
-
-constexpr double kPi = std::numbers::pi;
 
 TEST(Wave, SolvesItsEquationAndStartsAtRest) {
   const auto wave = solved("wave");

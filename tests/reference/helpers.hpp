@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <string>
 
 #include "lather/core/error.hpp"
@@ -13,6 +14,8 @@
 #include "lather/reference/reference.hpp"
 
 namespace lather::reference {
+
+inline constexpr double kPi = std::numbers::pi;
 
 inline std::unique_ptr<ReferenceSolution> solved(const std::string& name,
                                                  const nlohmann::json& settings = nlohmann::json::object(),

@@ -1,6 +1,4 @@
 // The pieces under the spectral references: Chebyshev lines, Fourier sums, ETDRK4, the cache.
-#include <numbers>
-
 #include "helpers.hpp"
 #include "lather/core/aligned.hpp"
 #include "lather/reference/cache.hpp"
@@ -11,8 +9,6 @@
 
 namespace lather::reference {
 namespace {
-
-constexpr double kPi = std::numbers::pi;
 
 TEST(Chebyshev, DifferentiatesIntegratesAndInterpolatesPolynomialsExactly) {
   const auto line = chebyshev_line<long double>(12, -0.5L, 2);

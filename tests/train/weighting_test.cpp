@@ -55,7 +55,7 @@ std::vector<double> shaken(PinnObjective& objective) {
   return x;
 }
 
-class EveryNetwork : public testing::TestWithParam<Network> {};
+class EveryNetwork : public ::testing::TestWithParam<Network> {};
 
 TEST_P(EveryNetwork, HasTheKernelDiagonalOfGradientsTakenPointByPoint) {
   const Problem problem = two_equations(GetParam().options);
@@ -89,7 +89,7 @@ TEST_P(EveryNetwork, HasTheKernelDiagonalOfGradientsTakenPointByPoint) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ntk, EveryNetwork,
-    testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
+    ::testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
                     Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
                     Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
                     Network{
