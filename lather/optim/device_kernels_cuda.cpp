@@ -141,6 +141,15 @@ extern "C" __global__ void __launch_bounds__(256) descend(const __grid_constant_
 )";
 
 constexpr const char* kKronecker = R"(
+// This thread block's sums of squares off the diagonal of its side and on it, for off_diagonal().
+__device__ __forceinline__ void put_squares(const KroneckerWork& k, double off, double on) {
+  off = block_sum(off);
+  on = block_sum(on);
+  if (threadIdx.x != 0) return;
+  double* partial = k.partials + 2 * ((i64)blockIdx.y * gridDim.x + blockIdx.x);
+  partial[0] = off, partial[1] = on;
+}
+
 // F = keep F + weight product; sums of squares off the diagonal and on it.
 extern "C" __global__ void __launch_bounds__(256) accumulate_factors(const __grid_constant__ FactorWork w) {
   if (w.control->halt) return;
@@ -153,12 +162,7 @@ extern "C" __global__ void __launch_bounds__(256) accumulate_factors(const __gri
     if (i / s.d == i % s.d) on += f * f;
     else off += f * f;
   }
-  off = block_sum(off);
-  on = block_sum(on);
-  if (threadIdx.x == 0) {
-    double* partial = w.k.partials + 2 * ((i64)blockIdx.y * gridDim.x + blockIdx.x);
-    partial[0] = off, partial[1] = on;
-  }
+  put_squares(w.k, off, on);
 }
 
 __device__ __forceinline__ void off_diagonal(const KroneckerWork& k, int side, double* off, double* whole) {

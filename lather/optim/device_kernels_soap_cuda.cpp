@@ -198,12 +198,7 @@ extern "C" __global__ void __launch_bounds__(256) purify_squares(const __grid_co
     if (i / s.d == i % s.d) on += b * b;
     else off += b * b;
   }
-  off = block_sum(off);
-  on = block_sum(on);
-  if (threadIdx.x == 0) {
-    double* partial = w.k.partials + 2 * ((i64)blockIdx.y * gridDim.x + blockIdx.x);
-    partial[0] = off, partial[1] = on;
-  }
+  put_squares(w.k, off, on);
 }
 
 extern "C" __global__ void __launch_bounds__(256) purify_check(const __grid_constant__ PurifyWork w) {
