@@ -9,8 +9,8 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/linalg/factorizations.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/problem_file.hpp"
 
 namespace {
 

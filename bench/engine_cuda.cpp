@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
-#include "lather/core/cuda.hpp"
+#include "lather/core/cuda/runtime.hpp"
 #include "lather/core/rng.hpp"
-#include "lather/optim/cuda_objective.hpp"
+#include "lather/optim/cuda/cuda_objective.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace {

@@ -16,10 +16,10 @@
 
 namespace {
 
-constexpr int kWidth = 128, kPoints = 16, kComponents = 4, kRows = kPoints * kComponents;
+constexpr int kWidth = 128, kPoints = 16, kComponents = 4, kStepsPerLaunch = kPoints * kComponents;
 constexpr int kChunk = 16, kStages = 3, kGroups = 2, kGroupThreads = 128, kThreads = kGroups * kGroupThreads;
 constexpr int kStrideA = kChunk + 4, kStrideW = kWidth + 4;  // no two lanes of a half warp meet in a bank
-constexpr std::size_t kShared = (kWidth * kStrideW + kGroups * kStages * kRows * kStrideA) * sizeof(double);
+constexpr std::size_t kShared = (kWidth * kStrideW + kGroups * kStages * kStepsPerLaunch * kStrideA) * sizeof(double);
 
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
   extern __shared__ double shared[];
   const int group = threadIdx.x / kGroupThreads, t = threadIdx.x % kGroupThreads;
   const int lane = t % 32, high = lane / 4, low = lane % 4, first_column = t / 32 * 32;
-  double *W = shared, *A = shared + kWidth * kStrideW + group * kStages * kRows * kStrideA;
+  double *W = shared, *A = shared + kWidth * kStrideW + group * kStages * kStepsPerLaunch * kStrideA;
   const std::size_t n = w.points;
   const int tiles = w.points / kPoints, step = gridDim.x * kGroups, first = blockIdx.x + gridDim.x * group;
 
@@ -77,9 +77,9 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
         copy_async(W + k * kStrideW + column, w.weights + k * kWidth + column);
       }
     if (load_tile < tiles)
-      for (int e = t; e < kRows * kChunk / 2; e += kGroupThreads) {
+      for (int e = t; e < kStepsPerLaunch * kChunk / 2; e += kGroupThreads) {
         const int row = e / (kChunk / 2), k = e % (kChunk / 2) * 2, c = row / kPoints, p = row % kPoints;
-        copy_async(A + (stage * kRows + row) * kStrideA + k,
+        copy_async(A + (stage * kStepsPerLaunch + row) * kStrideA + k,
                    w.in + (c * n + static_cast<std::size_t>(load_tile) * kPoints + p) * kWidth + load_chunk * kChunk + k);
       }
     asm volatile("cp.async.commit_group;");
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
           for (int i = 0; i < 2; ++i) b[j][i] = W[(chunk * kChunk + k + 4 * i + low) * kStrideW + first_column + 8 * j + high];
 #pragma unroll
         for (int c = 0; c < kComponents; ++c) {
-          const double* row = A + (stage * kRows + c * kPoints + high) * kStrideA + k + low;
+          const double* row = A + (stage * kStepsPerLaunch + c * kPoints + high) * kStrideA + k + low;
           const double a[4] = {row[0], row[8 * kStrideA], row[4], row[8 * kStrideA + 4]};
 #pragma unroll
           for (int j = 0; j < 4; ++j) multiply_add(z[c][j], a, b[j]);

@@ -6,9 +6,9 @@
 #include <cstdlib>
 
 #include "lather/core/clock.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/point_source.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/sampling/point_source.hpp"
 
 int main(int argc, char** argv) {
   using namespace lather;
@@ -19,17 +19,21 @@ coordinates = ["x", "t"]
 fields = ["u"]
 domain = {x = [-1, 1], t = [0, 1]}
 equation = [{name = "heat", residual = "u_t - 0.1*u_xx"}]
-)toml", "heat.toml");
+)toml",
+                                        "heat.toml");
   problem.network.width = argc > 2 ? std::atoi(argv[2]) : 128;
   pde::PinnObjective loss(problem);
   auto x = loss.initialize(1);
-  pde::PointSource(problem, pde::sampling_settings({{"points", {{"interior", count}}}}, problem), 1).update(0, loss, x);
+  pde::PointSource(problem, pde::sampling_settings({{"points", {{"interior", count}}}}, problem), 1)
+      .update(0, loss, x);
   std::vector<double> gradient(x.size());
   Stopwatch watch;
   loss.value_and_gradient(x, gradient);
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
-  fmt::print("{} points, width {}: loss + gradient {:.2f} s with {} threads, peak memory {:.0f} MB (arenas and gradients {:.0f} MB)\n", count,
-             problem.network.width, watch.seconds(), loss.threads(), static_cast<double>(usage.ru_maxrss) / 1024,
-             static_cast<double>(loss.workspace_bytes()) / (1 << 20));
+  fmt::print(
+      "{} points, width {}: loss + gradient {:.2f} s with {} threads, peak memory {:.0f} MB (arenas and "
+      "gradients {:.0f} MB)\n",
+      count, problem.network.width, watch.seconds(), loss.threads(),
+      static_cast<double>(usage.ru_maxrss) / 1024, static_cast<double>(loss.workspace_bytes()) / (1 << 20));
 }

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "lather/core/rng.hpp"
-#include "lather/optim/adam.hpp"
-#include "lather/optim/muon.hpp"
-#include "lather/optim/purifying_shampoo.hpp"
-#include "lather/optim/soap.hpp"
-#include "lather/optim/ss_esoap.hpp"
+#include "lather/optim/first_order/adam.hpp"
+#include "lather/optim/first_order/muon.hpp"
+#include "lather/optim/kronecker/purifying_shampoo.hpp"
+#include "lather/optim/kronecker/soap.hpp"
+#include "lather/optim/kronecker/ss_esoap.hpp"
 #include "tests/optim/ss_esoap_literal.hpp"
 
 namespace {

@@ -1,12 +1,12 @@
 # Every dependency with its reason: docs/dependencies.md.
 # Machines without packages (GPU nodes) may put headers into .staged/include; see scripts/stage-headers.sh.
-list(PREPEND CMAKE_PREFIX_PATH ${CMAKE_SOURCE_DIR}/.staged)
+list(PREPEND CMAKE_PREFIX_PATH ${PROJECT_SOURCE_DIR}/.staged)
 find_package(Threads REQUIRED)
 
 # lather_header_library(<target> <header>): an imported interface target for a header-only library.
 function(lather_header_library target header)
   string(MAKE_C_IDENTIFIER ${target}_INCLUDE variable)
-  find_path(${variable} ${header} HINTS ${CMAKE_SOURCE_DIR}/.staged/include PATH_SUFFIXES eigen3 kissfft)
+  find_path(${variable} ${header} HINTS ${PROJECT_SOURCE_DIR}/.staged/include PATH_SUFFIXES eigen3 kissfft)
   if(NOT ${variable})
     message(FATAL_ERROR "${header} not found. On Debian: run scripts/install-dependencies.sh")
   endif()

@@ -12,7 +12,8 @@ int main() {
     equation = [{name = "heat", residual = "u_t - 0.1*u_xx"}]
     condition = [{name = "start", where = "t = 0", residual = "u - sin(pi*x)"},
                  {name = "walls", where = ["x = -1", "x = 1"], residual = "u"}]
-    network = {width = 16, depth = 3})toml", "heat.toml");
+    network = {width = 16, depth = 3})toml",
+                                                      "heat.toml");
   pde::PinnObjective loss(problem);
   pde::PointSource points(problem, pde::sampling_settings({{"points", {{"interior", 500}}}}, problem), 1);
   std::vector<double> x = loss.initialize(1);

@@ -5,9 +5,9 @@
 
 #include "commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/pde/find_problem.hpp"
-#include "lather/pde/problem_file.hpp"
-#include "lather/pde/problem_text.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/file/problem_text.hpp"
 
 namespace lather::command {
 

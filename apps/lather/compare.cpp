@@ -30,11 +30,15 @@ struct CompareArguments {
 Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, train::to_json(config));
-  if (begun && train::identity(train::config_from_json(train::read_json(path / "config.json"))) != train::identity(config))
+  if (begun && train::identity(train::config_from_json(train::read_json(path / "config.json"))) !=
+                   train::identity(config))
     throw Error(fmt::format("'{}' holds a run with other settings; give another --out", path.string()));
   if (fs::exists(path / "summary.json"))
-    if (auto summary = train::read_json(path / "summary.json"); summary.value("reason", "") != "interrupted" && summary.value("step", 0) >= 1) {
-      const bool same_limit = train::to_json(train::config_from_json(train::read_json(path / "config.json")))["stop"] == train::to_json(config)["stop"];
+    if (auto summary = train::read_json(path / "summary.json");
+        summary.value("reason", "") != "interrupted" && summary.value("step", 0) >= 1) {
+      const bool same_limit =
+          train::to_json(train::config_from_json(train::read_json(path / "config.json")))["stop"] ==
+          train::to_json(config)["stop"];
       if (same_limit) return summary;
     }
   train::Trainer trainer(config);
@@ -45,7 +49,7 @@ Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool
     for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
     folder.write_json("config.json", train::to_json(config));
   }
-  const auto outcome = train_visibly(trainer, folder, {quiet, false}, seconds);
+  const auto outcome = train_with_progress(trainer, folder, {quiet, false}, seconds);
   interrupted = outcome.reason == train::EndReason::interrupted;
   return outcome.summary;
 }
@@ -68,10 +72,12 @@ int compare(CompareArguments& a) {
     }
   }
   const std::string problem = configs[0][0].problem_name;
-  const fs::path folder = a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
+  const fs::path folder =
+      a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
   std::error_code status;
   fs::create_directories(folder, status);
-  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
+  if (status)
+    throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
 
   std::vector<report::RunGroup> groups;
   for (std::size_t i = 0; i < a.optimizers.size(); ++i) {
@@ -79,16 +85,20 @@ int compare(CompareArguments& a) {
     for (const auto& config : configs[i]) {
       if (!a.quiet) fmt::print("{} with {}, seed {}\n", problem, a.optimizers[i], config.seed);
       bool interrupted = false;
-      group.summaries.push_back(run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
+      group.summaries.push_back(
+          run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
       if (interrupted) {
-        fmt::print(stderr, "interrupted and saved; go on with the same command and --out {}\n", folder.string());
+        fmt::print(stderr, "interrupted and saved; go on with the same command and --out {}\n",
+                   folder.string());
         return 130;
       }
     }
     write_tables(report::comparison_table(groups), folder);
   }
-  fmt::print("\n{} ({} seeds, mean ± standard deviation, at the last step)\n\n{}\n{} (table.md, table.csv, table.tex and the runs)\n", problem, a.seeds,
-             report::to_markdown(report::comparison_table(groups)), folder.string());
+  fmt::print(
+      "\n{} ({} seeds, mean ± standard deviation, at the last step)\n\n{}\n{} (table.md, table.csv, "
+      "table.tex and the runs)\n",
+      problem, a.seeds, report::to_markdown(report::comparison_table(groups)), folder.string());
   return 0;
 }
 
@@ -97,14 +107,21 @@ int compare(CompareArguments& a) {
 void add_compare(CLI::App& app, int& exit_status) {
   auto* command = app.add_subcommand("compare", "Train with several optimizers and seeds, and make a table");
   auto a = std::make_shared<CompareArguments>();
-  command->add_option("problem", a->config.problem, "a built-in problem or a problem file")->required()->type_name("PROBLEM");
-  command->add_option("--optimizers", a->optimizers, "names, separated by commas (default: adam,soap,ss-esoap)")->delimiter(',')->allow_extra_args(false);
+  command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
+      ->required()
+      ->type_name("PROBLEM");
+  command
+      ->add_option("--optimizers", a->optimizers, "names, separated by commas (default: adam,soap,ss-esoap)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_option("--seeds", a->seeds, "how many: 0, 1, … (default 3)");
   add_config_options(*command, a->config);
-  command->add_option("--out", a->out, "the folder; an interrupted comparison goes on in it")->type_name("DIR");
+  command->add_option("--out", a->out, "the folder; an interrupted comparison goes on in it")
+      ->type_name("DIR");
   command->add_flag("--quiet,-q", a->quiet, "print the table only");
-  command->footer("Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"
-                  "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat");
+  command->footer(
+      "Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"
+      "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat");
   command->callback([a, &exit_status] { exit_status = compare(*a); });
 }
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
-#include "lather/pde/find_problem.hpp"
+#include "lather/pde/file/find_problem.hpp"
 #include "lather/reference/reference.hpp"
-#include "lather/train/environment.hpp"
+#include "lather/train/run_folder/environment.hpp"
 
 namespace lather::command {
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "lather/train/summary.hpp"
+#include "lather/train/run_folder/summary.hpp"
 #include "settings.hpp"
 
 namespace lather::command {

@@ -7,7 +7,7 @@
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/report/export.hpp"
+#include "lather/report/export/export.hpp"
 #include "settings.hpp"
 
 namespace lather::command {

@@ -9,13 +9,13 @@
 #include "lather/core/error.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/clipped.hpp"
-#include "lather/optim/schedule.hpp"
-#include "lather/optim/schedule_free.hpp"
-#include "lather/optim/switching.hpp"
-#include "lather/pde/find_problem.hpp"
-#include "lather/pde/problem_file.hpp"
-#include "lather/pde/problem_text.hpp"
+#include "lather/optim/wrappers/clipped.hpp"
+#include "lather/optim/wrappers/schedule.hpp"
+#include "lather/optim/wrappers/schedule_free.hpp"
+#include "lather/optim/wrappers/switching.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/file/problem_text.hpp"
 
 namespace lather::command {
 

@@ -8,7 +8,7 @@
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/report/csv.hpp"
+#include "lather/report/export/csv.hpp"
 #include "settings.hpp"
 
 namespace lather::command {

@@ -11,8 +11,8 @@
 
 #include "commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/optim/replay.hpp"
-#include "lather/optim/replay_quasi_newton.hpp"
+#include "lather/optim/replay/quasi_newton.hpp"
+#include "lather/optim/replay/replay.hpp"
 
 namespace lather::command {
 namespace {

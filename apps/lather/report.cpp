@@ -7,7 +7,7 @@
 
 #include "commands.hpp"
 #include "lather/core/files.hpp"
-#include "lather/report/figure.hpp"
+#include "lather/report/draw/figure.hpp"
 
 namespace lather::command {
 

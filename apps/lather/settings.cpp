@@ -82,8 +82,8 @@ train::ConfigRequest request_from(const ConfigArguments& a) {
   return request;
 }
 
-train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner,
-                             double seconds_before) {
+train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder,
+                                   const OutputMode& manner, double seconds_before) {
   ProgressLine line(trainer.term_names(), manner.quiet || manner.json);
   const CatchInterrupts guard;
   train::Watcher watcher;

@@ -28,12 +28,12 @@ void add_config_options(CLI::App& command,
                         ConfigArguments& arguments);  // all but the problem, the optimizer and the seed
 train::ConfigRequest request_from(const ConfigArguments& arguments);
 
-struct Manner {
+struct OutputMode {
   bool quiet = false, json = false;
 };
 // Trains with progress on the screen; Ctrl-C and SIGTERM save and end.
-train::Outcome train_visibly(train::Trainer& trainer, train::RunFolder& folder, const Manner& manner,
-                             double seconds_before = 0);
+train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder,
+                                   const OutputMode& manner, double seconds_before = 0);
 
 // 0: as asked; 3: no target reached or not a number; 130: interrupted.
 int exit_status_of(const train::Outcome& outcome, const train::Config& config);

@@ -16,7 +16,7 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/matrix_problems.hpp"
+#include "lather/optim/problems/matrix_problems.hpp"
 
 namespace lather::command {
 namespace {

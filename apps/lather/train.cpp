@@ -16,7 +16,7 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   std::string resume, config_file, out;
-  Manner manner;
+  OutputMode manner;
 };
 
 void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
@@ -48,7 +48,7 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
 }
 
 int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
-        const Manner& manner) {
+        const OutputMode& manner) {
   if (manner.json) {
     auto summary = outcome.summary;
     summary["folder"] = folder.path().string();
@@ -80,7 +80,7 @@ int resume(const TrainArguments& a) {
   if (train::to_json(config) != before) folder.write_json("config.json", train::to_json(config));
   if (!a.manner.quiet && !a.manner.json)
     fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
-  const auto outcome = train_visibly(trainer, folder, a.manner, seconds);
+  const auto outcome = train_with_progress(trainer, folder, a.manner, seconds);
   return end(outcome, folder, trainer, a.manner);
 }
 
@@ -110,9 +110,9 @@ int start(const TrainArguments& a) {
   if (!a.manner.quiet && !a.manner.json)
     fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem_name,
                config.optimizer["name"].get<std::string>(), trainer.parameters().size(),
-               config.device == "cuda" ? "device cuda" : fmt::format("{} threads", config.threads), memory(trainer),
-               path.string());
-  const auto outcome = train_visibly(trainer, folder, a.manner);
+               config.device == "cuda" ? "device cuda" : fmt::format("{} threads", config.threads),
+               memory(trainer), path.string());
+  const auto outcome = train_with_progress(trainer, folder, a.manner);
   return end(outcome, folder, trainer, a.manner);
 }
 

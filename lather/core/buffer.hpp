@@ -16,7 +16,8 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::size_t size)
-      : data_(static_cast<T*>(::operator new[](size * sizeof(T), std::align_val_t(kCacheLine)))), size_(size) {
+      : data_(static_cast<T*>(::operator new[](size * sizeof(T), std::align_val_t(kCacheLine)))),
+        size_(size) {
     zero();
   }
   void zero() {

@@ -5,7 +5,9 @@ namespace lather {
 
 class Stopwatch {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   void restart() { start_ = std::chrono::steady_clock::now(); }
 
  private:

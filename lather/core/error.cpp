@@ -12,7 +12,9 @@ std::string SourceLocation::str() const {
 }
 
 Error::Error(const SourceLocation& where, const std::string& message)
-    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message), where_(where), message_(message) {}
+    : std::runtime_error(where.str().empty() ? message : where.str() + ": " + message),
+      where_(where),
+      message_(message) {}
 
 namespace {
 
@@ -23,8 +25,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i)
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
   return d[a.size()][b.size()];
 }
@@ -52,7 +56,8 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  std::span<const std::string> candidates) {
   std::string text = "unknown " + std::string(what) + " '" + std::string(name) + "'";
-  if (const auto near = nearest_name(name, candidates); !near.empty()) text += "; did you mean '" + near + "'?";
+  if (const auto near = nearest_name(name, candidates); !near.empty())
+    text += "; did you mean '" + near + "'?";
   if (!candidates.empty()) {
     text += " (known: ";
     for (std::size_t i = 0; i < candidates.size(); ++i) text += (i ? ", " : "") + candidates[i];

@@ -17,8 +17,10 @@ bool Range::contains(double value) const {
 
 std::string Range::str() const {
   if (std::isinf(low) && std::isinf(high)) return "";
-  return fmt::format("{}{}, {}{}", low_open || std::isinf(low) ? '(' : '[', std::isinf(low) ? "-inf" : fmt::format("{:g}", low),
-                     std::isinf(high) ? "inf" : fmt::format("{:g}", high), high_open || std::isinf(high) ? ')' : ']');
+  return fmt::format("{}{}, {}{}", low_open || std::isinf(low) ? '(' : '[',
+                     std::isinf(low) ? "-inf" : fmt::format("{:g}", low),
+                     std::isinf(high) ? "inf" : fmt::format("{:g}", high),
+                     high_open || std::isinf(high) ? ')' : ']');
 }
 
 namespace options::detail {
@@ -31,16 +33,27 @@ class Writer final : public FieldVisitor {
   Json object = Json::object();
   void real(std::string_view name, double& value, std::string_view, Range) override {
     // JSON has no infinity; the reader accepts the word.
-    if (std::isfinite(value)) object[std::string(name)] = value;
-    else object[std::string(name)] = value > 0 ? "inf" : "-inf";
+    if (std::isfinite(value))
+      object[std::string(name)] = value;
+    else
+      object[std::string(name)] = value > 0 ? "inf" : "-inf";
   }
-  void integer(std::string_view name, std::int64_t& value, std::string_view, Range) override { object[std::string(name)] = value; }
-  void boolean(std::string_view name, bool& value, std::string_view) override { object[std::string(name)] = value; }
-  void text(std::string_view name, std::string& value, std::string_view) override { object[std::string(name)] = value; }
-  void reals(std::string_view name, std::vector<double>& value, std::string_view) override { object[std::string(name)] = value; }
+  void integer(std::string_view name, std::int64_t& value, std::string_view, Range) override {
+    object[std::string(name)] = value;
+  }
+  void boolean(std::string_view name, bool& value, std::string_view) override {
+    object[std::string(name)] = value;
+  }
+  void text(std::string_view name, std::string& value, std::string_view) override {
+    object[std::string(name)] = value;
+  }
+  void reals(std::string_view name, std::vector<double>& value, std::string_view) override {
+    object[std::string(name)] = value;
+  }
 
  protected:
-  void word_of(std::string_view name, std::string& value, std::string_view, const std::vector<std::string>&) override {
+  void word_of(std::string_view name, std::string& value, std::string_view,
+               const std::vector<std::string>&) override {
     object[std::string(name)] = value;
   }
 };
@@ -57,26 +70,32 @@ class Describer final : public FieldVisitor {
   void boolean(std::string_view name, bool& value, std::string_view help) override {
     add(name, "true/false", value ? "true" : "false", "", help);
   }
-  void text(std::string_view name, std::string& value, std::string_view help) override { add(name, "text", value, "", help); }
+  void text(std::string_view name, std::string& value, std::string_view help) override {
+    add(name, "text", value, "", help);
+  }
   void reals(std::string_view name, std::vector<double>& value, std::string_view help) override {
     add(name, "list of reals", fmt::format("[{:g}]", fmt::join(value, ", ")), "", help);
   }
 
  protected:
-  void word_of(std::string_view name, std::string& value, std::string_view help, const std::vector<std::string>& known) override {
+  void word_of(std::string_view name, std::string& value, std::string_view help,
+               const std::vector<std::string>& known) override {
     add(name, "word", value, fmt::format("{}", fmt::join(known, " | ")), help);
   }
 
  private:
-  void add(std::string_view name, std::string type, std::string value, std::string range, std::string_view help) {
-    list.push_back({std::string(name), std::move(type), std::move(value), std::move(range), std::string(help)});
+  void add(std::string_view name, std::string type, std::string value, std::string range,
+           std::string_view help) {
+    list.push_back(
+        {std::string(name), std::move(type), std::move(value), std::move(range), std::string(help)});
   }
 };
 
 // Writes the one field called `key`; remembers all names for the error message.
 class Setter final : public FieldVisitor {
  public:
-  Setter(const std::string& owner, const std::string& key, const Json& value) : owner_(owner), key_(key), value_(value) {}
+  Setter(const std::string& owner, const std::string& key, const Json& value)
+      : owner_(owner), key_(key), value_(value) {}
 
   void real(std::string_view name, double& value, std::string_view, Range range) override {
     if (!matches(name)) return;
@@ -90,10 +109,14 @@ class Setter final : public FieldVisitor {
   }
   void boolean(std::string_view name, bool& value, std::string_view) override {
     if (!matches(name)) return;
-    if (value_.is_boolean()) value = value_.get<bool>();
-    else if (value_ == "true") value = true;
-    else if (value_ == "false") value = false;
-    else fail("true or false");
+    if (value_.is_boolean())
+      value = value_.get<bool>();
+    else if (value_ == "true")
+      value = true;
+    else if (value_ == "false")
+      value = false;
+    else
+      fail("true or false");
   }
   void text(std::string_view name, std::string& value, std::string_view) override {
     if (!matches(name)) return;
@@ -117,7 +140,8 @@ class Setter final : public FieldVisitor {
   }
 
  protected:
-  void word_of(std::string_view name, std::string& value, std::string_view, const std::vector<std::string>& known) override {
+  void word_of(std::string_view name, std::string& value, std::string_view,
+               const std::vector<std::string>& known) override {
     if (!matches(name)) return;
     if (!value_.is_string()) fail(fmt::format("one of: {}", fmt::join(known, ", ")));
     const auto word = value_.get<std::string>();
@@ -171,7 +195,8 @@ nlohmann::json to_json(void* self, Fields fields) {
   return writer.object;
 }
 
-void set(void* self, Fields fields, const std::string& owner, const std::string& key, const nlohmann::json& value) {
+void set(void* self, Fields fields, const std::string& owner, const std::string& key,
+         const nlohmann::json& value) {
   Setter setter(owner, key, value);
   fields(self, setter);
   setter.require_found();

@@ -42,7 +42,8 @@ class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;
   virtual void real(std::string_view name, double& value, std::string_view help, Range range = {}) = 0;
-  virtual void integer(std::string_view name, std::int64_t& value, std::string_view help, Range range = {}) = 0;
+  virtual void integer(std::string_view name, std::int64_t& value, std::string_view help,
+                       Range range = {}) = 0;
   virtual void boolean(std::string_view name, bool& value, std::string_view help) = 0;
   virtual void text(std::string_view name, std::string& value, std::string_view help) = 0;
   virtual void reals(std::string_view name, std::vector<double>& value, std::string_view help) = 0;
@@ -75,15 +76,20 @@ struct FieldDescription {
 namespace options {
 
 template <class Options>
-concept HasFields = requires(Options& o, FieldVisitor& v) { o.fields(v); };
+concept HasFields = requires(Options& o, FieldVisitor& v) {
+  o.fields(v);
+};
 
 namespace detail {
 using Fields = void (*)(void* self, FieldVisitor&);
 nlohmann::json to_json(void* self, Fields fields);
-void set(void* self, Fields fields, const std::string& owner, const std::string& key, const nlohmann::json& value);
+void set(void* self, Fields fields, const std::string& owner, const std::string& key,
+         const nlohmann::json& value);
 std::vector<FieldDescription> describe(void* self, Fields fields);
 template <HasFields Options>
-void fields_of(void* self, FieldVisitor& v) { static_cast<Options*>(self)->fields(v); }
+void fields_of(void* self, FieldVisitor& v) {
+  static_cast<Options*>(self)->fields(v);
+}
 }  // namespace detail
 
 // All fields with their current values.

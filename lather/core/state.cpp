@@ -26,8 +26,12 @@ void StateWriter::put(char kind, std::string_view name, const void* data, std::u
 
 void StateWriter::real(std::string_view name, double& value) { put(kReal, name, &value, 1); }
 void StateWriter::integer(std::string_view name, std::int64_t& value) { put(kInteger, name, &value, 1); }
-void StateWriter::array(std::string_view name, std::span<double> values) { put(kArray, name, values.data(), values.size()); }
-void StateWriter::array(std::string_view name, std::vector<double>& values) { put(kArray, name, values.data(), values.size()); }
+void StateWriter::array(std::string_view name, std::span<double> values) {
+  put(kArray, name, values.data(), values.size());
+}
+void StateWriter::array(std::string_view name, std::vector<double>& values) {
+  put(kArray, name, values.data(), values.size());
+}
 
 void StateReader::take(void* data, std::uint64_t size) {
   if (bytes_.size() - position_ < size) throw Error("saved state ends too early");
@@ -45,7 +49,8 @@ std::uint64_t StateReader::header(char kind, std::string_view name) {
   position_ += length;
   take(&count, kWord);
   if (found != name || found_kind != kind)
-    throw Error("saved state holds '" + std::string(found) + "' where '" + std::string(name) + "' was expected");
+    throw Error("saved state holds '" + std::string(found) + "' where '" + std::string(name) +
+                "' was expected");
   if (count > (bytes_.size() - position_) / kWord) throw Error("saved state ends too early");
   return count;
 }
@@ -61,8 +66,8 @@ void StateReader::integer(std::string_view name, std::int64_t& value) {
 void StateReader::array(std::string_view name, std::span<double> values) {
   const auto count = header(kArray, name);
   if (count != values.size())
-    throw Error("saved state: '" + std::string(name) + "' has " + std::to_string(count) + " numbers, expected " +
-                std::to_string(values.size()));
+    throw Error("saved state: '" + std::string(name) + "' has " + std::to_string(count) +
+                " numbers, expected " + std::to_string(values.size()));
   take(values.data(), count * kWord);
 }
 void StateReader::array(std::string_view name, std::vector<double>& values) {

@@ -15,8 +15,8 @@ class StateVisitor {
   virtual ~StateVisitor() = default;
   virtual void real(std::string_view name, double& value) = 0;
   virtual void integer(std::string_view name, std::int64_t& value) = 0;
-  virtual void array(std::string_view name, std::span<double> values) = 0;         // of fixed size
-  virtual void array(std::string_view name, std::vector<double>& values) = 0;      // resized on reading
+  virtual void array(std::string_view name, std::span<double> values) = 0;     // of fixed size
+  virtual void array(std::string_view name, std::vector<double>& values) = 0;  // resized on reading
   virtual bool reading() const = 0;
   void boolean(std::string_view name, bool& value) {
     std::int64_t number = value;

@@ -23,8 +23,9 @@ class ThreadTeam {
   // The first exception thrown by a call is rethrown here. Does not allocate.
   template <class F>
   void run(F&& f) {
-    run_erased([](void* context, int thread) { (*static_cast<std::remove_reference_t<F>*>(context))(thread); },
-               const_cast<void*>(static_cast<const void*>(&f)));
+    run_erased(
+        [](void* context, int thread) { (*static_cast<std::remove_reference_t<F>*>(context))(thread); },
+        const_cast<void*>(static_cast<const void*>(&f)));
   }
 
  private:

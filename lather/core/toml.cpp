@@ -290,18 +290,12 @@ void set_toml(TomlValue& root, const std::string& path, const std::string& value
 
 std::string_view TomlValue::kind_name() const {
   switch (kind) {
-    case Kind::text:
-      return "a text";
-    case Kind::integer:
-      return "a whole number";
-    case Kind::real:
-      return "a number";
-    case Kind::boolean:
-      return "true or false";
-    case Kind::array:
-      return "a list";
-    case Kind::table:
-      return "a table";
+    case Kind::text: return "a text";
+    case Kind::integer: return "a whole number";
+    case Kind::real: return "a number";
+    case Kind::boolean: return "true or false";
+    case Kind::array: return "a list";
+    case Kind::table: return "a table";
   }
   return "";
 }
@@ -368,21 +362,16 @@ std::vector<SourceText> TomlValue::as_texts(std::string_view what) const {
 nlohmann::json TomlValue::to_json() const {
   using Json = nlohmann::json;
   switch (kind) {
-    case Kind::text:
-      return text.text;
-    case Kind::integer:
-      return integer;
-    case Kind::real:
-      return real;
-    case Kind::boolean:
-      return boolean;
+    case Kind::text: return text.text;
+    case Kind::integer: return integer;
+    case Kind::real: return real;
+    case Kind::boolean: return boolean;
     case Kind::array: {
       Json list = Json::array();
       for (const auto& item : items) list.push_back(item.to_json());
       return list;
     }
-    case Kind::table:
-      break;
+    case Kind::table: break;
   }
   Json object = Json::object();
   for (const auto& entry : entries) object[entry.key] = entry.value.to_json();

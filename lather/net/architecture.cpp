@@ -12,21 +12,32 @@ using optim::Role;
 using symbolic::Expr;
 
 void NetworkOptions::fields(FieldVisitor& v) {
-  v.choice("type", type, "architecture", {{"mlp", NetworkType::mlp}, {"modified-mlp", NetworkType::modified_mlp}, {"piratenet", NetworkType::piratenet}});
+  v.choice("type", type, "architecture",
+           {{"mlp", NetworkType::mlp},
+            {"modified-mlp", NetworkType::modified_mlp},
+            {"piratenet", NetworkType::piratenet}});
   v.integer("width", width, "neurons per hidden layer", between(1, 16384));
-  v.integer("depth", depth, "hidden layers; for PirateNet, residual blocks of three layers", between(1, 1000));
+  v.integer("depth", depth, "hidden layers; for PirateNet, residual blocks of three layers",
+            between(1, 1000));
   v.choice("activation", activation, "nonlinearity",
-           {{"tanh", ActivationName::tanh}, {"sin", ActivationName::sin}, {"swish", ActivationName::swish},
-            {"gelu", ActivationName::gelu}, {"softplus", ActivationName::softplus}});
+           {{"tanh", ActivationName::tanh},
+            {"sin", ActivationName::sin},
+            {"swish", ActivationName::swish},
+            {"gelu", ActivationName::gelu},
+            {"softplus", ActivationName::softplus}});
   v.choice("initialization", initialization, "normal weights of variance 2/(in+out) or 1/in",
            {{"glorot", Initialization::glorot}, {"lecun", Initialization::lecun}});
-  v.integer("fourier_features", fourier_features, "cosines and sines of random projections of the inputs, together; 0: none", between(0, 16384));
+  v.integer("fourier_features", fourier_features,
+            "cosines and sines of random projections of the inputs, together; 0: none", between(0, 16384));
   v.real("fourier_scale", fourier_scale, "standard deviation of the random projections", positive());
   v.boolean("fourier_trainable", fourier_trainable, "train the projections too");
-  v.boolean("weight_factorization", weight_factorization, "random weight factorization: W = V diag(g), both trained");
+  v.boolean("weight_factorization", weight_factorization,
+            "random weight factorization: W = V diag(g), both trained");
   v.real("factorization_mean", factorization_mean, "mean of log g at the start");
-  v.real("factorization_deviation", factorization_deviation, "standard deviation of log g at the start", non_negative());
-  v.choice("output_fit", output_fit, "least-squares start of the last layer: on no terms, on the conditions and data, or on all terms",
+  v.real("factorization_deviation", factorization_deviation, "standard deviation of log g at the start",
+         non_negative());
+  v.choice("output_fit", output_fit,
+           "least-squares start of the last layer: on no terms, on the conditions and data, or on all terms",
            {{"none", OutputFit::none}, {"conditions", OutputFit::conditions}, {"all", OutputFit::all}});
 }
 
@@ -46,11 +57,25 @@ class Builder {
     const Value x = tape_.input();
     if (options_.fourier_features == 0) return x;
     const int half = static_cast<int>(options_.fourier_features / 2);
-    const Value z = tape_.dense(x, half, {.name = "fourier", .role = Role::input, .bias = false, .frozen = !options_.fourier_trainable});
+    const Value z = tape_.dense(
+        x, half,
+        {.name = "fourier", .role = Role::input, .bias = false, .frozen = !options_.fourier_trainable});
     const Value features = tape_.new_buffer(2 * half);
     const Expr a = tape_.argument(0);
-    tape_.pointwise({.in = {z}, .out = Tape::columns(features, 0, half), .value = cos(a), .arguments = {a}, .scalars = {}, .scalar_arguments = {}, .activation = {}});
-    tape_.pointwise({.in = {z}, .out = Tape::columns(features, half, half), .value = sin(a), .arguments = {a}, .scalars = {}, .scalar_arguments = {}, .activation = {}});
+    tape_.pointwise({.in = {z},
+                     .out = Tape::columns(features, 0, half),
+                     .value = cos(a),
+                     .arguments = {a},
+                     .scalars = {},
+                     .scalar_arguments = {},
+                     .activation = {}});
+    tape_.pointwise({.in = {z},
+                     .out = Tape::columns(features, half, half),
+                     .value = sin(a),
+                     .arguments = {a},
+                     .scalars = {},
+                     .scalar_arguments = {},
+                     .activation = {}});
     return features;
   }
 
@@ -69,7 +94,8 @@ class Builder {
   Value gated(Value in, const std::string& name) {
     const Value z = dense(in, width(), name, role_of(in));
     const Value out = tape_.new_buffer(width());
-    const Expr a = tape_.argument(0), d = tape_.argument(1), v = tape_.argument(2), f = tape_.graph().symbol("activation");
+    const Expr a = tape_.argument(0), d = tape_.argument(1), v = tape_.argument(2),
+               f = tape_.graph().symbol("activation");
     add({z, d_, v_}, out, v + f * d, {a, d, v}, opaque(a, f));
     return out;
   }
@@ -78,9 +104,16 @@ class Builder {
   Value adaptive_residual(Value in, Value skip, const std::string& name) {
     const Value z = dense(in, skip.width, name + ".3", Role::hidden);
     const Value out = tape_.new_buffer(skip.width);
-    const Expr a = tape_.argument(0), x = tape_.argument(1), f = tape_.graph().symbol("activation"), alpha = tape_.graph().symbol("alpha");
+    const Expr a = tape_.argument(0), x = tape_.argument(1), f = tape_.graph().symbol("activation"),
+               alpha = tape_.graph().symbol("alpha");
     const int block = tape_.scalar(name + ".alpha", Role::gate);
-    tape_.pointwise({.in = {z, skip}, .out = out, .value = x + alpha * (f - x), .arguments = {a, x}, .scalars = {block}, .scalar_arguments = {alpha}, .activation = opaque(a, f)});
+    tape_.pointwise({.in = {z, skip},
+                     .out = out,
+                     .value = x + alpha * (f - x),
+                     .arguments = {a, x},
+                     .scalars = {block},
+                     .scalar_arguments = {alpha},
+                     .activation = opaque(a, f)});
     return out;
   }
 
@@ -103,8 +136,15 @@ class Builder {
     return out;
   }
 
-  void add(std::vector<Value> in, Value out, Expr value, std::vector<Expr> arguments, std::optional<symbolic::OpaqueFunction> activation = {}) {
-    tape_.pointwise({.in = std::move(in), .out = out, .value = value, .arguments = std::move(arguments), .scalars = {}, .scalar_arguments = {}, .activation = activation});
+  void add(std::vector<Value> in, Value out, Expr value, std::vector<Expr> arguments,
+           std::optional<symbolic::OpaqueFunction> activation = {}) {
+    tape_.pointwise({.in = std::move(in),
+                     .out = out,
+                     .value = value,
+                     .arguments = std::move(arguments),
+                     .scalars = {},
+                     .scalar_arguments = {},
+                     .activation = activation});
   }
 
   const NetworkOptions& options_;
@@ -148,7 +188,8 @@ Tape piratenet(const NetworkOptions& options, int inputs, int outputs) {
 
 Tape build_network(const NetworkOptions& options, int inputs, int outputs) {
   if (inputs < 1 || outputs < 1) throw Error("network: needs at least one input and one output");
-  if (options.fourier_features % 2 != 0) throw Error("network: fourier_features counts cosines and sines together and must be even");
+  if (options.fourier_features % 2 != 0)
+    throw Error("network: fourier_features counts cosines and sines together and must be even");
   switch (options.type) {
     case NetworkType::mlp: return mlp(options, inputs, outputs);
     case NetworkType::modified_mlp: return modified_mlp(options, inputs, outputs);

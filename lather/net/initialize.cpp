@@ -16,7 +16,8 @@ double deviation(const NetworkOptions& options, const optim::ParameterBlock& blo
 }  // namespace
 
 Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_t seed) {
-  Weights weights{std::vector<double>(tape.parameters().size(), 0.0), std::vector<double>(tape.frozen().size(), 0.0)};
+  Weights weights{std::vector<double>(tape.parameters().size(), 0.0),
+                  std::vector<double>(tape.frozen().size(), 0.0)};
   std::uint64_t stream = 0;
   for (const auto& operation : tape.operations()) {
     if (!operation.dense) continue;
@@ -32,7 +33,8 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
     const auto& scale = tape.block(dense.scale);
     const Random scale_random(seed, stream++);
     for (std::size_t j = 0; j < scale.rows; ++j) {
-      const double g = std::exp(options.factorization_mean + options.factorization_deviation * scale_random.normal(j));
+      const double g =
+          std::exp(options.factorization_mean + options.factorization_deviation * scale_random.normal(j));
       target[scale.offset + j] = g;
       for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * block.cols + j] /= g;
     }

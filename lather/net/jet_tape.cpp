@@ -35,7 +35,8 @@ std::vector<std::vector<char>> who_accumulates(const Tape& tape, const std::vect
   std::vector<char> written(needs_bar.size(), false);
   for (std::size_t i = tape.operations().size(); i-- > 0;) {
     const auto& operation = tape.operations()[i];
-    const std::vector<Value> inputs = operation.dense ? std::vector{operation.dense->in} : operation.pointwise->in;
+    const std::vector<Value> inputs =
+        operation.dense ? std::vector{operation.dense->in} : operation.pointwise->in;
     for (const Value& in : inputs) {
       result[i].push_back(written[in.buffer]);
       if (needs_bar[in.buffer]) written[in.buffer] = true;
@@ -44,8 +45,8 @@ std::vector<std::vector<char>> who_accumulates(const Tape& tape, const std::vect
   return result;
 }
 
-PointwiseProgram compile_pointwise(const Pointwise& op, const symbolic::JetSet& jets, const std::vector<char>& needs_bar,
-                                   const std::vector<char>& accumulates) {
+PointwiseProgram compile_pointwise(const Pointwise& op, const symbolic::JetSet& jets,
+                                   const std::vector<char>& needs_bar, const std::vector<char>& accumulates) {
   const auto rule = symbolic::derive_jets(jets, op.value, op.arguments, op.scalar_arguments, op.activation);
   symbolic::Graph& graph = op.value.graph();
   PointwiseProgram program;
@@ -59,8 +60,10 @@ PointwiseProgram compile_pointwise(const Pointwise& op, const symbolic::JetSet& 
   std::vector<Source> sources;
   for (int i = 0; i < inputs; ++i)
     for (int c = 0; c < components; ++c) sources.push_back({rule.inputs[i][c], {What::in, i, c}});
-  for (std::size_t s = 0; s < op.scalars.size(); ++s) sources.push_back({op.scalar_arguments[s], {What::scalar, static_cast<int>(s)}});
-  const auto read = [](const std::vector<Expr>& list, const std::vector<Source>& from, std::vector<ArrayRef>& arrays) {
+  for (std::size_t s = 0; s < op.scalars.size(); ++s)
+    sources.push_back({op.scalar_arguments[s], {What::scalar, static_cast<int>(s)}});
+  const auto read = [](const std::vector<Expr>& list, const std::vector<Source>& from,
+                       std::vector<ArrayRef>& arrays) {
     const auto symbols = symbolic::symbols_of(list);
     std::vector<Expr> used;
     for (const auto& source : from)
@@ -130,9 +133,9 @@ JetTape compile_tape(const Tape& tape, const symbolic::JetSet& jets) {
   result.accumulates = who_accumulates(tape, result.needs_bar);
   for (std::size_t i = 0; i < tape.operations().size(); ++i) {
     const auto& operation = tape.operations()[i];
-    result.programs.push_back(operation.pointwise
-                                  ? compile_pointwise(*operation.pointwise, jets, result.needs_bar, result.accumulates[i])
-                                  : PointwiseProgram{});
+    result.programs.push_back(operation.pointwise ? compile_pointwise(*operation.pointwise, jets,
+                                                                      result.needs_bar, result.accumulates[i])
+                                                  : PointwiseProgram{});
   }
   return result;
 }

@@ -12,13 +12,13 @@ namespace lather::net {
 // An array a pointwise program reads or writes.
 struct ArrayRef {
   enum class What {
-    in,           // component `component` of input `index`
-    out,          // of the output
-    stash,        // kept from the forward pass for the adjoint: expensive functions such as sigmoid(z)
-    out_bar,      // d loss / d out
-    in_bar,       // d loss / d in
-    scalar,       // scalar parameter `index`
-    scalar_bar,   // d loss / d scalar parameter, summed over all elements
+    in,          // component `component` of input `index`
+    out,         // of the output
+    stash,       // kept from the forward pass for the adjoint: expensive functions such as sigmoid(z)
+    out_bar,     // d loss / d out
+    in_bar,      // d loss / d in
+    scalar,      // scalar parameter `index`
+    scalar_bar,  // d loss / d scalar parameter, summed over all elements
   } what;
   int index = 0, component = 0;
 };
@@ -32,9 +32,10 @@ struct PointwiseProgram {
 
 struct JetTape {
   symbolic::JetSet jets;
-  std::vector<PointwiseProgram> programs;      // one per operation; empty for dense layers
-  std::vector<char> needs_bar;                 // per buffer: does anything trainable lie upstream?
-  std::vector<std::vector<char>> accumulates;  // per operation and input: add to a bar that is already there, or write it first
+  std::vector<PointwiseProgram> programs;  // one per operation; empty for dense layers
+  std::vector<char> needs_bar;             // per buffer: does anything trainable lie upstream?
+  std::vector<std::vector<char>>
+      accumulates;  // per operation and input: add to a bar that is already there, or write it first
 };
 
 JetTape compile_tape(const Tape& tape, const symbolic::JetSet& jets);

@@ -27,13 +27,16 @@ void LayerWeights<T>::update(std::span<const double> parameters, std::span<const
       continue;
     }
     const Dense& dense = *operation.dense;
-    const auto values = [&](WeightRef ref) { return (ref.frozen ? frozen : parameters).data() + tape_->block(ref).offset; };
+    const auto values = [&](WeightRef ref) {
+      return (ref.frozen ? frozen : parameters).data() + tape_->block(ref).offset;
+    };
     const auto& block = tape_->block(dense.weight);
     const double* weight = values(dense.weight);
     if (dense.scale) {  // W = V diag(g)
       const double* g = values(dense.scale);
       for (std::size_t r = 0; r < block.rows; ++r)
-        for (std::size_t c = 0; c < block.cols; ++c) product_[r * block.cols + c] = weight[r * block.cols + c] * g[c];
+        for (std::size_t c = 0; c < block.cols; ++c)
+          product_[r * block.cols + c] = weight[r * block.cols + c] * g[c];
       weight = product_.data();
     }
     layers_[i].weight.pack(weight, block.rows, block.cols, false);
@@ -92,7 +95,8 @@ void LayerGradients<T>::write(std::span<const double> parameters, std::span<doub
     double* weight_bar = gradient.data() + block.offset;
     for (std::size_t r = 0; r < block.rows; ++r)
       std::copy_n(layer.weight.data() + r * layer.stride, block.cols, weight_bar + r * block.cols);
-    if (dense.bias) std::copy_n(layer.bias.data(), block.cols, gradient.data() + blocks[dense.bias.block].offset);
+    if (dense.bias)
+      std::copy_n(layer.bias.data(), block.cols, gradient.data() + blocks[dense.bias.block].offset);
     if (!dense.scale) continue;
     // W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V
     const auto& scale = blocks[dense.scale.block];

@@ -16,7 +16,9 @@ int Tape::scalar(std::string name, optim::Role role) {
 
 Value Tape::dense(Value in, int width, const DenseOptions& options) {
   auto& layout = options.frozen ? frozen_ : parameters_;
-  const auto last_block = [&] { return WeightRef{static_cast<int>(layout.blocks().size()) - 1, options.frozen}; };
+  const auto last_block = [&] {
+    return WeightRef{static_cast<int>(layout.blocks().size()) - 1, options.frozen};
+  };
   Dense dense{in, new_buffer(width), {}, {}, {}};
   layout.add_matrix(options.name + ".weight", in.width, width, options.role);
   dense.weight = last_block();

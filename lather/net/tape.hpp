@@ -36,9 +36,9 @@ struct Pointwise {
   std::vector<Value> in;
   Value out;
   symbolic::Expr value;
-  std::vector<symbolic::Expr> arguments;          // the symbols in `value` that stand for `in`
-  std::vector<int> scalars;                       // blocks of scalar parameters
-  std::vector<symbolic::Expr> scalar_arguments;   // and their symbols
+  std::vector<symbolic::Expr> arguments;         // the symbols in `value` that stand for `in`
+  std::vector<int> scalars;                      // blocks of scalar parameters
+  std::vector<symbolic::Expr> scalar_arguments;  // and their symbols
   std::optional<symbolic::OpaqueFunction> activation;
 };
 
@@ -63,7 +63,9 @@ class Tape {
 
   // A new buffer, or a piece of one, that pointwise operations write to.
   Value new_buffer(int width);
-  static Value columns(Value whole, int offset, int width) { return {whole.buffer, whole.offset + offset, width}; }
+  static Value columns(Value whole, int offset, int width) {
+    return {whole.buffer, whole.offset + offset, width};
+  }
 
   symbolic::Expr argument(int i) { return graph_->symbol("arg" + std::to_string(i)); }
   void pointwise(Pointwise operation) { operations_.push_back({{}, std::move(operation)}); }

@@ -33,7 +33,8 @@ TileExecutor<T>::TileExecutor(const Tape& tape, const JetTape& jet_tape, std::si
                                                positions(program.adjoint_outputs, What::scalar_bar)});
       const std::size_t stride = buffers_[op->out.buffer].stride;
       const auto is_whole = [&](const Value& v) {
-        return v.offset == 0 && v.width == tape.buffer_widths()[v.buffer] && buffers_[v.buffer].stride == stride;
+        return v.offset == 0 && v.width == tape.buffer_widths()[v.buffer] &&
+               buffers_[v.buffer].stride == stride;
       };
       state.whole = is_whole(op->out) && std::all_of(op->in.begin(), op->in.end(), is_whole);
       for (int k = 0; k < program.stashes; ++k) state.stashes.emplace_back(capacity * stride);
@@ -63,12 +64,15 @@ void TileExecutor<T>::assign_bars(const Tape& tape) {
   };
   const auto& operations = tape.operations();
   std::vector<std::size_t> first_writer(buffers_.size(), operations.size());
-  const auto out_of = [&](std::size_t i) { return operations[i].dense ? operations[i].dense->out : operations[i].pointwise->out; };
+  const auto out_of = [&](std::size_t i) {
+    return operations[i].dense ? operations[i].dense->out : operations[i].pointwise->out;
+  };
   for (std::size_t i = operations.size(); i-- > 0;) first_writer[out_of(i).buffer] = i;
 
   ensure(tape.output().buffer);
   for (std::size_t i = operations.size(); i-- > 0;) {
-    const std::vector<Value> inputs = operations[i].dense ? std::vector{operations[i].dense->in} : operations[i].pointwise->in;
+    const std::vector<Value> inputs =
+        operations[i].dense ? std::vector{operations[i].dense->in} : operations[i].pointwise->in;
     for (const Value& in : inputs)
       if (jet_tape_->needs_bar[in.buffer]) ensure(in.buffer);
     const int out = out_of(i).buffer;
@@ -114,13 +118,17 @@ typename TileExecutor<T>::Rows TileExecutor<T>::output_bar() {
 }
 
 template <class T>
-typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, const PointwiseState& state, const ArrayRef& array) {
+typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, const PointwiseState& state,
+                                                       const ArrayRef& array) {
   switch (array.what) {
-    case What::in: return {component(op.in[array.index], array.component), buffers_[op.in[array.index].buffer].stride};
+    case What::in:
+      return {component(op.in[array.index], array.component), buffers_[op.in[array.index].buffer].stride};
     case What::out: return {component(op.out, array.component), buffers_[op.out.buffer].stride};
     case What::out_bar: return {bar_component(op.out, array.component), buffers_[op.out.buffer].stride};
-    case What::in_bar: return {bar_component(op.in[array.index], array.component), buffers_[op.in[array.index].buffer].stride};
-    case What::stash: return {const_cast<T*>(state.stashes[array.index].data()), buffers_[op.out.buffer].stride};
+    case What::in_bar:
+      return {bar_component(op.in[array.index], array.component), buffers_[op.in[array.index].buffer].stride};
+    case What::stash:
+      return {const_cast<T*>(state.stashes[array.index].data()), buffers_[op.out.buffer].stride};
     default: return {nullptr, 0};
   }
 }
@@ -128,8 +136,8 @@ typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, cons
 // `gradients` receives the sums over points of scalar bars; without it they are kept apart per point, in scalars_per_point_.
 template <class T>
 void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
-                          const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out, const LayerWeights<T>& weights,
-                          LayerGradients<T>* gradients) {
+                          const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out,
+                          const LayerWeights<T>& weights, LayerGradients<T>* gradients) {
   const bool point_by_point = !state.whole || (!gradients && !op.scalars.empty());
   const std::size_t runs = point_by_point ? points_ : 1;
   const std::size_t length = point_by_point ? op.out.width : points_ * buffers_[op.out.buffer].stride;
@@ -144,13 +152,15 @@ void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::
     }
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (out[k].what == What::scalar_bar) {
-        state.outputs[k] = gradients ? &gradients->scalar(op.scalars[out[k].index]) : &scalars_per_point_[out[k].index][row];
+        state.outputs[k] =
+            gradients ? &gradients->scalar(op.scalars[out[k].index]) : &scalars_per_point_[out[k].index][row];
       } else {
         const Place p = place(op, state, out[k]);
         state.outputs[k] = p.data + row * p.stride;
       }
     }
-    machine.run(length, std::span<const T* const>(state.inputs.data(), in.size()), std::span<T* const>(state.outputs.data(), out.size()));
+    machine.run(length, std::span<const T* const>(state.inputs.data(), in.size()),
+                std::span<T* const>(state.outputs.data(), out.size()));
   }
 }
 
@@ -161,11 +171,13 @@ void TileExecutor<T>::forward(const LayerWeights<T>& weights) {
     const auto& operation = tape_->operations()[i];
     if (const auto& d = operation.dense) {
       const auto& layer = weights.layer(i);
-      linalg::multiply(rows, component(d->in, 0), buffers_[d->in.buffer].stride, layer.weight, component(d->out, 0),
-                       buffers_[d->out.buffer].stride, layer.bias.size() ? layer.bias.data() : nullptr, points_, false);
+      linalg::multiply(rows, component(d->in, 0), buffers_[d->in.buffer].stride, layer.weight,
+                       component(d->out, 0), buffers_[d->out.buffer].stride,
+                       layer.bias.size() ? layer.bias.data() : nullptr, points_, false);
     } else {
       const auto& program = jet_tape_->programs[i];
-      run(*operation.pointwise, pointwise_[i], *pointwise_[i].forward, program.forward_inputs, program.forward_outputs, weights, nullptr);
+      run(*operation.pointwise, pointwise_[i], *pointwise_[i].forward, program.forward_inputs,
+          program.forward_outputs, weights, nullptr);
     }
   }
 }
@@ -181,7 +193,8 @@ void TileExecutor<T>::visit_backward(const LayerWeights<T>& weights, const Visit
 }
 
 template <class T>
-void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor) {
+void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients,
+                               const Visitor* visitor) {
   const std::size_t rows = components_ * points_;
   for (std::size_t i = tape_->operations().size(); i-- > 0;) {
     const auto& operation = tape_->operations()[i];
@@ -191,15 +204,16 @@ void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>
       const T* out_bar = bar_component(d->out, 0);
       if (!d->weight.frozen && gradients) {
         auto& layer = gradients->layer(i);
-        linalg::add_outer(rows, component(d->in, 0), in.stride, d->in.width, out_bar, out.stride, d->out.width,
-                          layer.weight.data(), layer.stride);
-        if (layer.bias.size()) linalg::add_column_sums(points_, out_bar, out.stride, d->out.width, layer.bias.data());
+        linalg::add_outer(rows, component(d->in, 0), in.stride, d->in.width, out_bar, out.stride,
+                          d->out.width, layer.weight.data(), layer.stride);
+        if (layer.bias.size())
+          linalg::add_column_sums(points_, out_bar, out.stride, d->out.width, layer.bias.data());
       }
       if (!d->weight.frozen && visitor)
         visitor->layer({i, component(d->in, 0), in.stride, out_bar, out.stride, points_, components_});
       if (jet_tape_->needs_bar[d->in.buffer])
-        linalg::multiply(rows, out_bar, out.stride, weights.layer(i).transposed, bar_component(d->in, 0), in.stride,
-                         static_cast<const T*>(nullptr), 0, jet_tape_->accumulates[i][0] != 0);
+        linalg::multiply(rows, out_bar, out.stride, weights.layer(i).transposed, bar_component(d->in, 0),
+                         in.stride, static_cast<const T*>(nullptr), 0, jet_tape_->accumulates[i][0] != 0);
     } else if (pointwise_[i].adjoint && buffers_[operation.pointwise->out.buffer].bar_slot >= 0) {
       const auto& op = *operation.pointwise;
       const auto& program = jet_tape_->programs[i];
@@ -207,7 +221,8 @@ void TileExecutor<T>::backward(const LayerWeights<T>& weights, LayerGradients<T>
         while (scalars_per_point_.size() < op.scalars.size()) scalars_per_point_.emplace_back(capacity_);
         for (auto& values : scalars_per_point_) values.zero();
       }
-      run(op, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights, gradients);
+      run(op, pointwise_[i], *pointwise_[i].adjoint, program.adjoint_inputs, program.adjoint_outputs, weights,
+          gradients);
       if (visitor)
         for (std::size_t k = 0; k < op.scalars.size(); ++k)
           visitor->scalar(op.scalars[k], std::span<const T>(scalars_per_point_[k].data(), points_));

@@ -12,7 +12,7 @@
 #include "lather/core/buffer.hpp"
 #include "lather/net/jet_tape.hpp"
 #include "lather/net/layer_weights.hpp"
-#include "lather/symbolic/machine.hpp"
+#include "lather/symbolic/machine/machine.hpp"
 
 namespace lather::net {
 
@@ -42,8 +42,9 @@ class TileExecutor {
   std::size_t points() const { return points_; }
 
   struct Rows {
-    T* data;             // component 0, point 0
-    std::size_t stride;  // from point to point; components follow each other: component c starts at data + c * points * stride
+    T* data;  // component 0, point 0
+    std::size_t
+        stride;  // from point to point; components follow each other: component c starts at data + c * points * stride
   };
   Rows input();       // to be filled before forward()
   Rows output();      // filled by forward()
@@ -84,8 +85,9 @@ class TileExecutor {
   Place place(const Pointwise& op, const PointwiseState& state, const ArrayRef& array);
   T* component(const Value& value, int c);
   T* bar_component(const Value& value, int c);
-  void run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine, const std::vector<ArrayRef>& in,
-           const std::vector<ArrayRef>& out, const LayerWeights<T>& weights, LayerGradients<T>* gradients);
+  void run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
+           const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out, const LayerWeights<T>& weights,
+           LayerGradients<T>* gradients);
   void backward(const LayerWeights<T>& weights, LayerGradients<T>* gradients, const Visitor* visitor);
 
   const Tape* tape_;

@@ -20,7 +20,8 @@ struct OptimizerEntry {
   std::function<std::vector<FieldDescription>()> describe;
   std::function<nlohmann::json(const nlohmann::json& settings)> resolve;  // defaults with `settings` applied
   // The same method living on the GPU; empty if there is none. Null: these settings are for the host.
-  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make_on_device = {};
+  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)>
+      make_on_device = {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
 };
 
@@ -28,7 +29,8 @@ struct OptimizerEntry {
 template <class Method, class Options>
 OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
   OptimizerEntry e{name, std::move(summary), {}, {}, {}, {}, false};
-  e.make = [name, defaults](const ParameterLayout& layout, const auto& settings) -> std::unique_ptr<Optimizer> {
+  e.make = [name, defaults](const ParameterLayout& layout,
+                            const auto& settings) -> std::unique_ptr<Optimizer> {
     Options chosen = defaults;
     options::set_all(chosen, name, settings);
     return std::make_unique<Method>(layout, chosen);

@@ -19,7 +19,9 @@ void Objective::residuals(std::span<const double>, std::span<double>) {
   throw Error("this objective is not a sum of squared residuals");
 }
 
-void Objective::residual_scales(std::span<double> scales) const { std::fill(scales.begin(), scales.end(), 1.0); }
+void Objective::residual_scales(std::span<double> scales) const {
+  std::fill(scales.begin(), scales.end(), 1.0);
+}
 
 void Objective::jacobian_rows(std::span<const double>, std::size_t, std::size_t, double*) {
   throw Error("this objective does not give the Jacobian of its residuals");
@@ -76,7 +78,8 @@ void Objective::jacobian_times(std::span<const double> x, std::span<const double
   }
 }
 
-void Objective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) {
+void Objective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                          std::span<double> Jtw) {
   std::vector<double> row(size());
   std::fill(Jtw.begin(), Jtw.end(), 0.0);
   for (std::size_t k = 0; k < w.size(); ++k) {

@@ -27,9 +27,9 @@ struct KroneckerFactors {
     std::vector<double> A, B;  // square, row-major, symmetric
   };
   struct Layer {
-    std::size_t weight = 0;     // block in layout(): inputs × outputs
-    std::ptrdiff_t bias = -1;   // block, or -1: none, and nothing is appended to the inputs
-    std::vector<Pair> groups;   // equations, then conditions and data; a group without terms is left out
+    std::size_t weight = 0;    // block in layout(): inputs × outputs
+    std::ptrdiff_t bias = -1;  // block, or -1: none, and nothing is appended to the inputs
+    std::vector<Pair> groups;  // equations, then conditions and data; a group without terms is left out
   };
   std::vector<Layer> layers;
   std::vector<double> diagonal;  // of J^T J, for the parameters in no layer; 0 for the others
@@ -72,7 +72,8 @@ class Objective {
   virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r);
   // J v and J^T w.
   virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
-  virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw);
+  virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                         std::span<double> Jtw);
 
   // Threads an optimizer may use between calls; null: only its own.
   virtual ThreadTeam* team() { return nullptr; }

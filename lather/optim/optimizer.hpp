@@ -64,7 +64,7 @@ class Optimizer {
   // Schedules multiply the learning rate given in the options by this factor. Line-search methods ignore it.
   virtual void set_learning_rate_factor(double factor) = 0;
 
-  // Shortens gradients by itself, if it can; else optim/clipped.hpp does it from outside.
+  // Shortens gradients by itself, if it can; else optim/wrappers/clipped.hpp does it from outside.
   virtual bool clip_gradients(const ClipOptions& /*options*/) { return false; }
 
   // Of the last step; valid until the next one.

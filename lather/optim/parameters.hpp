@@ -11,11 +11,12 @@ namespace lather::optim {
 enum class Role { hidden, input, output, bias, gate, unknown };
 
 struct ParameterBlock {
-  std::string name;          // "layer2.weight"
-  std::size_t offset = 0;    // into the flat array
-  std::size_t rows = 1;      // matrices are row-major, inputs × outputs: z = a W + b
+  std::string name;        // "layer2.weight"
+  std::size_t offset = 0;  // into the flat array
+  std::size_t rows = 1;    // matrices are row-major, inputs × outputs: z = a W + b
   std::size_t cols = 1;
-  bool matrix = false;       // a 1 × n matrix is still a matrix; vectors and scalars are not (a vector has rows = length, cols = 1)
+  bool matrix =
+      false;  // a 1 × n matrix is still a matrix; vectors and scalars are not (a vector has rows = length, cols = 1)
   Role role = Role::hidden;
   std::size_t size() const { return rows * cols; }
 };
@@ -28,7 +29,9 @@ class ParameterLayout {
   std::size_t add_vector(std::string name, std::size_t length, Role role = Role::bias) {
     return add({std::move(name), size_, length, 1, false, role});
   }
-  std::size_t add_scalar(std::string name, Role role = Role::unknown) { return add({std::move(name), size_, 1, 1, false, role}); }
+  std::size_t add_scalar(std::string name, Role role = Role::unknown) {
+    return add({std::move(name), size_, 1, 1, false, role});
+  }
 
   const std::vector<ParameterBlock>& blocks() const { return blocks_; }
   std::size_t size() const { return size_; }  // number of parameters

@@ -11,10 +11,13 @@ namespace {
 // Rows of the Jacobian, restricted to the output layer: (inputs × outputs) weights, then the bias.
 class OutputRows final : public PinnObjective::SignalVisitor {
  public:
-  OutputRows(const PinnObjective& objective, const net::Dense& layer, linalg::MatrixView rows, std::size_t first_row)
+  OutputRows(const PinnObjective& objective, const net::Dense& layer, linalg::MatrixView rows,
+             std::size_t first_row)
       : layer_(layer), rows_(rows), first_row_(first_row), tiles_(objective.threads()) {}
 
-  void begin_tile(int thread, std::size_t first_point, std::size_t points) override { tiles_[thread] = {first_point, points}; }
+  void begin_tile(int thread, std::size_t first_point, std::size_t points) override {
+    tiles_[thread] = {first_point, points};
+  }
   void layer(int thread, const PinnObjective::LayerSignals& s) override {
     if (static_cast<int>(s.block) != layer_.weight.block) return;
     const auto [first, points] = tiles_[thread];
@@ -23,8 +26,10 @@ class OutputRows final : public PinnObjective::SignalVisitor {
       for (int c = 0; c < s.components; ++c)
         for (int i = 0; i < layer_.in.width; ++i)
           for (int j = 0; j < layer_.out.width; ++j)
-            row[i * layer_.out.width + j] += s.in[(c * points + p) * s.in_stride + i] * s.out_bar[(c * points + p) * s.out_stride + j];
-      for (int j = 0; j < layer_.out.width; ++j) row[layer_.in.width * layer_.out.width + j] = s.out_bar[p * s.out_stride + j];
+            row[i * layer_.out.width + j] +=
+                s.in[(c * points + p) * s.in_stride + i] * s.out_bar[(c * points + p) * s.out_stride + j];
+      for (int j = 0; j < layer_.out.width; ++j)
+        row[layer_.in.width * layer_.out.width + j] = s.out_bar[p * s.out_stride + j];
     }
   }
   void scalar(int, std::size_t, std::span<const double>) override {}
@@ -56,7 +61,8 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
   }
   if (terms.empty()) return false;
 
-  const net::Dense& layer = *objective.tape().operations().back().dense;  // a network ends with its output layer
+  const net::Dense& layer =
+      *objective.tape().operations().back().dense;  // a network ends with its output layer
   const auto& blocks = objective.layout().blocks();
   const auto& weight = blocks[layer.weight.block];
   const auto& bias = blocks[layer.bias.block];

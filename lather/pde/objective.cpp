@@ -7,16 +7,18 @@
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/column_gram.hpp"
-#include "lather/pde/layer_blocks.hpp"
+#include "lather/pde/engine/residual_weights.hpp"
 
 namespace lather::pde {
 
 Engine::Engine(const Problem& given, const EngineOptions& engine_options)
     : problem(given),
       options(engine_options),
-      tape(net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()), problem.outputs())),
+      tape(net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()),
+                              problem.outputs())),
       layout(tape.parameters()) {
-  for (const auto& unknown : problem.unknowns) layout.add_scalar("unknown." + unknown.name, optim::Role::unknown);
+  for (const auto& unknown : problem.unknowns)
+    layout.add_scalar("unknown." + unknown.name, optim::Role::unknown);
   terms_of.resize(problem.point_sets.size());
   for (std::size_t k = 0; k < problem.terms.size(); ++k) {
     auto& terms = terms_of[problem.terms[k].point_set];
@@ -35,8 +37,9 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
-PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options) 
-    : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options) : make_cpu_engine(problem, options)) {}
+PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options)
+    : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options)
+                                             : make_cpu_engine(problem, options)) {}
 PinnObjective::~PinnObjective() = default;
 
 std::vector<double> PinnObjective::initialize(std::uint64_t seed) {
@@ -51,7 +54,8 @@ std::span<const double> PinnObjective::frozen() const { return engine_->frozen; 
 
 void PinnObjective::set_frozen(std::span<const double> values) {
   if (values.size() != engine_->frozen.size())
-    throw Error(fmt::format("the network has {} frozen weights, got {}", engine_->frozen.size(), values.size()));
+    throw Error(
+        fmt::format("the network has {} frozen weights, got {}", engine_->frozen.size(), values.size()));
   std::copy(values.begin(), values.end(), engine_->frozen.begin());
 }
 
@@ -62,12 +66,15 @@ void Engine::transposed_times(std::span<const double>, const std::vector<std::ve
 void PinnObjective::set_points(int point_set, Points points) {
   const auto& set = engine_->problem.point_sets.at(point_set);
   if (points.coordinates.size() != engine_->problem.domain.size())
-    throw Error(fmt::format("points of '{}' need {} coordinates, got {}", set.name, engine_->problem.domain.size(), points.coordinates.size()));
+    throw Error(fmt::format("points of '{}' need {} coordinates, got {}", set.name,
+                            engine_->problem.domain.size(), points.coordinates.size()));
   if (points.columns.size() != set.columns.size())
-    throw Error(fmt::format("points of '{}' need {} data columns, got {}", set.name, set.columns.size(), points.columns.size()));
+    throw Error(fmt::format("points of '{}' need {} data columns, got {}", set.name, set.columns.size(),
+                            points.columns.size()));
   for (const auto* group : {&points.coordinates, &points.columns})
     for (const auto& array : *group)
-      if (array.size() != points.count()) throw Error(fmt::format("points of '{}': coordinates of different lengths", set.name));
+      if (array.size() != points.count())
+        throw Error(fmt::format("points of '{}': coordinates of different lengths", set.name));
   engine_->points[point_set] = std::move(points);
   for (int k : engine_->terms_of[point_set]) engine_->point_weights[k].clear();
   engine_->points_changed(point_set);
@@ -86,7 +93,9 @@ void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
   engine_->point_weights_changed(term);
 }
 
-std::span<const double> PinnObjective::point_weights(int term) const { return engine_->point_weights.at(term); }
+std::span<const double> PinnObjective::point_weights(int term) const {
+  return engine_->point_weights.at(term);
+}
 
 const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
 
@@ -106,7 +115,8 @@ std::vector<std::string> PinnObjective::term_names() const {
   return names;
 }
 
-void PinnObjective::term_gradients(std::span<const double> x, std::span<double> losses, std::vector<std::vector<double>>& gradients) {
+void PinnObjective::term_gradients(std::span<const double> x, std::span<double> losses,
+                                   std::vector<std::vector<double>>& gradients) {
   gradients.resize(engine_->problem.terms.size());
   for (auto& g : gradients) g.resize(engine_->layout.size());
   engine_->compute(x, nullptr, &gradients);
@@ -149,7 +159,8 @@ void PinnObjective::term_residuals(std::span<const double> x, int term, std::spa
   engine_->residuals(x, parts);
 }
 
-std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions,
+std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x,
+                                                         std::span<const symbolic::Expr> expressions,
                                                          const Points& points) {
   return engine_->evaluate(x, expressions, points);
 }

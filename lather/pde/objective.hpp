@@ -20,8 +20,9 @@ struct EngineOptions {
   Device device = Device::cpu;
   int threads = 0;  // 0: all cores
   Precision precision = Precision::float64;
-  std::size_t tile_rows = 0;  // points times derivative components per tile; 0: chosen by width (CPU) or memory (CUDA)
-  bool overlap = true;        // CUDA: weight gradients beside the rest of the backward pass
+  std::size_t tile_rows =
+      0;  // points times derivative components per tile; 0: chosen by width (CPU) or memory (CUDA)
+  bool overlap = true;  // CUDA: weight gradients beside the rest of the backward pass
 };
 
 class Engine;
@@ -62,7 +63,8 @@ class PinnObjective final : public optim::Objective {
   double value(std::span<const double> x) override;
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override;
-  void term_gradients(std::span<const double> x, std::span<double> losses, std::vector<std::vector<double>>& gradients) override;
+  void term_gradients(std::span<const double> x, std::span<double> losses,
+                      std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override;
   void residuals(std::span<const double> x, std::span<double> r) override;
   void residual_scales(std::span<double> scales) const override;
@@ -73,16 +75,18 @@ class PinnObjective final : public optim::Objective {
   void term_residuals(std::span<const double> x, int term, std::span<double> r);
 
   // Values of expressions (fields, their derivatives) at any points.
-  std::vector<std::vector<double>> evaluate(std::span<const double> x, std::span<const symbolic::Expr> expressions, const Points& points);
+  std::vector<std::vector<double>> evaluate(std::span<const double> x,
+                                            std::span<const symbolic::Expr> expressions,
+                                            const Points& points);
 
   // For curvature methods: what one tile of one term's points sends back through the network, point by point, when
   // d loss / d residual_i = seed_i. Points do not mix, so point i's rows give row i of the Jacobian (times seed_i).
   struct LayerSignals {
-    std::size_t block;           // of the layer's weight in layout(); its bias and scale follow in the layout
-    int components;              // derivatives carried; rows are component-major: row c * points + p
-    const double* in;            // what the layer was fed
+    std::size_t block;  // of the layer's weight in layout(); its bias and scale follow in the layout
+    int components;     // derivatives carried; rows are component-major: row c * points + p
+    const double* in;   // what the layer was fed
     std::size_t in_stride;
-    const double* out_bar;       // what came back; d residual_p / d W = sum_c in_row^T out_bar_row
+    const double* out_bar;  // what came back; d residual_p / d W = sum_c in_row^T out_bar_row
     std::size_t out_stride;
   };
   class SignalVisitor {
@@ -98,16 +102,18 @@ class PinnObjective final : public optim::Objective {
   };
   // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1. Tiles are
   // shared by the threads; calls with different `thread` run at the same time.
-  void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count, std::span<const double> seeds,
-                     SignalVisitor& visitor);
+  void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
+                     std::span<const double> seeds, SignalVisitor& visitor);
 
   void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
   void normal_diagonal(std::span<const double> x, std::span<double> diagonal) override;
   void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
   void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
-  void transposed_jacobian_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;
-  optim::KroneckerFactors kronecker_factors(std::span<const double> x, optim::KroneckerFactors::Sharing sharing) override;
+  void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                 std::span<double> Jtw) override;
+  optim::KroneckerFactors kronecker_factors(std::span<const double> x,
+                                            optim::KroneckerFactors::Sharing sharing) override;
 
   const Problem& problem() const;
   const net::Tape& tape() const;

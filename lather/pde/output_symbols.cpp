@@ -11,7 +11,8 @@ namespace lather::pde {
 using symbolic::Expr;
 using symbolic::MultiIndex;
 
-OutputSymbols::OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates, std::vector<std::string> outputs)
+OutputSymbols::OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates,
+                             std::vector<std::string> outputs)
     : graph_(&graph), coordinate_names_(std::move(coordinates)), output_names_(std::move(outputs)) {
   for (const auto& name : coordinate_names_) coordinates_.push_back(graph.symbol(name));
 }

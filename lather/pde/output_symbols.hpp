@@ -12,7 +12,8 @@ namespace lather::pde {
 
 class OutputSymbols {
  public:
-  OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates, std::vector<std::string> outputs);
+  OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates,
+                std::vector<std::string> outputs);
   int add_coordinate(std::string name);  // at most symbolic::kMaxDimensions; returns its position
   int add_output(std::string name);      // likewise
 

@@ -31,9 +31,10 @@ struct PointSet {
   enum class Kind { interior, boundary, data };
   std::string name;
   Kind kind = Kind::interior;
-  std::vector<Piece> pieces;                // boundary: the union of these, each with an equal share of the points
-  std::vector<std::string> columns;         // data: names of the values given at each point; their symbols are "data:NAME"
-  std::vector<std::vector<double>> rows;    // data: coordinates, then columns
+  std::vector<Piece> pieces;  // boundary: the union of these, each with an equal share of the points
+  std::vector<std::string>
+      columns;  // data: names of the values given at each point; their symbols are "data:NAME"
+  std::vector<std::vector<double>> rows;  // data: coordinates, then columns
 };
 
 // weight * mean over the points of residual^2.
@@ -56,7 +57,7 @@ struct Problem {
   std::vector<Interval> domain;                // one per coordinate
   std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions of the coordinates
   std::vector<Field> fields;
-  std::vector<Field> exact;                    // the true fields in closed form (coordinates only), where known
+  std::vector<Field> exact;  // the true fields in closed form (coordinates only), where known
   std::vector<Unknown> unknowns;
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;

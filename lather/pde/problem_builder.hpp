@@ -13,7 +13,7 @@
 
 #include <utility>
 
-#include "lather/pde/name_table.hpp"
+#include "lather/pde/file/name_table.hpp"
 #include "lather/pde/problem.hpp"
 
 namespace lather::pde {

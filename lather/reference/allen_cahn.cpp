@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/makers.hpp"
 #include "lather/reference/periodic.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -29,7 +29,7 @@ double quadratic_cosine(int m) {
 }
 
 std::unique_ptr<ReferenceSolution> make_allen_cahn(const nlohmann::json& settings,
-                                        const std::filesystem::path& cache_directory) {
+                                                   const std::filesystem::path& cache_directory) {
   const auto options = options_from<AllenCahnOptions>("allen-cahn", settings);
   PeriodicProblem problem{.name = "allen-cahn",
                           .fields = {"u"},

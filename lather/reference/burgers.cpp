@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/makers.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
-#include "lather/reference/makers.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -60,14 +60,9 @@ class Profile final : public ReferenceSolution {
                    F2 = C * m * (m - 1) * std::pow(v, m - 2);  // of F(v) = v + C v^m = |y|
       const double sign = y < 0 ? -1 : 1, U_y = -1 / F1;
       switch (orders[0]) {
-        case 0:
-          out[i] = -sign * v;
-          break;
-        case 1:
-          out[i] = U_y * y_z;
-          break;
-        default:
-          out[i] = sign * (F2 / F1) * (y_z / F1) * (y_z / F1) + U_y * y_zz;
+        case 0: out[i] = -sign * v; break;
+        case 1: out[i] = U_y * y_z; break;
+        default: out[i] = sign * (F2 / F1) * (y_z / F1) * (y_z / F1) + U_y * y_zz;
       }
     }
   }

@@ -7,8 +7,8 @@
 
 #include "lather/reference/cache.hpp"
 #include "lather/reference/cavity_solver.hpp"
-#include "lather/reference/dense_newton.hpp"
-#include "lather/reference/makers.hpp"
+#include "lather/reference/numerics/dense_newton.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -134,7 +134,7 @@ class Cavity final : public ReferenceSolution {
 };
 
 std::unique_ptr<ReferenceSolution> make_cavity(const nlohmann::json& settings,
-                                        const std::filesystem::path& cache_directory) {
+                                               const std::filesystem::path& cache_directory) {
   const auto options = options_from<CavityOptions>("lid-driven-cavity", settings);
   auto cavity = std::make_unique<Cavity>(options);
   cavity->provenance = load_or_compute(

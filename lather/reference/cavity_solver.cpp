@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lather/reference/dense_newton.hpp"
+#include "lather/reference/numerics/dense_newton.hpp"
 
 namespace lather::reference {
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "lather/reference/chebyshev.hpp"
+#include "lather/reference/numerics/chebyshev.hpp"
 
 namespace lather::reference {
 

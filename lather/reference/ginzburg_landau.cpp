@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/gaussian.hpp"
-#include "lather/reference/makers.hpp"
+#include "lather/reference/numerics/gaussian.hpp"
 #include "lather/reference/periodic.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -15,7 +15,7 @@ struct GinzburgLandauOptions : ShorterOptions {
 };
 
 std::unique_ptr<ReferenceSolution> make_ginzburg_landau(const nlohmann::json& settings,
-                                        const std::filesystem::path& cache_directory) {
+                                                        const std::filesystem::path& cache_directory) {
   const auto options = options_from<GinzburgLandauOptions>("ginzburg-landau", settings);
   PeriodicProblem problem{.name = "ginzburg-landau",
                           .fields = {"u", "v"},

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/gaussian.hpp"
-#include "lather/reference/makers.hpp"
+#include "lather/reference/numerics/gaussian.hpp"
 #include "lather/reference/periodic.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -16,7 +16,7 @@ struct GrayScottOptions : ShorterOptions {
 };
 
 std::unique_ptr<ReferenceSolution> make_gray_scott(const nlohmann::json& settings,
-                                        const std::filesystem::path& cache_directory) {
+                                                   const std::filesystem::path& cache_directory) {
   const auto options = options_from<GrayScottOptions>("gray-scott", settings);
   PeriodicProblem problem{
       .name = "gray-scott",

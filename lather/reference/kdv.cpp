@@ -2,8 +2,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/makers.hpp"
 #include "lather/reference/periodic.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -18,7 +18,7 @@ struct KdvOptions : SpectralOptions {
 };
 
 std::unique_ptr<ReferenceSolution> make_kdv(const nlohmann::json& settings,
-                                        const std::filesystem::path& cache_directory) {
+                                            const std::filesystem::path& cache_directory) {
   const auto options = options_from<KdvOptions>("kdv", settings);
   PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-11"};
   problem.linear = [options](int k, int, int) {

@@ -7,7 +7,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/reference/cache.hpp"
-#include "lather/reference/chebyshev.hpp"
+#include "lather/reference/numerics/chebyshev.hpp"
 
 namespace lather::reference {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "lather/reference/etdrk4.hpp"
-#include "lather/reference/fourier.hpp"
+#include "lather/reference/numerics/etdrk4.hpp"
+#include "lather/reference/numerics/fourier.hpp"
 #include "lather/reference/reference.hpp"
 
 namespace lather::reference {

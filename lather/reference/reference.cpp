@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
-#include "lather/reference/makers.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {

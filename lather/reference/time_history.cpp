@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "lather/core/error.hpp"
-#include "lather/reference/chebyshev.hpp"
+#include "lather/reference/numerics/chebyshev.hpp"
 #include "lather/reference/periodic.hpp"
 
 namespace lather::reference {

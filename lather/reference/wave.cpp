@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "lather/reference/makers.hpp"
+#include "lather/reference/registry.hpp"
 
 namespace lather::reference {
 namespace {
@@ -18,14 +18,10 @@ struct WaveOptions {
 // The n-th derivative of sin at theta, and of cos.
 double sine(double theta, int n) {
   switch (n % 4) {
-    case 0:
-      return std::sin(theta);
-    case 1:
-      return std::cos(theta);
-    case 2:
-      return -std::sin(theta);
-    default:
-      return -std::cos(theta);
+    case 0: return std::sin(theta);
+    case 1: return std::cos(theta);
+    case 2: return -std::sin(theta);
+    default: return -std::cos(theta);
   }
 }
 double cosine(double theta, int n) { return sine(theta, n + 1); }

@@ -26,20 +26,11 @@ bool is_run(const fs::path& folder) {
 std::string html_text(const std::string& text) {
   std::string out;
   for (const char c : text) switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
     }
   return out;
 }
@@ -182,17 +173,10 @@ OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<Name
 std::string script_safe(const OrderedJson& json) {
   std::string out;
   for (const char c : json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace)) switch (c) {
-      case '<':
-        out += "\\u003c";
-        break;
-      case '>':
-        out += "\\u003e";
-        break;
-      case '&':
-        out += "\\u0026";
-        break;
-      default:
-        out += c;
+      case '<': out += "\\u003c"; break;
+      case '>': out += "\\u003e"; break;
+      case '&': out += "\\u0026"; break;
+      default: out += c;
     }
   return out;
 }

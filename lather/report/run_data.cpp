@@ -9,8 +9,8 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/report/csv.hpp"
-#include "lather/train/run_folder.hpp"
+#include "lather/report/export/csv.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::report {
 

@@ -61,7 +61,9 @@ std::vector<Expr> differentiate(std::span<const Expr> list, const SymbolDerivati
   return results;
 }
 
-Expr differentiate(Expr e, const SymbolDerivative& of_symbol) { return differentiate(std::span(&e, 1), of_symbol)[0]; }
+Expr differentiate(Expr e, const SymbolDerivative& of_symbol) {
+  return differentiate(std::span(&e, 1), of_symbol)[0];
+}
 
 Expr differentiate(Expr e, Expr symbol) {
   return differentiate(e, [symbol](Expr s) { return s == symbol ? s.graph().constant(1) : Expr(); });

@@ -31,36 +31,21 @@ namespace {
 std::string expression(Opcode op, const std::string& a, const std::string& b, const std::string& c) {
   const auto call = [&](std::string_view function) { return fmt::format("{}({})", function, a); };
   switch (op) {
-    case Opcode::copy:
-      return a;
-    case Opcode::add:
-      return fmt::format("{} + {}", a, b);
-    case Opcode::sub:
-      return fmt::format("{} - {}", a, b);
-    case Opcode::mul:
-      return fmt::format("{} * {}", a, b);
-    case Opcode::div:
-      return fmt::format("{} / {}", a, b);
-    case Opcode::multiply_add:
-      return fmt::format("fma({}, {}, {})", a, b, c);
-    case Opcode::multiply_subtract:
-      return fmt::format("fma({}, {}, -({}))", a, b, c);
-    case Opcode::subtract_product:
-      return fmt::format("fma(-({}), {}, {})", a, b, c);
-    case Opcode::min:
-      return fmt::format("lesser({}, {})", a, b);
-    case Opcode::max:
-      return fmt::format("greater({}, {})", a, b);
-    case Opcode::power:
-      return fmt::format("pow({}, {})", a, b);
-    case Opcode::abs:
-      return call("fabs");
-    case Opcode::sign:
-      return call("sign_of");
-    case Opcode::step:
-      return call("step_of");
-    default:
-      return call(opcode_name(op));  // sqrt, exp, …: the language's name is the library's
+    case Opcode::copy: return a;
+    case Opcode::add: return fmt::format("{} + {}", a, b);
+    case Opcode::sub: return fmt::format("{} - {}", a, b);
+    case Opcode::mul: return fmt::format("{} * {}", a, b);
+    case Opcode::div: return fmt::format("{} / {}", a, b);
+    case Opcode::multiply_add: return fmt::format("fma({}, {}, {})", a, b, c);
+    case Opcode::multiply_subtract: return fmt::format("fma({}, {}, -({}))", a, b, c);
+    case Opcode::subtract_product: return fmt::format("fma(-({}), {}, {})", a, b, c);
+    case Opcode::min: return fmt::format("lesser({}, {})", a, b);
+    case Opcode::max: return fmt::format("greater({}, {})", a, b);
+    case Opcode::power: return fmt::format("pow({}, {})", a, b);
+    case Opcode::abs: return call("fabs");
+    case Opcode::sign: return call("sign_of");
+    case Opcode::step: return call("step_of");
+    default: return call(opcode_name(op));  // sqrt, exp, …: the language's name is the library's
   }
 }
 
@@ -70,16 +55,11 @@ std::string emit(const Program& program, std::span<const std::string> inputs,
                  std::span<const std::string> outputs, std::string_view scratch, std::string_view indent) {
   const auto name = [&](const Operand& o) -> std::string {
     switch (o.place) {
-      case Operand::Place::input:
-        return inputs[o.index];
-      case Operand::Place::output:
-        return outputs[o.index];
-      case Operand::Place::constant:
-        return emit_number(program.constants[o.index]);
-      case Operand::Place::reg:
-        return fmt::format("{}{}", scratch, o.index);
-      default:
-        return "";
+      case Operand::Place::input: return inputs[o.index];
+      case Operand::Place::output: return outputs[o.index];
+      case Operand::Place::constant: return emit_number(program.constants[o.index]);
+      case Operand::Place::reg: return fmt::format("{}{}", scratch, o.index);
+      default: return "";
     }
   };
   std::string text;

@@ -19,14 +19,16 @@ std::vector<Real> evaluate(std::span<const Expr> list, const ExprMap<Real>& symb
       result = symbols.at(e);
     } else if (n.kind == Kind::sum) {
       result = Real(n.constant);
-      for (std::size_t i = 0; i < n.arguments.size(); ++i) result += Real(n.coefficients[i]) * value.at(n.arguments[i]);
+      for (std::size_t i = 0; i < n.arguments.size(); ++i)
+        result += Real(n.coefficients[i]) * value.at(n.arguments[i]);
     } else if (n.kind == Kind::product) {
       result = Real(1);
       for (std::size_t i = 0; i < n.arguments.size(); ++i) {
         const Real base = value.at(n.arguments[i]);
         const double exponent = n.coefficients[i];
         if (exponent == std::floor(exponent) && std::abs(exponent) <= 64) {
-          for (int k = 0; k < std::abs(exponent); ++k) result = exponent > 0 ? Real(result * base) : Real(result / base);
+          for (int k = 0; k < std::abs(exponent); ++k)
+            result = exponent > 0 ? Real(result * base) : Real(result / base);
         } else {
           result *= pow(base, Real(exponent));
         }

@@ -12,7 +12,9 @@ namespace lather::symbolic {
 
 namespace {
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
+}
 
 std::size_t hash_of(const Node& n) {
   std::size_t h = static_cast<std::size_t>(n.kind);
@@ -35,11 +37,14 @@ struct Collector {
   std::vector<std::pair<Expr, double>> items;
   void add(Expr e, double number) { items.emplace_back(e, number); }
   void join() {
-    std::stable_sort(items.begin(), items.end(), [](const auto& a, const auto& b) { return a.first.id() < b.first.id(); });
+    std::stable_sort(items.begin(), items.end(),
+                     [](const auto& a, const auto& b) { return a.first.id() < b.first.id(); });
     std::vector<std::pair<Expr, double>> joined;
     for (const auto& [e, number] : items) {
-      if (!joined.empty() && joined.back().first == e) joined.back().second += number;
-      else joined.emplace_back(e, number);
+      if (!joined.empty() && joined.back().first == e)
+        joined.back().second += number;
+      else
+        joined.emplace_back(e, number);
     }
     std::erase_if(joined, [](const auto& item) { return item.second == 0; });
     items = std::move(joined);
@@ -83,14 +88,16 @@ Expr Graph::sum(std::span<const Expr> terms, std::span<const double> coefficient
       if (c != 0) offset += c * term.constant;
     } else if (term.kind == Kind::sum) {
       offset += c * term.constant;
-      for (std::size_t j = 0; j < term.arguments.size(); ++j) collected.add(term.arguments[j], c * term.coefficients[j]);
+      for (std::size_t j = 0; j < term.arguments.size(); ++j)
+        collected.add(term.arguments[j], c * term.coefficients[j]);
     } else {
       collected.add(terms[i], c);
     }
   }
   collected.join();
   if (collected.items.empty()) return constant(offset);
-  if (collected.items.size() == 1 && collected.items[0].second == 1 && offset == 0) return collected.items[0].first;
+  if (collected.items.size() == 1 && collected.items[0].second == 1 && offset == 0)
+    return collected.items[0].first;
   Node n(Kind::sum);
   n.constant = offset == 0 ? 0.0 : offset;
   for (const auto& [e, c] : collected.items) {
@@ -111,7 +118,8 @@ Expr Graph::product(std::span<const Expr> bases, std::span<const double> exponen
       factor *= std::pow(b.constant, e);
     } else if (b.kind == Kind::product && (whole || e == 1)) {
       for (std::size_t i = 0; i < b.arguments.size(); ++i) add(b.arguments[i], b.coefficients[i] * e);
-    } else if (b.kind == Kind::sum && b.arguments.size() == 1 && b.constant == 0 && (whole || b.coefficients[0] > 0)) {
+    } else if (b.kind == Kind::sum && b.arguments.size() == 1 && b.constant == 0 &&
+               (whole || b.coefficients[0] > 0)) {
       factor *= std::pow(b.coefficients[0], e);  // (c t)^e = c^e t^e
       add(b.arguments[0], e);
     } else {
@@ -188,7 +196,9 @@ Expr operator/(Expr a, Expr b) {
   if (b.is_constant()) return linear(a, 1 / b.node().constant, a, 0);
   return monomial(a, 1, b, -1);
 }
-Expr pow(Expr base, double exponent) { return base.graph().product(std::span(&base, 1), std::span(&exponent, 1)); }
+Expr pow(Expr base, double exponent) {
+  return base.graph().product(std::span(&base, 1), std::span(&exponent, 1));
+}
 Expr pow(Expr base, Expr exponent) { return base.graph().function(Kind::power, base, exponent); }
 
 std::vector<Expr> topological_order(std::span<const Expr> roots) {
@@ -231,10 +241,14 @@ std::vector<Expr> substitute(std::span<const Expr> list, const ExprMap<Expr>& re
       for (Expr a : e.arguments()) arguments.push_back(done.at(a));
       const Node& n = e.node();
       Graph& g = e.graph();
-      if (n.kind == Kind::sum) result = g.sum(arguments, n.coefficients, n.constant);
-      else if (n.kind == Kind::product) result = g.product(arguments, n.coefficients);
-      else if (arguments.size() == 1) result = g.function(n.kind, arguments[0]);
-      else result = g.function(n.kind, arguments[0], arguments[1]);
+      if (n.kind == Kind::sum)
+        result = g.sum(arguments, n.coefficients, n.constant);
+      else if (n.kind == Kind::product)
+        result = g.product(arguments, n.coefficients);
+      else if (arguments.size() == 1)
+        result = g.function(n.kind, arguments[0]);
+      else
+        result = g.function(n.kind, arguments[0], arguments[1]);
     }
     done.emplace(e, result);
   }
@@ -243,6 +257,8 @@ std::vector<Expr> substitute(std::span<const Expr> list, const ExprMap<Expr>& re
   return results;
 }
 
-Expr substitute(Expr e, const ExprMap<Expr>& replacements) { return substitute(std::span(&e, 1), replacements)[0]; }
+Expr substitute(Expr e, const ExprMap<Expr>& replacements) {
+  return substitute(std::span(&e, 1), replacements)[0];
+}
 
 }  // namespace lather::symbolic

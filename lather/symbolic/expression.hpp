@@ -23,11 +23,31 @@
 namespace lather::symbolic {
 
 enum class Kind : std::uint8_t {
-  constant, symbol, sum, product,
+  constant,
+  symbol,
+  sum,
+  product,
   // functions of one argument
-  exp, log, sin, cos, tan, sinh, cosh, tanh, asinh, atan, erf, abs, sign, step, sigmoid, softplus,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  atan,
+  erf,
+  abs,
+  sign,
+  step,
+  sigmoid,
+  softplus,
   // functions of two arguments
-  min, max, power,
+  min,
+  max,
+  power,
 };
 // sign(0) = 0; step(x) = 1 for x >= 0, else 0; power is a^b with b not a number (numbers become exponents of products).
 

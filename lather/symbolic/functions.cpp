@@ -55,10 +55,11 @@ Expr derivative_of_function(Kind kind, Expr x) {
 namespace {
 
 constexpr std::array kFunctions = {
-    FunctionName{"exp", 1},  FunctionName{"log", 1},  FunctionName{"sqrt", 1},    FunctionName{"sin", 1},      FunctionName{"cos", 1},
-    FunctionName{"tan", 1},  FunctionName{"sinh", 1}, FunctionName{"cosh", 1},    FunctionName{"tanh", 1},     FunctionName{"asinh", 1},
-    FunctionName{"atan", 1}, FunctionName{"erf", 1},  FunctionName{"abs", 1},     FunctionName{"sign", 1},     FunctionName{"step", 1},
-    FunctionName{"min", 2},  FunctionName{"max", 2},  FunctionName{"sigmoid", 1}, FunctionName{"softplus", 1}, FunctionName{"pow", 2},
+    FunctionName{"exp", 1},  FunctionName{"log", 1},     FunctionName{"sqrt", 1},     FunctionName{"sin", 1},
+    FunctionName{"cos", 1},  FunctionName{"tan", 1},     FunctionName{"sinh", 1},     FunctionName{"cosh", 1},
+    FunctionName{"tanh", 1}, FunctionName{"asinh", 1},   FunctionName{"atan", 1},     FunctionName{"erf", 1},
+    FunctionName{"abs", 1},  FunctionName{"sign", 1},    FunctionName{"step", 1},     FunctionName{"min", 2},
+    FunctionName{"max", 2},  FunctionName{"sigmoid", 1}, FunctionName{"softplus", 1}, FunctionName{"pow", 2},
 };
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace lather::symbolic {
 // Values in any real type for which the <cmath> names are found by argument-dependent lookup or in std.
 template <class Real>
 Real apply(Kind kind, Real x) {
-  using std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh, std::asinh, std::atan,
-      std::erf, std::fabs;
+  using std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh,
+      std::asinh, std::atan, std::erf, std::fabs;
   switch (kind) {
     case Kind::exp: return exp(x);
     case Kind::log: return log(x);

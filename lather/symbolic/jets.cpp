@@ -24,7 +24,8 @@ MultiIndex::Lowered MultiIndex::lowered() const {
   return result;
 }
 
-JetSet JetSet::closure(int dimensions, std::span<const MultiIndex> wanted, std::vector<double> laplacian_weights) {
+JetSet JetSet::closure(int dimensions, std::span<const MultiIndex> wanted,
+                       std::vector<double> laplacian_weights) {
   assert(dimensions <= kMaxDimensions);
   std::set<MultiIndex> all{MultiIndex{}};
   std::vector<MultiIndex> pending(wanted.begin(), wanted.end());
@@ -44,9 +45,10 @@ JetSet JetSet::closure(int dimensions, std::span<const MultiIndex> wanted, std::
   JetSet set;
   set.dimensions_ = dimensions;
   set.derivatives_.assign(all.begin(), all.end());
-  std::stable_sort(set.derivatives_.begin(), set.derivatives_.end(), [](const MultiIndex& a, const MultiIndex& b) {
-    return a.total() != b.total() ? a.total() < b.total() : a > b;
-  });
+  std::stable_sort(set.derivatives_.begin(), set.derivatives_.end(),
+                   [](const MultiIndex& a, const MultiIndex& b) {
+                     return a.total() != b.total() ? a.total() < b.total() : a > b;
+                   });
   set.laplacian_ = std::move(laplacian_weights);
   return set;
 }
@@ -69,7 +71,8 @@ namespace {
 
 class Deriver {
  public:
-  Deriver(const JetSet& set, Graph& graph, std::span<const Expr> arguments, std::optional<OpaqueFunction> opaque)
+  Deriver(const JetSet& set, Graph& graph, std::span<const Expr> arguments,
+          std::optional<OpaqueFunction> opaque)
       : set_(set), graph_(graph) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       // The value component is the argument symbol itself.
@@ -124,11 +127,12 @@ class Deriver {
         return it != component_of_.end() && it->second.component == 0 ? shifted(s, i) : Expr();
       };
       result = result + w * differentiate(first_derivatives[i], [&](Expr s) {
-                 if (auto chained = chain(s, only_values)) return chained;
-                 return only_values(s);
-               });
+                          if (auto chained = chain(s, only_values)) return chained;
+                          return only_values(s);
+                        });
     }
-    for (const auto& input : inputs) result = result + partial(value, input[0]) * input[set_.laplacian_component()];
+    for (const auto& input : inputs)
+      result = result + partial(value, input[0]) * input[set_.laplacian_component()];
     return result;
   }
 
@@ -173,8 +177,8 @@ class Deriver {
 
 }  // namespace
 
-JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> arguments, std::span<const Expr> parameters,
-                    std::optional<OpaqueFunction> opaque) {
+JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> arguments,
+                    std::span<const Expr> parameters, std::optional<OpaqueFunction> opaque) {
   Graph& g = value.graph();
   Deriver deriver(set, g, arguments, opaque);
   JetRule rule;

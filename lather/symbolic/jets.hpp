@@ -34,7 +34,8 @@ struct MultiIndex::Lowered {
 class JetSet {
  public:
   // The smallest downward-closed set that contains `wanted` (and what the Laplacian needs).
-  static JetSet closure(int dimensions, std::span<const MultiIndex> wanted, std::vector<double> laplacian_weights = {});
+  static JetSet closure(int dimensions, std::span<const MultiIndex> wanted,
+                        std::vector<double> laplacian_weights = {});
 
   int dimensions() const { return dimensions_; }
   const std::vector<MultiIndex>& derivatives() const { return derivatives_; }
@@ -43,7 +44,8 @@ class JetSet {
   int size() const { return static_cast<int>(derivatives_.size()) + (has_laplacian() ? 1 : 0); }
   int laplacian_component() const { return static_cast<int>(derivatives_.size()); }
   std::optional<int> component(const MultiIndex& derivative) const;
-  std::string component_name(int component, std::span<const std::string> coordinates) const;  // "", "x", "xt", "laplacian"
+  std::string component_name(int component,
+                             std::span<const std::string> coordinates) const;  // "", "x", "xt", "laplacian"
   friend bool operator==(const JetSet&, const JetSet&) = default;
 
  private:
@@ -75,7 +77,7 @@ struct JetRule {
 };
 
 // `arguments` are the symbols in `value` that stand for the inputs; parameters do not depend on the coordinates.
-JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> arguments, std::span<const Expr> parameters = {},
-                    std::optional<OpaqueFunction> opaque = {});
+JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> arguments,
+                    std::span<const Expr> parameters = {}, std::optional<OpaqueFunction> opaque = {});
 
 }  // namespace lather::symbolic

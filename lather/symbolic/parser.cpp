@@ -48,7 +48,8 @@ class Parser {
     if (token_.kind == TokenKind::end) fail(token_.position, "expected an expression, found nothing");
     const Expr e = expression();
     if (token_.kind != TokenKind::end)
-      fail(token_.position, fmt::format("expected an operator or the end of the expression, found '{}'", token_.text));
+      fail(token_.position,
+           fmt::format("expected an operator or the end of the expression, found '{}'", token_.text));
     return e;
   }
 
@@ -56,7 +57,8 @@ class Parser {
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
       if (++parser.depth_ > kMaxDepth)
-        parser.fail(parser.token_.position, fmt::format("expression is nested more than {} levels deep", kMaxDepth));
+        parser.fail(parser.token_.position,
+                    fmt::format("expression is nested more than {} levels deep", kMaxDepth));
     }
     ~Deeper() { --parser.depth_; }
     Parser& parser;
@@ -66,18 +68,24 @@ class Parser {
     const Deeper deeper(*this);
     Expr left = term();
     for (;;) {
-      if (accept("+")) left = left + term();
-      else if (accept("-")) left = left - term();
-      else return left;
+      if (accept("+"))
+        left = left + term();
+      else if (accept("-"))
+        left = left - term();
+      else
+        return left;
     }
   }
 
   Expr term() {
     Expr left = unary();
     for (;;) {
-      if (accept("*")) left = left * unary();
-      else if (accept("/")) left = left / unary();
-      else return left;
+      if (accept("*"))
+        left = left * unary();
+      else if (accept("/"))
+        left = left / unary();
+      else
+        return left;
     }
   }
 
@@ -117,7 +125,8 @@ class Parser {
     if (token.text == "pi") return graph_.constant(std::numbers::pi);
     if (token.text == "e") return graph_.constant(std::numbers::e);
     for (const auto& f : known_functions())
-      if (f.name == token.text) fail(token.position, fmt::format("'{}' is a function: write {}(…)", f.name, f.name));
+      if (f.name == token.text)
+        fail(token.position, fmt::format("'{}' is a function: write {}(…)", f.name, f.name));
     return scope_.name(token.text, place(token.position));
   }
 
@@ -125,7 +134,8 @@ class Parser {
     const std::size_t opening = token_.position;
     if (token.text == "D") return derivative_call(opening);
     const auto functions = known_functions();
-    const auto f = std::find_if(functions.begin(), functions.end(), [&](const FunctionName& n) { return n.name == token.text; });
+    const auto f = std::find_if(functions.begin(), functions.end(),
+                                [&](const FunctionName& n) { return n.name == token.text; });
     if (f == functions.end()) {
       std::vector<std::string> names{"D"};
       for (const auto& known : functions) names.emplace_back(known.name);
@@ -139,8 +149,8 @@ class Parser {
     }
     expect(")", opening);
     if (static_cast<int>(arguments.size()) != f->arguments)
-      fail(token.position, fmt::format("{} takes {} argument{}, got {}", f->name, f->arguments, f->arguments == 1 ? "" : "s",
-                                       arguments.size()));
+      fail(token.position, fmt::format("{} takes {} argument{}, got {}", f->name, f->arguments,
+                                       f->arguments == 1 ? "" : "s", arguments.size()));
     return call(f->name, arguments);
   }
 
@@ -169,7 +179,8 @@ class Parser {
   void expect(std::string_view s, std::size_t opening) {
     if (accept(s)) return;
     const std::string found = token_.kind == TokenKind::end ? "the end" : fmt::format("'{}'", token_.text);
-    fail(token_.position, fmt::format("expected '{}' to close the '(' at column {}, found {}", s, place(opening).column, found));
+    fail(token_.position, fmt::format("expected '{}' to close the '(' at column {}, found {}", s,
+                                      place(opening).column, found));
   }
 
   void advance() {
@@ -181,7 +192,8 @@ class Parser {
     if (is_digit(c) || (c == '.' && start + 1 < text_.size() && is_digit(text_[start + 1]))) {
       read_number();
     } else if (is_name_start(c)) {
-      while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_]))) ++position_;
+      while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_])))
+        ++position_;
       token_ = {TokenKind::name, text_.substr(start, position_ - start), 0, start};
     } else if (std::string_view("+-*/^(),").find(c) != std::string_view::npos) {
       position_ += text_.substr(start, 2) == "**" ? 2 : 1;
@@ -196,9 +208,11 @@ class Parser {
     double value = 0;
     const auto [end, status] = std::from_chars(begin, text_.data() + text_.size(), value);
     const std::string_view digits(begin, static_cast<std::size_t>(end - begin));
-    if (status == std::errc::result_out_of_range) fail(position_, fmt::format("number '{}' is out of range", digits));
+    if (status == std::errc::result_out_of_range)
+      fail(position_, fmt::format("number '{}' is out of range", digits));
     if (end < text_.data() + text_.size() && (is_name_start(*end) || *end == '.'))
-      fail(position_ + digits.size(), fmt::format("unexpected {} after the number '{}'", printable(*end), digits));
+      fail(position_ + digits.size(),
+           fmt::format("unexpected {} after the number '{}'", printable(*end), digits));
     token_ = {TokenKind::number, digits, value, position_};
     position_ += digits.size();
   }
@@ -210,7 +224,9 @@ class Parser {
     return at;
   }
 
-  [[noreturn]] void fail(std::size_t position, const std::string& message) const { throw Error(place(position), message); }
+  [[noreturn]] void fail(std::size_t position, const std::string& message) const {
+    throw Error(place(position), message);
+  }
 
   std::string_view text_;
   Graph& graph_;
@@ -224,7 +240,9 @@ class Parser {
 class NumbersOnly final : public Scope {
  public:
   Expr name(std::string_view name, const SourceLocation& where) override {
-    throw Error(where, fmt::format("'{}' is not a number (only pi, e and functions of numbers may stand here)", name));
+    throw Error(
+        where,
+        fmt::format("'{}' is not a number (only pi, e and functions of numbers may stand here)", name));
   }
   Expr derivative(Expr, std::string_view, const SourceLocation& where) override {
     throw Error(where, "a number has no derivative");
@@ -237,8 +255,12 @@ Expr parse(std::string_view text, Graph& graph, Scope& scope, const SourceLocati
   const Expr e = Parser(text, graph, scope, where).whole();
   for (Expr part : topological_order(std::span(&e, 1)))
     if (!std::isfinite(part.node().constant) ||
-        std::any_of(part.node().coefficients.begin(), part.node().coefficients.end(), [](double c) { return !std::isfinite(c); }))
-      throw Error(where, fmt::format("the expression '{}' contains a constant that is not finite (a division by zero?)", text));
+        std::any_of(part.node().coefficients.begin(), part.node().coefficients.end(),
+                    [](double c) { return !std::isfinite(c); }))
+      throw Error(
+          where,
+          fmt::format("the expression '{}' contains a constant that is not finite (a division by zero?)",
+                      text));
   return e;
 }
 

@@ -22,14 +22,17 @@ std::string power_text(Expr base, double exponent) {
 std::string text(Expr e, int surrounding) {
   const Node& n = e.node();
   switch (n.kind) {
-    case Kind::constant: return n.constant < 0 && surrounding > kSum ? "(" + number(n.constant) + ")" : number(n.constant);
+    case Kind::constant:
+      return n.constant < 0 && surrounding > kSum ? "(" + number(n.constant) + ")" : number(n.constant);
     case Kind::symbol: return n.name;
     case Kind::sum: {
       std::string out;
       for (std::size_t i = 0; i < n.arguments.size(); ++i) {
         const double c = n.coefficients[i];
-        if (c < 0) out += i ? " - " : "-";
-        else if (i) out += " + ";
+        if (c < 0)
+          out += i ? " - " : "-";
+        else if (i)
+          out += " + ";
         if (std::abs(c) != 1) out += number(std::abs(c)) + "*";
         out += text(n.arguments[i], kProduct);
       }
@@ -49,7 +52,8 @@ std::string text(Expr e, int surrounding) {
     }
     default: {
       std::string out = std::string(function_name(n.kind)) + "(";
-      for (std::size_t i = 0; i < n.arguments.size(); ++i) out += (i ? ", " : "") + text(n.arguments[i], kSum);
+      for (std::size_t i = 0; i < n.arguments.size(); ++i)
+        out += (i ? ", " : "") + text(n.arguments[i], kSum);
       return out + ")";
     }
   }

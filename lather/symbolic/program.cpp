@@ -11,10 +11,36 @@ namespace lather::symbolic {
 
 namespace {
 
-constexpr std::string_view kOpcodeNames[] = {
-    "copy", "add",  "sub",  "mul",  "div",   "multiply_add", "multiply_subtract", "subtract_product", "sqrt", "exp",
-    "log",  "sin",  "cos",  "tan",  "sinh",  "cosh",         "tanh",              "asinh",            "atan", "erf",
-    "abs",  "sign", "step", "sigmoid", "softplus", "min", "max", "power"};
+// clang-format off: a table
+constexpr std::string_view kOpcodeNames[] = {"copy",
+                                             "add",
+                                             "sub",
+                                             "mul",
+                                             "div",
+                                             "multiply_add",
+                                             "multiply_subtract",
+                                             "subtract_product",
+                                             "sqrt",
+                                             "exp",
+                                             "log",
+                                             "sin",
+                                             "cos",
+                                             "tan",
+                                             "sinh",
+                                             "cosh",
+                                             "tanh",
+                                             "asinh",
+                                             "atan",
+                                             "erf",
+                                             "abs",
+                                             "sign",
+                                             "step",
+                                             "sigmoid",
+                                             "softplus",
+                                             "min",
+                                             "max",
+                                             "power"};
+// clang-format on
 
 Opcode opcode_of(Kind kind) {
   switch (kind) {
@@ -67,7 +93,7 @@ class Lowering {
  private:
   // A product as a list of factors; each factor is an expression or a product of two earlier ones.
   struct Factor {
-    Expr base;        // base^exponent
+    Expr base;  // base^exponent
     double exponent = 1;
     int first = -1, second = -1;  // or the product of two other factors
   };
@@ -94,7 +120,8 @@ class Lowering {
   }
 
   int factor_id(Expr base, double exponent) {
-    auto [it, is_new] = factor_ids_.emplace(std::pair{base.id(), exponent}, static_cast<int>(factors_.size()));
+    auto [it, is_new] =
+        factor_ids_.emplace(std::pair{base.id(), exponent}, static_cast<int>(factors_.size()));
     if (is_new) factors_.push_back({base, exponent});
     return it->second;
   }
@@ -117,7 +144,8 @@ class Lowering {
       for (const auto& [e, list] : products)
         for (std::size_t i = 0; i < list.size(); ++i)
           for (std::size_t j = i + 1; j < list.size(); ++j) ++pairs[std::minmax(list[i], list[j])];
-      const auto best = std::max_element(pairs.begin(), pairs.end(), [](const auto& x, const auto& y) { return x.second < y.second; });
+      const auto best = std::max_element(pairs.begin(), pairs.end(),
+                                         [](const auto& x, const auto& y) { return x.second < y.second; });
       if (best == pairs.end() || best->second < 2) break;
       const auto [first, second] = best->first;
       factors_.push_back({Expr(), 1, first, second});
@@ -145,8 +173,10 @@ class Lowering {
     if (auto it = powers_.find(key); it != powers_.end()) return it->second;
     Value v = -1;
     const double whole = std::floor(exponent);
-    if (exponent == 1) v = lower(base);
-    else if (exponent == 0.5) v = emit(Opcode::sqrt, lower(base));
+    if (exponent == 1)
+      v = lower(base);
+    else if (exponent == 0.5)
+      v = emit(Opcode::sqrt, lower(base));
     else if (exponent == whole && whole <= 64) {
       const double half = std::floor(exponent / 2);
       const Value root = power(base, half);
@@ -194,7 +224,8 @@ class Lowering {
   bool fusible(Expr e) const {
     if (e.kind() != Kind::product || uses_.at(e) != 1) return false;
     const Node& n = e.node();
-    if (std::any_of(n.coefficients.begin(), n.coefficients.end(), [](double c) { return c < 0; })) return false;
+    if (std::any_of(n.coefficients.begin(), n.coefficients.end(), [](double c) { return c < 0; }))
+      return false;
     const auto& list = product_factors_.at(e);
     if (list.size() >= 2) return true;
     const Factor& only = factors_[list[0]];
@@ -209,7 +240,8 @@ class Lowering {
 
   std::pair<Value, Value> two_factors(Expr e) {
     const auto& list = product_factors_.at(e);
-    if (list.size() >= 2) return {product_of(std::span(list).first(list.size() - 1)), factor_value(list.back())};
+    if (list.size() >= 2)
+      return {product_of(std::span(list).first(list.size() - 1)), factor_value(list.back())};
     const Factor only = factors_[list[0]];
     if (!only.base) return {factor_value(only.first), factor_value(only.second)};
     const Value v = lower(only.base);
@@ -233,9 +265,13 @@ class Lowering {
       order.erase(order.begin());
       const double c = n.coefficients[i];
       const Value v = lower(n.arguments[i]);
-      if (c == 1) sum = v;
-      else if (c == -1 && !order.empty()) { sum = v; negated = true; }
-      else sum = emit(Opcode::mul, constant(c), v);
+      if (c == 1)
+        sum = v;
+      else if (c == -1 && !order.empty()) {
+        sum = v;
+        negated = true;
+      } else
+        sum = emit(Opcode::mul, constant(c), v);
     }
     for (std::size_t i : order) {
       const double c = n.coefficients[i];
@@ -244,20 +280,26 @@ class Lowering {
       double sign = 1;
       if (fusible(term)) {
         std::tie(a, b) = two_factors(term);
-        if (c == -1) sign = -1;
-        else if (c != 1) a = emit(Opcode::mul, constant(c), a);
+        if (c == -1)
+          sign = -1;
+        else if (c != 1)
+          a = emit(Opcode::mul, constant(c), a);
       } else if (c == 1 || c == -1) {
         const Value v = lower(term);
-        if (negated) sum = c == 1 ? emit(Opcode::sub, v, sum) : minus_sum(v, sum);
-        else sum = emit(c == 1 ? Opcode::add : Opcode::sub, sum, v);
+        if (negated)
+          sum = c == 1 ? emit(Opcode::sub, v, sum) : minus_sum(v, sum);
+        else
+          sum = emit(c == 1 ? Opcode::add : Opcode::sub, sum, v);
         negated = false;
         continue;
       } else {
         a = constant(c);
         b = lower(term);
       }
-      if (negated) sum = sign > 0 ? emit(Opcode::multiply_subtract, a, b, sum) : minus_product_minus(a, b, sum);
-      else sum = emit(sign > 0 ? Opcode::multiply_add : Opcode::subtract_product, a, b, sum);
+      if (negated)
+        sum = sign > 0 ? emit(Opcode::multiply_subtract, a, b, sum) : minus_product_minus(a, b, sum);
+      else
+        sum = emit(sign > 0 ? Opcode::multiply_add : Opcode::subtract_product, a, b, sum);
       negated = false;
     }
     return sum;
@@ -280,11 +322,16 @@ class Lowering {
     const Node& n = e.node();
     assert(n.kind != Kind::symbol && "symbol is not an input of the program");
     Value v = -1;
-    if (n.kind == Kind::constant) v = constant(n.constant);
-    else if (n.kind == Kind::sum) v = lower_sum(e);
-    else if (n.kind == Kind::product) v = lower_product(e);
-    else if (n.arguments.size() == 1) v = emit(opcode_of(n.kind), lower(n.arguments[0]));
-    else v = emit(opcode_of(n.kind), lower(n.arguments[0]), lower(n.arguments[1]));
+    if (n.kind == Kind::constant)
+      v = constant(n.constant);
+    else if (n.kind == Kind::sum)
+      v = lower_sum(e);
+    else if (n.kind == Kind::product)
+      v = lower_product(e);
+    else if (n.arguments.size() == 1)
+      v = emit(opcode_of(n.kind), lower(n.arguments[0]));
+    else
+      v = emit(opcode_of(n.kind), lower(n.arguments[0]), lower(n.arguments[1]));
     value_[e] = v;
     return v;
   }
@@ -318,7 +365,8 @@ class Assignment {
     program.registers = registers_;
     program.constants = l_.constants;
     const auto operand = [&](Value v) { return v < 0 ? Operand{} : l_.place[v]; };
-    for (const auto& i : l_.code) program.code.push_back({i.op, operand(i.result), operand(i.a), operand(i.b), operand(i.c)});
+    for (const auto& i : l_.code)
+      program.code.push_back({i.op, operand(i.result), operand(i.a), operand(i.b), operand(i.c)});
     return program;
   }
 

@@ -11,11 +11,34 @@
 namespace lather::symbolic {
 
 enum class Opcode : std::uint8_t {
-  copy, add, sub, mul, div,
+  copy,
+  add,
+  sub,
+  mul,
+  div,
   multiply_add,       // a * b + c
   multiply_subtract,  // a * b - c
   subtract_product,   // c - a * b
-  sqrt, exp, log, sin, cos, tan, sinh, cosh, tanh, asinh, atan, erf, abs, sign, step, sigmoid, softplus, min, max, power,
+  sqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  atan,
+  erf,
+  abs,
+  sign,
+  step,
+  sigmoid,
+  softplus,
+  min,
+  max,
+  power,
 };
 std::string_view opcode_name(Opcode op);
 int operand_count(Opcode op);

@@ -15,11 +15,11 @@
 #include "lather/core/toml.hpp"
 #include "lather/core/version.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/clipped.hpp"
-#include "lather/optim/schedule.hpp"
-#include "lather/optim/schedule_free.hpp"
-#include "lather/optim/switching.hpp"
-#include "lather/pde/find_problem.hpp"
+#include "lather/optim/wrappers/clipped.hpp"
+#include "lather/optim/wrappers/schedule.hpp"
+#include "lather/optim/wrappers/schedule_free.hpp"
+#include "lather/optim/wrappers/switching.hpp"
+#include "lather/pde/file/find_problem.hpp"
 #include "lather/train/recipe.hpp"
 
 namespace lather::train {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/problem_file.hpp"
 
 namespace lather::train {
 
@@ -66,7 +66,8 @@ struct Config {
   std::vector<pde::Override> overrides;  // of the problem file: network, parameters, weights, …
   std::string size;
   nlohmann::json optimizer;  // name, options, wrappers; all of them, defaults included
-  nlohmann::json training;  // points, sampling, weighting: what pde/sampling.hpp and train/weighting.hpp take
+  nlohmann::json
+      training;  // points, sampling, weighting: what pde/sampling/sampling.hpp and train/weighting/weighting.hpp take
   StopOptions stop;
   RecordOptions record;
   std::uint64_t seed = 0;

@@ -6,8 +6,8 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/toml.hpp"
-#include "lather/pde/point_source.hpp"
-#include "lather/train/weighting.hpp"
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/weighting/weighting.hpp"
 
 namespace lather::train {
 

@@ -8,9 +8,9 @@
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
-#include "lather/train/environment.hpp"
-#include "lather/train/history.hpp"
-#include "lather/train/summary.hpp"
+#include "lather/train/run_folder/environment.hpp"
+#include "lather/train/run_folder/history.hpp"
+#include "lather/train/run_folder/summary.hpp"
 
 namespace lather::train {
 
@@ -226,20 +226,13 @@ class Run {
 
 std::string_view name_of(EndReason reason) {
   switch (reason) {
-    case EndReason::steps:
-      return "steps";
-    case EndReason::target:
-      return "target";
-    case EndReason::time:
-      return "time";
-    case EndReason::interrupted:
-      return "interrupted";
-    case EndReason::converged:
-      return "converged";
-    case EndReason::stalled:
-      return "stalled";
-    case EndReason::non_finite:
-      return "non_finite";
+    case EndReason::steps: return "steps";
+    case EndReason::target: return "target";
+    case EndReason::time: return "time";
+    case EndReason::interrupted: return "interrupted";
+    case EndReason::converged: return "converged";
+    case EndReason::stalled: return "stalled";
+    case EndReason::non_finite: return "non_finite";
   }
   return "";
 }

@@ -14,7 +14,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "lather/train/run_folder.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/trainer.hpp"
 
 namespace lather::train {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
-#include "lather/optim/composed.hpp"
+#include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/fit_output.hpp"
 
 namespace lather::train {

@@ -18,10 +18,10 @@
 
 #include "lather/core/state.hpp"
 #include "lather/optim/optimizer.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/accuracy/solution.hpp"
 #include "lather/train/config.hpp"
-#include "lather/train/errors.hpp"
-#include "lather/train/solution.hpp"
-#include "lather/train/stage.hpp"
+#include "lather/train/stages/stage.hpp"
 
 namespace lather::train {
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "paths.hpp"
 #include "process.hpp"
 
 namespace lather::testing {
@@ -41,7 +42,8 @@ TEST_F(FirstHour, LooksAround) {
 }
 
 TEST_F(FirstHour, EveryCommandHasHelpWithExamples) {
-  for (const char* command : {"train", "eval", "compare", "report", "predict", "export", "list", "doctor", "completion"}) {
+  for (const char* command :
+       {"train", "eval", "compare", "report", "predict", "export", "list", "doctor", "completion"}) {
     const Finished help = run({command, "--help"});
     EXPECT_EQ(help.status, 0) << command;
     EXPECT_TRUE(contains(help.out, "Example")) << command << ": " << help.out;
@@ -97,14 +99,17 @@ TEST_F(FirstHour, ComparesOptimizers) {
                                             "--out",   "versus", "--quiet"};
   const Finished compared = run(command);
   ASSERT_EQ(compared.status, 0) << compared.err;
-  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"}) EXPECT_TRUE(contains(compared.out, words)) << compared.out;
+  for (const char* words : {"| optimizer", "adam", "soap", "lbfgs", "±"})
+    EXPECT_TRUE(contains(compared.out, words)) << compared.out;
   const Finished reported = run({"report", "versus", "--tables", "tables"});
   ASSERT_EQ(reported.status, 0) << reported.err;
   EXPECT_TRUE(contains(reported.out, "versus/report.html")) << reported.out;
   const auto again = content(folder_ / "tables" / "optimizers.md");
-  std::istringstream rows(content(folder_ / "versus" / "table.md"));  // the same figures; the page goes by the alphabet
+  std::istringstream rows(
+      content(folder_ / "versus" / "table.md"));  // the same figures; the page goes by the alphabet
   for (std::string row; std::getline(rows, row);) EXPECT_TRUE(contains(again, row)) << row << "\n" << again;
-  for (const char* file : {"table.md", "table.csv", "table.tex"}) EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
+  for (const char* file : {"table.md", "table.csv", "table.tex"})
+    EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
   const auto table = content(folder_ / "versus" / "table.md");
   const auto history = content(folder_ / "versus" / "soap-1" / "history.csv");
   EXPECT_EQ(run(command).status, 0);  // nothing is done twice
@@ -146,7 +151,7 @@ TEST_F(FirstHour, PythonLoadsTheExportAndGetsTheSameNumbers) {
     ASSERT_EQ(predicted.status, 0) << predicted.err;
     const double expected = std::stod(predicted.out.substr(predicted.out.rfind(',') + 1));
     ASSERT_EQ(run({"export", name, "--format", "safetensors", "--out", "network.safetensors"}).status, 0);
-    const Finished python = Process({"python3", LATHER_SOURCE_DIR "/examples/load_export.py",
+    const Finished python = Process({"python3", lather::test::source_path("examples/load_export.py"),
                                      (folder_ / "network.safetensors").string(), "0.3", "0.7"})
                                 .wait();
     ASSERT_EQ(python.status, 0) << python.err;
@@ -197,12 +202,13 @@ TEST_F(FirstHour, TheShellCompletes) {
 }
 
 TEST_F(FirstHour, TheManualPageIsThatOfThisCommand) {
-  EXPECT_EQ(run({"completion", "man"}).out, content(LATHER_SOURCE_DIR "/docs/lather.1"))
+  EXPECT_EQ(run({"completion", "man"}).out, content(lather::test::source_path("docs/lather.1")))
       << "run: lather completion man > docs/lather.1";
 }
 
 TEST_F(FirstHour, TheTableOfOptionsIsThatOfThisCommand) {
-  EXPECT_EQ(run({"list", "optimizers", "--markdown"}).out, content(LATHER_SOURCE_DIR "/docs/optimizer-options.md"))
+  EXPECT_EQ(run({"list", "optimizers", "--markdown"}).out,
+            content(lather::test::source_path("docs/optimizer-options.md")))
       << "run: lather list optimizers --markdown > docs/optimizer-options.md";
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../train/small_problem.hpp"
+#include "paths.hpp"
 
 namespace lather::testing {
 
@@ -83,7 +84,7 @@ class Process {
 };
 
 inline std::vector<std::string> lather_command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), LATHER_COMMAND);
+  arguments.insert(arguments.begin(), lather::test::command_path());
   return arguments;
 }
 

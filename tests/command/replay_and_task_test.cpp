@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "paths.hpp"
+
 namespace {
 
 struct Outcome {
@@ -18,7 +20,7 @@ struct Outcome {
 };
 
 Outcome run(const std::string& arguments) {
-  const std::string command = std::string(LATHER_COMMAND) + " " + arguments + " 2>&1";
+  const std::string command = lather::test::command_path() + " " + arguments + " 2>&1";
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;
   std::array<char, 4096> part{};
@@ -27,7 +29,7 @@ Outcome run(const std::string& arguments) {
   return {WEXITSTATUS(status), output};
 }
 
-const std::string kGolden = LATHER_SOURCE_DIR "/tests/golden/";
+const std::string kGolden = lather::test::source_path("tests/golden/");
 
 TEST(ReplayCommand, PassesOnTheRecordsAndNamesCaseDeviationAndTolerance) {
   const auto [status, output] =

@@ -54,16 +54,21 @@ TEST(Options, AreSetFromTextAndFromNumbersAndSavedWhole) {
 
 TEST(Options, NameTheNearestKeyAndTheRangeThatWasMissed) {
   SampleOptions o;
-  EXPECT_NE(message_of([&] { options::set(o, "sample", "rat", 1); }).find("did you mean 'rate'"), std::string::npos);
+  EXPECT_NE(message_of([&] { options::set(o, "sample", "rat", 1); }).find("did you mean 'rate'"),
+            std::string::npos);
   EXPECT_NE(message_of([&] { options::set(o, "sample", "rate", 0); }).find("(0, 1]"), std::string::npos);
-  EXPECT_NE(message_of([&] { options::set(o, "sample", "count", 2.5); }).find("whole number"), std::string::npos);
-  EXPECT_NE(message_of([&] { options::set(o, "sample", "rate", "1e-3x"); }).find("expected a number"), std::string::npos);
-  EXPECT_NE(message_of([&] { options::set(o, "sample", "flavour", "fanzy"); }).find("'fancy'"), std::string::npos);
+  EXPECT_NE(message_of([&] { options::set(o, "sample", "count", 2.5); }).find("whole number"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { options::set(o, "sample", "rate", "1e-3x"); }).find("expected a number"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { options::set(o, "sample", "flavour", "fanzy"); }).find("'fancy'"),
+            std::string::npos);
 }
 
 TEST(Random, IsPhiloxAsPublished) {
   // Known answers of the Random123 distribution for philox4x32-10.
-  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}), (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
+            (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
             (std::array<std::uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
 }
@@ -119,7 +124,10 @@ TEST(Threads, EachThreadIsCalledOnceAndFailuresComeBack) {
   std::vector<int> calls(3);
   for (int repeat = 0; repeat < 100; ++repeat) team.run([&](int thread) { ++calls[thread]; });
   EXPECT_EQ(calls, (std::vector<int>{100, 100, 100}));
-  EXPECT_THROW(team.run([](int thread) { if (thread == 2) throw Error("no"); }), Error);
+  EXPECT_THROW(team.run([](int thread) {
+    if (thread == 2) throw Error("no");
+  }),
+               Error);
   team.run([&](int thread) { ++calls[thread]; });
   EXPECT_EQ(calls[2], 101);
 }

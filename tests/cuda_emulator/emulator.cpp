@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "lather/core/cuda.hpp"
+#include "lather/core/cuda/runtime.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../train/small_problem.hpp"
+#include "paths.hpp"
 #include "targets.hpp"
 
 namespace lather::testing {
@@ -14,7 +15,8 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> corpus(const char* name) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(LATHER_SOURCE_DIR "/tests/fuzz/corpus") / name))
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(lather::test::source_path("tests/fuzz/corpus")) / name))
     files.push_back(entry.path());
   EXPECT_GE(files.size(), 10u) << "the corpus of " << name << " is gone";
   return files;
@@ -40,7 +42,7 @@ TEST(FuzzedConfigurations, EndInSuccessOrInAnError) {
 }
 
 TEST(FuzzedConfigurations, BeginWithOneThatIsWhole) {
-  EXPECT_EQ(try_config_text(content(LATHER_SOURCE_DIR "/tests/fuzz/seed-config.json")), "");
+  EXPECT_EQ(try_config_text(content(lather::test::source_path("tests/fuzz/seed-config.json"))), "");
 }
 
 }  // namespace

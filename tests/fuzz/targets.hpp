@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/point_source.hpp"
-#include "lather/pde/problem_text.hpp"
+#include "lather/pde/file/problem_text.hpp"
+#include "lather/pde/sampling/point_source.hpp"
 #include "lather/train/config.hpp"
-#include "lather/train/run_folder.hpp"
-#include "lather/train/weighting.hpp"
-#include "lather/train/windows.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
+#include "lather/train/stages/windows.hpp"
+#include "lather/train/weighting/weighting.hpp"
 
 namespace lather::testing {
 

@@ -9,9 +9,9 @@
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/composed.hpp"
+#include "lather/optim/wrappers/composed.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/problem_file.hpp"
 
 namespace lather::optim {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lather/optim/composed.hpp"
-#include "lather/pde/point_source.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/optim/wrappers/composed.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/sampling/point_source.hpp"
 
 namespace lather::pde {
 namespace {

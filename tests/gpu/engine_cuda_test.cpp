@@ -10,10 +10,10 @@
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/pde/find_problem.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/problem_file.hpp"
-#include "lather/train/ntk.hpp"
+#include "lather/train/weighting/ntk.hpp"
 
 namespace lather::pde {
 namespace {
@@ -332,18 +332,21 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NetworkCase{"mlp", {.width = 6, .depth = 2}},
         NetworkCase{"modified_mlp_fourier",
-             {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
-        NetworkCase{"modified_mlp_factorized",
-             {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .weight_factorization = true}},
-        NetworkCase{"fourier_trainable", {.width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true}},
-        NetworkCase{"piratenet", {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
+                    {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
+        NetworkCase{
+            "modified_mlp_factorized",
+            {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .weight_factorization = true}},
+        NetworkCase{"fourier_trainable",
+                    {.width = 6, .depth = 1, .fourier_features = 4, .fourier_trainable = true}},
+        NetworkCase{"piratenet",
+                    {.type = NetworkType::piratenet, .width = 6, .depth = 2, .fourier_features = 4}},
         NetworkCase{"piratenet_factorized",
-             {.type = NetworkType::piratenet,
-              .width = 6,
-              .depth = 1,
-              .fourier_features = 4,
-              .fourier_trainable = true,
-              .weight_factorization = true}}),
+                    {.type = NetworkType::piratenet,
+                     .width = 6,
+                     .depth = 1,
+                     .fourier_features = 4,
+                     .fourier_trainable = true,
+                     .weight_factorization = true}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(CudaEngine, GivesTheSameJacobianInChunks) {

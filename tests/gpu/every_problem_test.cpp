@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "lather/pde/find_problem.hpp"
-#include "lather/pde/point_source.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/sampling/point_source.hpp"
 
 namespace lather::pde {
 namespace {

@@ -16,7 +16,8 @@ class PlainNetwork {
   using Number = Taylor<Real>;
   using Vector = std::vector<Number>;
 
-  PlainNetwork(const net::NetworkOptions& options, const net::Tape& tape, std::vector<Real> parameters, std::vector<double> frozen)
+  PlainNetwork(const net::NetworkOptions& options, const net::Tape& tape, std::vector<Real> parameters,
+               std::vector<double> frozen)
       : options_(options), tape_(tape), parameters_(std::move(parameters)), frozen_(std::move(frozen)) {}
 
   Vector operator()(const Vector& inputs) const {
@@ -44,7 +45,8 @@ class PlainNetwork {
         const Vector r = activated(dense(g, block + ".3"));
         const Number alpha(at(block + ".alpha", 0));
         Vector next;
-        for (std::size_t j = 0; j < x.size(); ++j) next.push_back(alpha * r[j] + (Number(Real(1)) - alpha) * x[j]);
+        for (std::size_t j = 0; j < x.size(); ++j)
+          next.push_back(alpha * r[j] + (Number(Real(1)) - alpha) * x[j]);
         x = next;
       }
     }
@@ -90,7 +92,9 @@ class PlainNetwork {
     if (const auto* block = find(tape_.frozen(), name)) return Real(frozen_[block->offset + i]);
     throw std::runtime_error("no block " + name);
   }
-  bool has(const std::string& name) const { return find(tape_.parameters(), name) || find(tape_.frozen(), name); }
+  bool has(const std::string& name) const {
+    return find(tape_.parameters(), name) || find(tape_.frozen(), name);
+  }
 
   Vector dense(const Vector& in, const std::string& name) const {
     const auto* block = find(tape_.parameters(), name + ".weight");

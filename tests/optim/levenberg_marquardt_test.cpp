@@ -1,11 +1,11 @@
-#include "lather/optim/levenberg_marquardt.hpp"
+#include "lather/optim/least_squares/levenberg_marquardt.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "lather/core/error.hpp"
-#include "lather/optim/vectors.hpp"
+#include "lather/optim/deterministic_sums.hpp"
 #include "residual_problems.hpp"
 
 namespace lather::optim {

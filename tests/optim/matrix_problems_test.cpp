@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "lather/optim/matrix_problems.hpp"
+#include "lather/optim/problems/matrix_problems.hpp"
 #include "quasi_support.hpp"
 
 namespace lather::optim {

@@ -9,10 +9,10 @@
 #include "lather/core/error.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/conjugate_gradients.hpp"
-#include "lather/optim/kronecker_sum.hpp"
-#include "lather/optim/line_search_grid.hpp"
-#include "lather/optim/test_functions.hpp"
+#include "lather/optim/least_squares/conjugate_gradients.hpp"
+#include "lather/optim/least_squares/kronecker_sum.hpp"
+#include "lather/optim/line_search/grid.hpp"
+#include "lather/optim/problems/test_functions.hpp"
 #include "residual_problems.hpp"
 
 namespace lather::optim {
@@ -49,16 +49,17 @@ class EveryJacobianMethod : public ::testing::TestWithParam<JacobianMethod> {
     return find_optimizer(GetParam().name).make(layout, GetParam().settings);
   }
 };
-INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, ::testing::ValuesIn(kJacobianMethods), [](const auto& info) {
-  std::string name = std::to_string(info.index) + "_" + info.param.name;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, ::testing::ValuesIn(kJacobianMethods),
+                         [](const auto& info) {
+                           std::string name = std::to_string(info.index) + "_" + info.param.name;
+                           for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+                           return name;
+                         });
 
 TEST(JacobianMethods, AreAllInTheListAbove) {
   for (const auto& e : catalogue()) {
-    const auto tried =
-        std::count_if(kJacobianMethods.begin(), kJacobianMethods.end(), [&](const JacobianMethod& m) { return m.name == e.name; });
+    const auto tried = std::count_if(kJacobianMethods.begin(), kJacobianMethods.end(),
+                                     [&](const JacobianMethod& m) { return m.name == e.name; });
     EXPECT_TRUE(tried > 0 || !e.needs_residuals) << e.name;
   }
 }

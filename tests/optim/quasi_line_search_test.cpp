@@ -3,11 +3,11 @@
 #include <cmath>
 #include <functional>
 
-#include "lather/optim/line_search_armijo.hpp"
-#include "lather/optim/line_search_more_thuente.hpp"
-#include "lather/optim/line_search_strong_wolfe.hpp"
-#include "lather/optim/line_search_wolfe12.hpp"
-#include "lather/optim/line_search_zoom.hpp"
+#include "lather/optim/line_search/armijo.hpp"
+#include "lather/optim/line_search/more_thuente.hpp"
+#include "lather/optim/line_search/strong_wolfe.hpp"
+#include "lather/optim/line_search/wolfe12.hpp"
+#include "lather/optim/line_search/zoom.hpp"
 
 namespace lather::optim {
 namespace {
@@ -138,7 +138,7 @@ TEST(LineSearch, TheCubicMinimizerIsExactOnCubics) {
   EXPECT_NEAR(cubic_minimizer(point(0), point(3), 0, 3), 1, 1e-14);
   EXPECT_NEAR(cubic_minimizer(point(3), point(0), 0, 3), 1, 1e-14);
   EXPECT_EQ(cubic_minimizer(point(0), point(3), 2, 3), 2);  // clamped
-  const LinePoint a{0, 0, 1, {}}, b{1, 0.5, 1, {}};  // this cubic rises all the way: no minimum
+  const LinePoint a{0, 0, 1, {}}, b{1, 0.5, 1, {}};         // this cubic rises all the way: no minimum
   EXPECT_EQ(cubic_minimizer(a, b, 0.2, 0.4), 0.30000000000000004);
 }
 

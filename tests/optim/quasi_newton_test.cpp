@@ -5,10 +5,11 @@
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
-#include "lather/optim/bfgs.hpp"
-#include "lather/optim/replay_quasi_newton.hpp"
-#include "lather/optim/ss_bfgs.hpp"
-#include "lather/optim/ss_broyden.hpp"
+#include "lather/optim/quasi_newton/bfgs.hpp"
+#include "lather/optim/quasi_newton/ss_bfgs.hpp"
+#include "lather/optim/quasi_newton/ss_broyden.hpp"
+#include "lather/optim/replay/quasi_newton.hpp"
+#include "paths.hpp"
 #include "quasi_support.hpp"
 #include "small_matrices.hpp"
 
@@ -22,7 +23,7 @@ using testing_support::product;
 using Json = nlohmann::json;
 
 Json golden(const std::string& name) {
-  std::ifstream file(LATHER_SOURCE_DIR "/tests/golden/" + name + ".json");
+  std::ifstream file(lather::test::source_path("tests/golden/") + name + ".json");
   return Json::parse(file);
 }
 

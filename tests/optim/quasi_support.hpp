@@ -11,10 +11,10 @@
 
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/lbfgs.hpp"
-#include "lather/optim/matrix_problems.hpp"
 #include "lather/optim/optimizer.hpp"
-#include "lather/optim/test_functions.hpp"
+#include "lather/optim/problems/matrix_problems.hpp"
+#include "lather/optim/problems/test_functions.hpp"
+#include "lather/optim/quasi_newton/lbfgs.hpp"
 
 namespace lather::optim::testing {
 

@@ -1,6 +1,6 @@
 // Trajectories recorded from the reference implementations, replayed through ours.
 
-#include "lather/optim/replay.hpp"
+#include "lather/optim/replay/replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "paths.hpp"
 
 namespace lather::optim {
 namespace {
@@ -20,7 +21,7 @@ nlohmann::json read(const std::filesystem::path& file) {
 
 std::vector<std::filesystem::path> gradient_replays() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(LATHER_SOURCE_DIR "/tests/golden"))
+  for (const auto& entry : std::filesystem::directory_iterator(lather::test::source_path("tests/golden")))
     if (entry.path().extension() == ".json" && read(entry.path()).value("kind", "") == "gradient-replay")
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
@@ -55,7 +56,7 @@ TEST(GoldenFiles, AWrongHyperParameterIsNoticed) {
 }
 
 TEST(GoldenFiles, UnknownKeysAndBrokenShapesAreErrorsInWords) {
-  auto recorded = read(LATHER_SOURCE_DIR "/tests/golden/adam.json");
+  auto recorded = read(lather::test::source_path("tests/golden/adam.json"));
   auto unknown_key = recorded;
   unknown_key["hyper"]["beta_1"] = 0.9;
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// Algorithm 2 of the paper, line by line, for one matrix: the specification of lather/optim/ss_esoap.cpp.
+// Algorithm 2 of the paper, line by line, for one matrix: the specification of lather/optim/kronecker/ss_esoap.cpp.
 // Factors live in parameter space, the check multiplies out Q^T A Q, S and Y are differences of stored
 // arrays. Shared with the fast form: the eigensolver with its rule for order and degenerate eigenvalues, and
 // the options.
@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "lather/linalg/eigensolver.hpp"
-#include "lather/optim/ss_esoap_options.hpp"
+#include "lather/optim/kronecker/ss_esoap_options.hpp"
 #include "small_matrices.hpp"
 
 namespace lather::optim::testing_support {
@@ -104,15 +104,12 @@ class SsEsoapLiteral {
         gamma = rho > 0.8 ? 0.25 : rho > 0.5 ? 0.5 : 0.75;
         V *= gamma;
         break;
-      case VarianceTransition::keep:
-        break;
+      case VarianceTransition::keep: break;
       case VarianceTransition::reset:
         V.setZero();
         variance_steps = 0;
         break;
-      case VarianceTransition::reproject:
-        V = product({UL, V, UR.transpose()}).cwiseMax(0.0);
-        break;
+      case VarianceTransition::reproject: V = product({UL, V, UR.transpose()}).cwiseMax(0.0); break;
       case VarianceTransition::reproject_squared:
         V = product({UL.cwiseProduct(UL), V, UR.cwiseProduct(UR).transpose()});
         break;
@@ -136,8 +133,7 @@ class SsEsoapLiteral {
     const Eigen::ArrayXd dL = product({QL.transpose(), L, QL}).diagonal(),
                          dR = product({QR.transpose(), R, QR}).diagonal();
     switch (o.secant_metric) {
-      case SecantMetric::off:
-        return 0;
+      case SecantMetric::off: return 0;
       case SecantMetric::paper: {
         if (o.secant_eigenvalues == SecantEigenvalues::exact)
           return product({S.transpose(), inverse(L), S, inverse(R)}).trace();
@@ -156,10 +152,8 @@ class SsEsoapLiteral {
         const Mat right = product({QR, dR.max(0).pow(0.25).matrix().asDiagonal(), QR.transpose()});
         return product({S.transpose(), left, S, right}).trace() / o.learning_rate;
       }
-      case SecantMetric::oren_luenberger:
-        return -product({S.transpose(), G_old}).trace();
-      case SecantMetric::identity:
-        return S.squaredNorm();
+      case SecantMetric::oren_luenberger: return -product({S.transpose(), G_old}).trace();
+      case SecantMetric::identity: return S.squaredNorm();
     }
     return 0;
   }

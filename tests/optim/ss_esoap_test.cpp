@@ -1,4 +1,4 @@
-#include "lather/optim/ss_esoap.hpp"
+#include "lather/optim/kronecker/ss_esoap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/products.hpp"
-#include "lather/optim/adam.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/secant.hpp"
+#include "lather/optim/first_order/adam.hpp"
+#include "lather/optim/kronecker/ss_esoap_metric.hpp"
 #include "ss_esoap_literal.hpp"
 #include "streams.hpp"
 

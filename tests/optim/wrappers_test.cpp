@@ -3,11 +3,11 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
-#include "lather/optim/clipped.hpp"
-#include "lather/optim/composed.hpp"
-#include "lather/optim/schedule_free.hpp"
-#include "lather/optim/scheduled.hpp"
-#include "lather/optim/switching.hpp"
+#include "lather/optim/wrappers/clipped.hpp"
+#include "lather/optim/wrappers/composed.hpp"
+#include "lather/optim/wrappers/schedule_free.hpp"
+#include "lather/optim/wrappers/scheduled.hpp"
+#include "lather/optim/wrappers/switching.hpp"
 #include "quasi_support.hpp"
 
 namespace lather::optim {

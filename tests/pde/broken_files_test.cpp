@@ -11,7 +11,8 @@
 #include <sstream>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "paths.hpp"
 
 namespace lather::pde {
 namespace {
@@ -120,7 +121,7 @@ const Broken kBroken[] = {
     {"wrong-face", "12:10", "t = 2 lies outside the domain [0, 1]"},
 };
 
-std::filesystem::path folder() { return std::filesystem::path(LATHER_SOURCE_DIR) / "tests/pde/broken"; }
+std::filesystem::path folder() { return lather::test::source_path("tests/pde/broken"); }
 
 class BrokenProblemFile : public testing::TestWithParam<Broken> {};
 
@@ -144,8 +145,8 @@ TEST_P(BrokenProblemFile, MakesTheCommandExitWithStatusTwoAndOneLine) {
   const auto file = folder() / (std::string(GetParam().file) + ".toml");
   const auto errors = std::filesystem::temp_directory_path() /
                       (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
-  const std::string command =
-      std::string(LATHER_COMMAND) + " check '" + file.string() + "' > /dev/null 2> '" + errors.string() + "'";
+  const std::string command = lather::test::command_path() + " check '" + file.string() +
+                              "' > /dev/null 2> '" + errors.string() + "'";
   const int status = std::system(command.c_str());
   std::stringstream text;
   text << std::ifstream(errors).rdbuf();
@@ -182,7 +183,7 @@ TEST(BrokenProblemFiles, ThatAreMissingOrTooLargeAreRefused) {
 
 TEST(BrokenProblemFiles, CutOffAnywhereAreRefusedWithoutACrash) {
   std::stringstream whole;
-  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/boussinesq.toml").rdbuf();
+  whole << std::ifstream(lather::test::source_path("problems/boussinesq.toml")).rdbuf();
   const std::string text = whole.str();
   int refused = 0;
   for (std::size_t length = 0; length < text.size(); length += 7) {
@@ -198,8 +199,7 @@ TEST(BrokenProblemFiles, CutOffAnywhereAreRefusedWithoutACrash) {
 
 TEST(BrokenProblemFiles, WithOneByteChangedAreReadOrRefusedButNeverCrash) {
   std::stringstream whole;
-  whole << std::ifstream(std::filesystem::path(LATHER_SOURCE_DIR) / "problems/burgers-selfsimilar.toml")
-               .rdbuf();
+  whole << std::ifstream(lather::test::source_path("problems/burgers-selfsimilar.toml")).rdbuf();
   const std::string text = whole.str();
   unsigned state = 1;
   int refused = 0;

@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "lather/pde/find_problem.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/symbolic/evaluate.hpp"
 

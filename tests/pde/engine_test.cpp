@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "../net/plain_network.hpp"
-#include "lather/pde/compiled_set.hpp"
+#include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/objective.hpp"
 #include "quad.hpp"
 #include "sample_problems.hpp"
@@ -25,7 +25,8 @@ Quad plain_loss(const Problem& p, const DerivativeSet& set, const net::Tape& tap
   Quad loss = 0;
   for (std::size_t k = 0; k < points.count(); ++k) {
     PlainNetwork<Quad>::Vector in;
-    for (int i = 0; i < p.dimensions(); ++i) in.push_back(Taylor<Quad>::variable(i, points.coordinates[i][k]));
+    for (int i = 0; i < p.dimensions(); ++i)
+      in.push_back(Taylor<Quad>::variable(i, points.coordinates[i][k]));
     const auto out = network(in);
     const Quad a = out[0].value(), b = out[1].value(), x0 = points.coordinates[0][k];
     Quad first = a * b - mu * a + sin(x0), second = b - x0 * x0;
@@ -55,7 +56,8 @@ TEST_P(EveryNetwork, HasTheLossAndGradientOfThePlainEvaluation) {
   const Problem p = make_problem(set, network.network);
   PinnObjective objective(p, {.threads = 2});
   auto x = objective.initialize(11);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += 0.3 * Random(5, 5).normal(i);  // biases and alphas away from zero
+  for (std::size_t i = 0; i < x.size(); ++i)
+    x[i] += 0.3 * Random(5, 5).normal(i);  // biases and alphas away from zero
   const Points points = random_points(set.dimensions, 3, 17);
   objective.set_points(0, points);
 
@@ -74,13 +76,16 @@ TEST_P(EveryNetwork, HasTheLossAndGradientOfThePlainEvaluation) {
     auto plus = q, minus = q;
     plus[i] += h;
     minus[i] -= h;
-    const Quad slope = (plain_loss(p, set, objective.tape(), plus, frozen, points) - plain_loss(p, set, objective.tape(), minus, frozen, points)) / (2 * h);
+    const Quad slope = (plain_loss(p, set, objective.tape(), plus, frozen, points) -
+                        plain_loss(p, set, objective.tape(), minus, frozen, points)) /
+                       (2 * h);
     EXPECT_NEAR(gradient[i], double(slope), 1e-11 * scale) << "parameter " << i;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryNetwork, testing::Combine(testing::ValuesIn(networks()), testing::ValuesIn(derivative_sets())),
-                         [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryNetwork, testing::Combine(testing::ValuesIn(networks()), testing::ValuesIn(derivative_sets())),
+    [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name; });
 
 TEST(Engine, CarriesTheCollapsedLaplacianWhereOnlyTheSumIsNeeded) {
   const auto sets = derivative_sets();
@@ -118,7 +123,8 @@ TEST(Engine, GivesTheSameBitsFromRunToRunAndAgreesAcrossThreadCountsToRounding) 
   for (double g : gradients[0]) scale = std::max(scale, std::abs(g));
   for (int k : {1, 2}) {
     EXPECT_NEAR(losses[k] / losses[0], 1, 1e-14);
-    for (std::size_t i = 0; i < gradients[0].size(); ++i) EXPECT_NEAR(gradients[k][i], gradients[0][i], 1e-14 * scale);
+    for (std::size_t i = 0; i < gradients[0].size(); ++i)
+      EXPECT_NEAR(gradients[k][i], gradients[0][i], 1e-14 * scale);
   }
 }
 
@@ -163,7 +169,8 @@ TEST(Engine, TermGradientsAddUpToTheGradientAndResidualsToTheLoss) {
 
 TEST(Engine, InSinglePrecisionAgreesWithDouble) {
   Bench b;
-  PinnObjective fine(b.problem, {.threads = 2}), coarse(b.problem, {.threads = 2, .precision = Precision::float32});
+  PinnObjective fine(b.problem, {.threads = 2}),
+      coarse(b.problem, {.threads = 2, .precision = Precision::float32});
   const auto x = fine.initialize(1);
   coarse.initialize(1);
   fine.set_points(0, b.points);

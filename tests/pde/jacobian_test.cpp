@@ -13,7 +13,8 @@ using namespace test;
 
 // Interior with two terms and an unknown, and a second point set with values only; weights of all kinds.
 struct Fixture {
-  explicit Fixture(const NetworkOptions& network, int threads = 2) : problem(make_problem(derivative_sets()[2], network)) {
+  explicit Fixture(const NetworkOptions& network, int threads = 2)
+      : problem(make_problem(derivative_sets()[2], network)) {
     problem.point_sets.push_back({"wall", PointSet::Kind::boundary, {}, {}, {}});
     problem.terms.push_back({"wall", 1, problem.symbols->output(0) - 0.3, 10.0});
     objective = std::make_unique<PinnObjective>(problem, EngineOptions{.threads = threads});
@@ -50,7 +51,9 @@ TEST_P(JacobianOfEveryNetwork, IsTheDerivativeOfTheResiduals) {
     std::vector<double> r_plus(f.m), r_minus(f.m);
     f.objective->residuals(plus, r_plus);
     f.objective->residuals(minus, r_minus);
-    for (std::size_t k = 0; k < f.m; ++k) ASSERT_NEAR(f.J[k * f.n + i], (r_plus[k] - r_minus[k]) / (2 * h), 2e-8 * largest) << "residual " << k << " parameter " << i;
+    for (std::size_t k = 0; k < f.m; ++k)
+      ASSERT_NEAR(f.J[k * f.n + i], (r_plus[k] - r_minus[k]) / (2 * h), 2e-8 * largest)
+          << "residual " << k << " parameter " << i;
   }
 }
 
@@ -63,7 +66,8 @@ TEST_P(JacobianOfEveryNetwork, GivesTheFastProductsThePlainOnesDo) {
 
   std::vector<double> JtJ(f.n * f.n), Jtr(f.n), plain_JtJ(f.n * f.n), plain_Jtr(f.n);
   const double value = f.objective->normal_equations(f.x, JtJ.data(), Jtr);
-  const double plain_value = f.objective->optim::Objective::normal_equations(f.x, plain_JtJ.data(), plain_Jtr);
+  const double plain_value =
+      f.objective->optim::Objective::normal_equations(f.x, plain_JtJ.data(), plain_Jtr);
   EXPECT_NEAR(value, plain_value, 1e-13 * value);
   double scale = 0;
   for (double v : plain_JtJ) scale = std::max(scale, std::abs(v));
@@ -80,7 +84,8 @@ TEST_P(JacobianOfEveryNetwork, GivesTheFastProductsThePlainOnesDo) {
   for (std::size_t k = 0; k < f.m; ++k) w[k] = Random(8, 2).normal(k);
   f.objective->jacobian_times(f.x, v, Jv);
   f.objective->transposed_jacobian_times(f.x, w, Jtw);
-  for (std::size_t k = 0; k < f.m; ++k) EXPECT_NEAR(Jv[k], std::inner_product(v.begin(), v.end(), f.J.begin() + k * f.n, 0.0), 1e-12 * scale);
+  for (std::size_t k = 0; k < f.m; ++k)
+    EXPECT_NEAR(Jv[k], std::inner_product(v.begin(), v.end(), f.J.begin() + k * f.n, 0.0), 1e-12 * scale);
   for (std::size_t i = 0; i < f.n; ++i) {
     double sum = 0;
     for (std::size_t k = 0; k < f.m; ++k) sum += w[k] * f.J[k * f.n + i];
@@ -93,10 +98,12 @@ TEST_P(JacobianOfEveryNetwork, GivesTheFastProductsThePlainOnesDo) {
   scale = 0;
   for (double k : plain_K) scale = std::max(scale, std::abs(k));
   for (std::size_t k = 0; k < f.m; ++k)
-    for (std::size_t l = 0; l <= k; ++l) ASSERT_NEAR(K[k * f.m + l], plain_K[k * f.m + l], 1e-13 * scale) << k << " " << l;
+    for (std::size_t l = 0; l <= k; ++l)
+      ASSERT_NEAR(K[k * f.m + l], plain_K[k * f.m + l], 1e-13 * scale) << k << " " << l;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, JacobianOfEveryNetwork, testing::ValuesIn(networks()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, JacobianOfEveryNetwork, testing::ValuesIn(networks()),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lather::pde

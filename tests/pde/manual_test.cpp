@@ -5,14 +5,15 @@
 #include <sstream>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "paths.hpp"
 
 namespace lather::pde {
 namespace {
 
 TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
   std::stringstream page;
-  page << std::ifstream(LATHER_SOURCE_DIR "/docs/problem-files.md").rdbuf();
+  page << std::ifstream(lather::test::source_path("docs/problem-files.md")).rdbuf();
   const std::string text = page.str(), opening = "```toml\n";
   int examples = 0;
   for (std::size_t at = text.find(opening); at != std::string::npos; at = text.find(opening, at)) {
@@ -22,7 +23,7 @@ TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
     try {
       // Data files of the examples are those of the built-in problems.
       const Problem problem =
-          read_problem_text(text.substr(at, end - at), LATHER_SOURCE_DIR "/problems/example.toml");
+          read_problem_text(text.substr(at, end - at), lather::test::source_path("problems/example.toml"));
       for (const auto& [recipe, value] : problem.training.items())
         if (value.is_object()) recipe_overrides(problem, recipe);
     } catch (const Error& error) {

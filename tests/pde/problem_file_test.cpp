@@ -1,4 +1,4 @@
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/problem_file.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <random>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/find_problem.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/problem_builder.hpp"
-#include "lather/pde/problem_text.hpp"
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/symbolic/evaluate.hpp"
 

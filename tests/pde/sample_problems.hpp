@@ -44,7 +44,9 @@ inline MultiIndex index_of(const std::array<int, 3>& orders) {
 inline Problem make_problem(const DerivativeSet& set, const NetworkOptions& network) {
   Problem p;
   const std::vector<std::string> names{"x", "y", "t"};
-  p.symbols = std::make_shared<OutputSymbols>(*p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions), std::vector<std::string>{"N1", "N2"});
+  p.symbols = std::make_shared<OutputSymbols>(
+      *p.graph, std::vector<std::string>(names.begin(), names.begin() + set.dimensions),
+      std::vector<std::string>{"N1", "N2"});
   for (int i = 0; i < set.dimensions; ++i) {
     p.domain.push_back({-1, 1});
     p.network_inputs.push_back(p.symbols->coordinate(i));
@@ -90,17 +92,32 @@ struct Case {
 
 inline std::vector<Case> networks() {
   std::vector<Case> list;
-  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh}, {"sin", ActivationName::sin}, {"swish", ActivationName::swish},
-                                  {"gelu", ActivationName::gelu}, {"softplus", ActivationName::softplus}})
+  for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
+                                  {"sin", ActivationName::sin},
+                                  {"swish", ActivationName::swish},
+                                  {"gelu", ActivationName::gelu},
+                                  {"softplus", ActivationName::softplus}})
     list.push_back({std::string("mlp_") + name, {.width = 5, .depth = 2, .activation = activation}});
   list.push_back({"mlp_fourier_frozen", {.width = 4, .depth = 1, .fourier_features = 6}});
-  list.push_back({"mlp_fourier_trainable", {.width = 4, .depth = 1, .fourier_features = 6, .fourier_trainable = true}});
-  list.push_back({"mlp_factorized", {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
+  list.push_back(
+      {"mlp_fourier_trainable", {.width = 4, .depth = 1, .fourier_features = 6, .fourier_trainable = true}});
+  list.push_back(
+      {"mlp_factorized",
+       {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
   list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2}});
-  list.push_back({"modified_mlp_swish", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .activation = ActivationName::swish}});
-  list.push_back({"piratenet", {.type = NetworkType::piratenet, .width = 4, .depth = 2, .fourier_features = 6}});
-  list.push_back({"piratenet_trainable", {.type = NetworkType::piratenet, .width = 3, .depth = 1, .activation = ActivationName::sin,
-                                          .fourier_features = 4, .fourier_trainable = true, .weight_factorization = true}});
+  list.push_back(
+      {"modified_mlp_swish",
+       {.type = NetworkType::modified_mlp, .width = 4, .depth = 2, .activation = ActivationName::swish}});
+  list.push_back(
+      {"piratenet", {.type = NetworkType::piratenet, .width = 4, .depth = 2, .fourier_features = 6}});
+  list.push_back({"piratenet_trainable",
+                  {.type = NetworkType::piratenet,
+                   .width = 3,
+                   .depth = 1,
+                   .activation = ActivationName::sin,
+                   .fourier_features = 4,
+                   .fourier_trainable = true,
+                   .weight_factorization = true}});
   return list;
 }
 

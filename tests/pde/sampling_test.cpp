@@ -6,9 +6,9 @@
 #include <set>
 
 #include "lather/core/error.hpp"
-#include "lather/pde/point_source.hpp"
 #include "lather/pde/problem_builder.hpp"
-#include "lather/pde/sobol.hpp"
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/pde/sampling/sobol.hpp"
 
 namespace lather::pde {
 namespace {

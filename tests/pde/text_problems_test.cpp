@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "lather/core/rng.hpp"
-#include "lather/pde/compiled_set.hpp"
+#include "lather/pde/engine/compiled_point_set.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/fit_output.hpp"
 #include "lather/pde/objective.hpp"
-#include "lather/pde/problem_file.hpp"
 
 namespace lather::pde {
 namespace {
@@ -50,7 +50,8 @@ void expect_exact_gradient(const Problem& problem) {
       for (std::size_t i = 0; i < v.size(); ++i) moved[i] += t * h * v[i];
       return objective.value(moved);
     };
-    EXPECT_NEAR((at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h), slope, 1e-6 * std::sqrt(norm)) << problem.name;
+    EXPECT_NEAR((at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h), slope, 1e-6 * std::sqrt(norm))
+        << problem.name;
   }
 }
 
@@ -58,10 +59,12 @@ std::vector<std::string> components(const Problem& problem, int set) {
   std::vector<symbolic::Expr> residuals;
   for (const auto& term : problem.terms)
     if (term.point_set == set) residuals.push_back(term.residual);
-  const auto tape = net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()), problem.outputs());
+  const auto tape =
+      net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()), problem.outputs());
   const auto jets = compile_set(problem, tape, residuals).jets;
   std::vector<std::string> names;
-  for (int c = 0; c < jets.size(); ++c) names.push_back(jets.component_name(c, problem.symbols->coordinate_names()));
+  for (int c = 0; c < jets.size(); ++c)
+    names.push_back(jets.component_name(c, problem.symbols->coordinate_names()));
   return names;
 }
 
@@ -84,7 +87,8 @@ residual = "u - cos(x)*(1 + sin(x))"
 [network]
 width = 8
 depth = 2
-)toml", "ks.toml");
+)toml",
+                                         "ks.toml");
   EXPECT_EQ(components(problem, 0), (std::vector<std::string>{"", "x", "t", "xx", "xxx", "xxxx"}));
   EXPECT_EQ(components(problem, 1), std::vector<std::string>{""});
   expect_exact_gradient(problem);
@@ -108,7 +112,8 @@ residual = "u"
 [network]
 width = 8
 depth = 2
-)toml", "poisson.toml");
+)toml",
+                                         "poisson.toml");
   EXPECT_EQ(components(problem, 0), (std::vector<std::string>{"", "x", "y", "laplacian"}));
   expect_exact_gradient(problem);
 }
@@ -128,7 +133,8 @@ residual = "u_xy - u*D(u*u_x, y) - sin(x*y)"
 width = 8
 depth = 2
 activation = "swish"
-)toml", "mixed.toml");
+)toml",
+                                         "mixed.toml");
   EXPECT_EQ(components(problem, 0), (std::vector<std::string>{"", "x", "y", "xy"}));
   expect_exact_gradient(problem);
 }
@@ -163,7 +169,8 @@ residual = ["u - 1", "v"]
 type = "modified-mlp"
 width = 8
 depth = 2
-)toml", "flow.toml");
+)toml",
+                                         "flow.toml");
   EXPECT_EQ(components(problem, 0), (std::vector<std::string>{"", "x", "y", "laplacian"}));
   EXPECT_EQ(problem.terms.size(), 5u);
   expect_exact_gradient(problem);
@@ -191,7 +198,8 @@ type = "piratenet"
 width = 24
 depth = 2
 fourier_features = 24
-)toml", "advection.toml");
+)toml",
+                                   "advection.toml");
   for (const bool factorized : {false, true}) {
     problem.network.weight_factorization = factorized;
     PinnObjective objective(problem, {.threads = 2});
@@ -206,7 +214,8 @@ fourier_features = 24
     // Nothing but the last layer has changed.
     for (const auto& block : objective.layout().blocks()) {
       if (block.name.starts_with("output.")) continue;
-      for (std::size_t i = block.offset; i < block.offset + block.size(); ++i) ASSERT_EQ(fitted[i], x[i]) << block.name;
+      for (std::size_t i = block.offset; i < block.offset + block.size(); ++i)
+        ASSERT_EQ(fitted[i], x[i]) << block.name;
     }
     EXPECT_FALSE(fit_output_layer(objective, x, net::OutputFit::none));
   }

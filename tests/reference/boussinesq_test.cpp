@@ -2,7 +2,7 @@
 #include <numbers>
 
 #include "boussinesq_checks.hpp"
-#include "lather/reference/boussinesq_solver.hpp"
+#include "lather/reference/boussinesq/solver.hpp"
 
 namespace lather::reference {
 namespace {

@@ -38,7 +38,8 @@ TEST(CavityDefault, MeetsItsEquationsInside) {
 // agreement can be asked for.
 TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
   expect_ghia(
-      *solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2, 2e-2);
+      *solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2,
+      2e-2);
   expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 2.5e-2);
 }
 

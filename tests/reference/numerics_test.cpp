@@ -2,9 +2,9 @@
 #include "helpers.hpp"
 #include "lather/core/aligned.hpp"
 #include "lather/reference/cache.hpp"
-#include "lather/reference/chebyshev.hpp"
-#include "lather/reference/etdrk4.hpp"
-#include "lather/reference/line_transforms.hpp"
+#include "lather/reference/numerics/chebyshev.hpp"
+#include "lather/reference/numerics/etdrk4.hpp"
+#include "lather/reference/numerics/line_transforms.hpp"
 #include "lather/reference/periodic.hpp"
 
 namespace lather::reference {

@@ -3,13 +3,14 @@
 
 #include "helpers.hpp"
 #include "lather/reference/studies.hpp"
+#include "paths.hpp"
 
 namespace lather::reference {
 namespace {
 
 std::string committed_page() {
   std::stringstream text;
-  text << std::ifstream(LATHER_SOURCE_DIR "/docs/references.md").rdbuf();
+  text << std::ifstream(lather::test::source_path("docs/references.md")).rdbuf();
   return text.str();
 }
 

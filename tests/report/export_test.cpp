@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
-#include "lather/report/csv.hpp"
-#include "lather/report/npz.hpp"
+#include "lather/report/export/csv.hpp"
+#include "lather/report/export/npz.hpp"
+#include "lather/report/export/vtk.hpp"
 #include "lather/report/table.hpp"
-#include "lather/report/vtk.hpp"
 
 namespace lather::report {
 namespace {

@@ -1,15 +1,15 @@
 // The standalone picture: contours by hand, colours as on the page, and a picture that parses and holds what
 // it shows.
-#include "lather/report/figure.hpp"
+#include "lather/report/draw/figure.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "lather/core/error.hpp"
-#include "lather/report/colours.hpp"
-#include "lather/report/contour.hpp"
-#include "lather/report/svg.hpp"
+#include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/contour.hpp"
+#include "lather/report/draw/svg.hpp"
 #include "small_run.hpp"
 
 namespace lather::report {

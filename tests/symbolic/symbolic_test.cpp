@@ -6,7 +6,7 @@
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/symbolic/evaluate.hpp"
 #include "lather/symbolic/jets.hpp"
-#include "lather/symbolic/machine.hpp"
+#include "lather/symbolic/machine/machine.hpp"
 #include "lather/symbolic/parser.hpp"
 #include "quad.hpp"
 
@@ -52,8 +52,8 @@ TEST(Expressions, EqualOnesAreTheSameNode) {
 
 TEST(Expressions, PrintTextThatParsesBackToThemselves) {
   Workbench w;
-  for (const char* text : {"x + 2*y - 3", "x*y^2/(z + 1)", "sin(x)^2*exp(-x)", "-x", "1/x", "sqrt(x + y)", "max(x, -y) + pow(x, y)",
-                           "x^(-1.5)*y", "-2*tanh(3*x - 1)*(1 - y^2)"})
+  for (const char* text : {"x + 2*y - 3", "x*y^2/(z + 1)", "sin(x)^2*exp(-x)", "-x", "1/x", "sqrt(x + y)",
+                           "max(x, -y) + pow(x, y)", "x^(-1.5)*y", "-2*tanh(3*x - 1)*(1 - y^2)"})
     EXPECT_EQ(w(w(text).str()), w(text)) << text << " printed as " << w(text).str();
 }
 
@@ -69,7 +69,9 @@ class EveryFunction : public testing::TestWithParam<FunctionCase> {};
 TEST_P(EveryFunction, HasExactDerivativesAndACompiledProgramThatAgrees) {
   Workbench w;
   const Expr f = w(GetParam().text);
-  const auto value = [&](Expr e, Quad x) { return evaluate<Quad>(e, {{w.x, x}, {w.y, Quad(0.7)}, {w.z, Quad(-0.3)}}); };
+  const auto value = [&](Expr e, Quad x) {
+    return evaluate<Quad>(e, {{w.x, x}, {w.y, Quad(0.7)}, {w.z, Quad(-0.3)}});
+  };
   std::vector<Expr> derivatives{f};
   for (int k = 1; k <= 4; ++k) derivatives.push_back(differentiate(derivatives.back(), w.x));
   const Program program = compile(derivatives, std::vector{w.x, w.y, w.z});
@@ -82,7 +84,9 @@ TEST_P(EveryFunction, HasExactDerivativesAndACompiledProgramThatAgrees) {
       const auto at = [&](double steps) { return value(derivatives[k - 1], Quad(x) + Quad(steps) * h); };
       const Quad fd = (at(-2) - 8 * at(-1) + 8 * at(1) - at(2)) / (12 * h);
       const Quad exact = value(derivatives[k], x);
-      EXPECT_NEAR(double(fd - exact), 0, 1e-15 * (1 + std::abs(double(exact))) + 1e-16 * std::abs(double(value(derivatives[std::min(k + 1, 4)], x))))
+      EXPECT_NEAR(double(fd - exact), 0,
+                  1e-15 * (1 + std::abs(double(exact))) +
+                      1e-16 * std::abs(double(value(derivatives[std::min(k + 1, 4)], x))))
           << GetParam().text << " order " << k << " at " << x;
     }
     double out[5];
@@ -92,24 +96,29 @@ TEST_P(EveryFunction, HasExactDerivativesAndACompiledProgramThatAgrees) {
     machine.run(1, in, outputs);
     for (int k = 0; k <= 4; ++k) {
       const double exact = double(value(derivatives[k], x));
-      EXPECT_NEAR(out[k], exact, 2e-13 * (1 + std::abs(exact))) << GetParam().text << " order " << k << " at " << x;
+      EXPECT_NEAR(out[k], exact, 2e-13 * (1 + std::abs(exact)))
+          << GetParam().text << " order " << k << " at " << x;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryFunction,
-                         testing::Values(FunctionCase{"exp(x)", -2, 2}, FunctionCase{"log(x)", 0.5, 3}, FunctionCase{"sqrt(x)", 0.5, 3},
-                                         FunctionCase{"sin(2*x)", -3, 3}, FunctionCase{"cos(x*y)", -3, 3}, FunctionCase{"tan(x)", -1, 1},
-                                         FunctionCase{"sinh(x)", -2, 2}, FunctionCase{"cosh(x)", -2, 2}, FunctionCase{"tanh(x)", -3, 3},
-                                         FunctionCase{"asinh(x)", -3, 3}, FunctionCase{"atan(x)", -3, 3}, FunctionCase{"erf(x)", -2, 2},
-                                         FunctionCase{"abs(x)", 0.1, 2}, FunctionCase{"abs(x)", -2, -0.1}, FunctionCase{"sign(x)*x^3", 0.1, 2},
-                                         FunctionCase{"step(x)*sin(x)", 0.1, 2}, FunctionCase{"sigmoid(x)", -4, 4}, FunctionCase{"softplus(x)", -4, 4},
-                                         FunctionCase{"min(x^2, x^3)", 0.2, 0.9}, FunctionCase{"min(x^2, x^3)", 1.1, 2}, FunctionCase{"max(sin(x), y)", -1, 0.7},
-                                         FunctionCase{"x^5 - x^(-2)", 0.5, 2}, FunctionCase{"x^2.5", 0.5, 2}, FunctionCase{"x^0.3*y", 0.5, 2},
-                                         FunctionCase{"pow(x, y*x)", 0.5, 2}, FunctionCase{"x^(sin(x))", 0.5, 2}, FunctionCase{"2^x", -1, 2},
-                                         FunctionCase{"exp(-x^2)/(1 + x^2)", -2, 2}, FunctionCase{"sin(x)*cos(x)*tanh(x)/(2 + sin(x*z))", -2, 2},
-                                         FunctionCase{"-x*y + z*(x - y)^2 - 3", -2, 2}, FunctionCase{"1/(x*y)", 0.5, 2},
-                                         FunctionCase{"x*0.5*(1 + erf(x/sqrt(2)))", -3, 3}));
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryFunction,
+    testing::Values(
+        FunctionCase{"exp(x)", -2, 2}, FunctionCase{"log(x)", 0.5, 3}, FunctionCase{"sqrt(x)", 0.5, 3},
+        FunctionCase{"sin(2*x)", -3, 3}, FunctionCase{"cos(x*y)", -3, 3}, FunctionCase{"tan(x)", -1, 1},
+        FunctionCase{"sinh(x)", -2, 2}, FunctionCase{"cosh(x)", -2, 2}, FunctionCase{"tanh(x)", -3, 3},
+        FunctionCase{"asinh(x)", -3, 3}, FunctionCase{"atan(x)", -3, 3}, FunctionCase{"erf(x)", -2, 2},
+        FunctionCase{"abs(x)", 0.1, 2}, FunctionCase{"abs(x)", -2, -0.1}, FunctionCase{"sign(x)*x^3", 0.1, 2},
+        FunctionCase{"step(x)*sin(x)", 0.1, 2}, FunctionCase{"sigmoid(x)", -4, 4},
+        FunctionCase{"softplus(x)", -4, 4}, FunctionCase{"min(x^2, x^3)", 0.2, 0.9},
+        FunctionCase{"min(x^2, x^3)", 1.1, 2}, FunctionCase{"max(sin(x), y)", -1, 0.7},
+        FunctionCase{"x^5 - x^(-2)", 0.5, 2}, FunctionCase{"x^2.5", 0.5, 2}, FunctionCase{"x^0.3*y", 0.5, 2},
+        FunctionCase{"pow(x, y*x)", 0.5, 2}, FunctionCase{"x^(sin(x))", 0.5, 2}, FunctionCase{"2^x", -1, 2},
+        FunctionCase{"exp(-x^2)/(1 + x^2)", -2, 2},
+        FunctionCase{"sin(x)*cos(x)*tanh(x)/(2 + sin(x*z))", -2, 2},
+        FunctionCase{"-x*y + z*(x - y)^2 - 3", -2, 2}, FunctionCase{"1/(x*y)", 0.5, 2},
+        FunctionCase{"x*0.5*(1 + erf(x/sqrt(2)))", -3, 3}));
 
 TEST(Parser, DIsTheTotalDerivativeOfAnyExpression) {
   Workbench w;
@@ -153,14 +162,16 @@ TEST(Machine, RunsRandomProgramsOfAnyLengthWithScalarsAndSums) {
       switch (random() % 8) {
         case 0: pool.push_back(pick() + pick()); break;
         case 1: pool.push_back(pick() - 0.5 * pick()); break;
-        case 2: case 3: pool.push_back(pick() * pick()); break;
+        case 2:
+        case 3: pool.push_back(pick() * pick()); break;
         case 4: pool.push_back(tanh(pick())); break;
         case 5: pool.push_back(pick() / (2.0 + pow(sin(pick()), 2))); break;
         case 6: pool.push_back(-pick()); break;
         case 7: pool.push_back(1.5 - pick() * tanh(pick()) - pick()); break;
       }
     }
-    std::vector<Expr> outputs{pool[pool.size() - 1], pool[pool.size() - 2], pool[5], inputs[1], pool[pool.size() - 1]};
+    std::vector<Expr> outputs{pool[pool.size() - 1], pool[pool.size() - 2], pool[5], inputs[1],
+                              pool[pool.size() - 1]};
     for (Expr& e : outputs) e = sin(e);  // keeps values in range
     outputs[3] = inputs[1];              // a bare input
     const Program program = compile(outputs, inputs);
@@ -170,11 +181,14 @@ TEST(Machine, RunsRandomProgramsOfAnyLengthWithScalarsAndSums) {
     for (auto& array : in)
       for (double& v : array) v = std::uniform_real_distribution<double>(-1, 1)(random);
     out[1][0] = 0;
-    machine.run(n, std::vector<const double*>{in[0].data(), in[1].data(), in[2].data(), in[3].data()},
-                std::vector<double*>{out[0].data(), out[1].data(), out[2].data(), out[3].data(), out[4].data()});
+    machine.run(
+        n, std::vector<const double*>{in[0].data(), in[1].data(), in[2].data(), in[3].data()},
+        std::vector<double*>{out[0].data(), out[1].data(), out[2].data(), out[3].data(), out[4].data()});
     Quad sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      const auto exact = evaluate<Quad>(outputs, {{inputs[0], in[0][i]}, {inputs[1], in[1][i]}, {inputs[2], in[2][i]}, {inputs[3], in[3][0]}});
+      const auto exact = evaluate<Quad>(
+          outputs,
+          {{inputs[0], in[0][i]}, {inputs[1], in[1][i]}, {inputs[2], in[2][i]}, {inputs[3], in[3][0]}});
       sum += exact[1];
       for (int j : {0, 2, 3, 4}) ASSERT_NEAR(out[j][i], double(exact[j]), 1e-11) << program.str();
     }
@@ -203,7 +217,8 @@ TEST(Jets, OfAnActivationAreFaaDiBrunoByHand) {
   EXPECT_EQ(rule.outputs[3], s2 * pow(in[1], 2) + p * in[3]);
   EXPECT_EQ(rule.input_bars[0][3], p * bar[3]);
   EXPECT_EQ(rule.input_bars[0][1], p * bar[1] + 2.0 * s2 * in[1] * bar[3]);
-  EXPECT_EQ(rule.input_bars[0][0], p * bar[0] + s2 * in[1] * bar[1] + s2 * in[2] * bar[2] + (s3 * pow(in[1], 2) + s2 * in[3]) * bar[3]);
+  EXPECT_EQ(rule.input_bars[0][0], p * bar[0] + s2 * in[1] * bar[1] + s2 * in[2] * bar[2] +
+                                       (s3 * pow(in[1], 2) + s2 * in[3]) * bar[3]);
 }
 
 TEST(Jets, CollapsedLaplacianIsTheSumOfThePureSecondDerivatives) {
@@ -226,7 +241,8 @@ TEST(Jets, CollapsedLaplacianIsTheSumOfThePureSecondDerivatives) {
     for (int c = 0; c < 3; ++c) values_collapsed[b.inputs[i][c]] = values_full[a.inputs[i][c]];
     values_collapsed[b.inputs[i][3]] = 2 * values_full[a.inputs[i][3]] + 3 * values_full[a.inputs[i][4]];
   }
-  const Quad expected = 2 * evaluate<Quad>(a.outputs[3], values_full) + 3 * evaluate<Quad>(a.outputs[4], values_full);
+  const Quad expected =
+      2 * evaluate<Quad>(a.outputs[3], values_full) + 3 * evaluate<Quad>(a.outputs[4], values_full);
   EXPECT_NEAR(double(evaluate<Quad>(b.outputs[3], values_collapsed) - expected), 0, 1e-15);
 }
 

@@ -1,4 +1,4 @@
-#include "lather/train/checkpoint.hpp"
+#include "lather/train/run_folder/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 

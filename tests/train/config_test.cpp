@@ -5,7 +5,7 @@
 #include "lather/core/device.hpp"
 
 #include "lather/core/error.hpp"
-#include "lather/train/run_folder.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 #include "small_problem.hpp"
 
 namespace lather::train {

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "lather/core/error.hpp"
-#include "lather/train/errors.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 #include "small_problems.hpp"
 
 namespace lather::train {

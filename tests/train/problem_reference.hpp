@@ -11,11 +11,11 @@
 #include <random>
 #include <regex>
 
-#include "lather/pde/find_problem.hpp"
-#include "lather/pde/problem_file.hpp"
+#include "lather/pde/file/find_problem.hpp"
+#include "lather/pde/file/problem_file.hpp"
 #include "lather/reference/reference.hpp"
 #include "lather/symbolic/evaluate.hpp"
-#include "lather/train/errors.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 
 namespace lather::train::test {
 
@@ -23,16 +23,17 @@ struct ReferenceCase {
   std::string problem;
   // Largest residual over the largest part it is a sum of; conditions: over 1, the size of the fields.
   double equations, conditions;
-  std::string why;                               // these tolerances
-  std::vector<pde::Override> overrides = {};     // a coarser reference, a shorter time
+  std::string why;                                // these tolerances
+  std::vector<pde::Override> overrides = {};      // a coarser reference, a shorter time
   std::map<std::string, pde::Interval> box = {};  // by coordinate: where the reference is accurate
-  std::map<std::string, double> terms = {};      // tolerances of terms that differ
+  std::map<std::string, double> terms = {};       // tolerances of terms that differ
   // Parts are compared at each point, not over all points: for fields that grow or decay by powers of ten.
   bool pointwise = false;
 };
 
 // The file without [ansatz] and without the definitions that mention its outputs: the fields are the outputs.
-inline std::string without_ansatz(const std::filesystem::path& file, const std::vector<std::string>& outputs) {
+inline std::string without_ansatz(const std::filesystem::path& file,
+                                  const std::vector<std::string>& outputs) {
   std::ifstream stream(file);
   std::string text, line, section;
   while (std::getline(stream, line)) {
@@ -52,7 +53,8 @@ inline pde::Problem problem_in_fields(const ReferenceCase& c) {
     return problem.symbols->find(f.value).has_value();
   });
   if (plain) return problem;
-  return pde::read_problem_text(without_ansatz(file, problem.symbols->output_names()), file.string(), c.overrides);
+  return pde::read_problem_text(without_ansatz(file, problem.symbols->output_names()), file.string(),
+                                c.overrides);
 }
 
 // The size of the largest part that a residual is a sum of, given the values of all its nodes.
@@ -85,12 +87,13 @@ inline double largest_part(symbolic::Expr residual, const symbolic::ExprMap<doub
 inline bool fixes_a_constant(const pde::Problem& problem, const pde::Term& term) {
   const auto constants = fields_up_to_constant(problem);
   const auto d = problem.symbols->find(term.residual);
-  return d && d->orders.total() == 0 && std::count(constants.begin(), constants.end(), problem.fields[d->output].name);
+  return d && d->orders.total() == 0 &&
+         std::count(constants.begin(), constants.end(), problem.fields[d->output].name);
 }
 
 // Random points of a set, within the box along free coordinates.
-inline pde::Points random_points(const pde::Problem& problem, const pde::PointSet& set, const ReferenceCase& c,
-                                 std::size_t count) {
+inline pde::Points random_points(const pde::Problem& problem, const pde::PointSet& set,
+                                 const ReferenceCase& c, std::size_t count) {
   std::mt19937_64 generator(7);
   pde::Points points;
   points.coordinates.resize(problem.domain.size());
@@ -121,7 +124,8 @@ inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 
   symbolic::ExprMap<double> unknowns;
   for (const auto& u : problem.unknowns) {
     const auto found = solved ? solved->unknowns() : std::map<std::string, double>{};
-    unknowns[problem.graph->symbol(u.name)] = found.contains(u.name) ? found.at(u.name) : u.known_value.value();
+    unknowns[problem.graph->symbol(u.name)] =
+        found.contains(u.name) ? found.at(u.name) : u.known_value.value();
   }
   for (const auto& term : problem.terms) {
     const auto& set = problem.point_sets[term.point_set];
@@ -132,7 +136,8 @@ inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 
     std::vector<std::pair<symbolic::Expr, std::vector<double>>> jets;
     for (const auto s : symbolic::symbols_of(std::span(&term.residual, 1)))
       if (const auto d = problem.symbols->find(s)) {
-        const std::vector<int> orders(d->orders.order.begin(), d->orders.order.begin() + problem.dimensions());
+        const std::vector<int> orders(d->orders.order.begin(),
+                                      d->orders.order.begin() + problem.dimensions());
         jets.emplace_back(s, truth->evaluate(d->output, orders, points));
       }
     const auto& root = term.residual.node();
@@ -141,7 +146,8 @@ inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 
     std::vector<std::vector<double>> summand(summands);
     for (std::size_t i = 0; i < count; ++i) {
       symbolic::ExprMap<double> at = unknowns;
-      for (int k = 0; k < problem.dimensions(); ++k) at[problem.symbols->coordinate(k)] = points.coordinates[k][i];
+      for (int k = 0; k < problem.dimensions(); ++k)
+        at[problem.symbols->coordinate(k)] = points.coordinates[k][i];
       for (const auto& [symbol, values] : jets) at[symbol] = values[i];
       residuals.push_back(std::abs(symbolic::evaluate(term.residual, at)));
       parts.push_back(largest_part(term.residual, at));

@@ -11,7 +11,8 @@ class ComputedReference : public ::testing::TestWithParam<ReferenceCase> {};
 TEST_P(ComputedReference, SolvesTheFilesEquationsAndConditions) { test::expect_reference_solves(GetParam()); }
 
 // Measured: the figures in words, with LATHER_SHOW=1 (residuals, where they are largest, and the sizes of the summands).
-const std::vector<pde::Override> kCoarseProfile = {{"reference.q_points", "48"}, {"reference.eta_points", "44"}};
+const std::vector<pde::Override> kCoarseProfile = {{"reference.q_points", "48"},
+                                                   {"reference.eta_points", "44"}};
 const ReferenceCase kCases[] = {
     {"kdv",
      1e-8,
@@ -51,7 +52,8 @@ const ReferenceCase kCases[] = {
     {"boussinesq-f1",
      1e-4,
      1e-3,
-     "48 x 44 points; the conditions far away hold up to the decay of the velocity gradient, exp(-Z/(1 + lambda))",
+     "48 x 44 points; the conditions far away hold up to the decay of the velocity gradient, exp(-Z/(1 + "
+     "lambda))",
      kCoarseProfile,
      {{"z1", {0.01, 5}}, {"z2", {0.01, 5}}}},
 };

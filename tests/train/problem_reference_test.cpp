@@ -40,13 +40,14 @@ TEST(ProblemReferences, AreSetByOptionsTheirSolversHave) {
     for (const auto& [key, value] : problem.reference.items())
       EXPECT_TRUE(key == "solver" || key == "up_to_constant" ||
                   std::any_of(options.begin(), options.end(),
-                                                 [&](const FieldDescription& o) { return o.name == key; }))
+                              [&](const FieldDescription& o) { return o.name == key; }))
           << name << ": " << key;
   }
 }
 
 TEST(ProblemReferences, FollowTheParametersTheyAreExpressionsOf) {
-  const auto cavity = pde::read_problem_file(pde::find_problem("lid-driven-cavity"), {{"parameters.Re", "100"}});
+  const auto cavity =
+      pde::read_problem_file(pde::find_problem("lid-driven-cavity"), {{"parameters.Re", "100"}});
   EXPECT_EQ(cavity.reference["reynolds"].get<double>(), 100);
   const auto kdv = pde::read_problem_file(pde::find_problem("kdv"), {{"parameters.delta", "0.5"}});
   EXPECT_EQ(kdv.reference["dispersion"].get<double>(), 0.25);

@@ -1,7 +1,7 @@
 // Every recipe of every problem file is one the trainer takes.
 #include <gtest/gtest.h>
 
-#include "lather/pde/find_problem.hpp"
+#include "lather/pde/file/find_problem.hpp"
 #include "lather/train/trainer.hpp"
 #include "small_problem.hpp"
 

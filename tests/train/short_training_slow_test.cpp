@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "lather/pde/find_problem.hpp"
+#include "lather/pde/file/find_problem.hpp"
 #include "lather/train/trainer.hpp"
 
 namespace lather::train {
@@ -39,7 +39,10 @@ Config small(const std::string& name) {
   request.seed = 1;
   request.threads = 2;
   request.steps = 300;
-  request.settings = {{"network.type", "mlp"}, {"network.width", "20"}, {"network.depth", "3"}, {"training.reference", "false"}};
+  request.settings = {{"network.type", "mlp"},
+                      {"network.width", "20"},
+                      {"network.depth", "3"},
+                      {"training.reference", "false"}};
   if (problem.network.fourier_features > 0) request.settings.push_back({"network.fourier_features", "16"});
   if (problem.training.contains("time_windows")) request.settings.push_back({"training.time_windows", "1"});
   const int interior = expectation(name).points;
@@ -64,11 +67,12 @@ TEST_P(ShortTraining, LowersTheValidationLossByTheStatedFactor) {
   if (std::getenv("LATHER_SHOW")) std::printf("    %-24s %.1e -> %.1e\n", GetParam().c_str(), before, after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Problems, ShortTraining, ::testing::ValuesIn(pde::list_problems()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Problems, ShortTraining, ::testing::ValuesIn(pde::list_problems()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lather::train

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "lather/pde/point_source.hpp"
 #include "lather/pde/problem_builder.hpp"
-#include "lather/train/weighting.hpp"
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/weighting/weighting.hpp"
 
 namespace lather::train::test {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
-#include "lather/train/ntk.hpp"
-#include "lather/train/point_weighting.hpp"
+#include "lather/train/weighting/ntk.hpp"
+#include "lather/train/weighting/point_weighting.hpp"
 #include "small_problems.hpp"
 
 namespace lather::train {
@@ -89,19 +89,19 @@ TEST_P(EveryNetwork, HasTheKernelDiagonalOfGradientsTakenPointByPoint) {
 
 INSTANTIATE_TEST_SUITE_P(
     Ntk, EveryNetwork,
-    ::testing::Values(Network{"mlp", {.width = 5, .depth = 2}},
-                    Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
-                    Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
-                    Network{
-                        "piratenet",
-                        {.type = net::NetworkType::piratenet, .width = 8, .depth = 2, .fourier_features = 8}},
-                    Network{"piratenet_trainable",
-                            {.type = net::NetworkType::piratenet,
-                             .width = 5,
-                             .depth = 2,
-                             .fourier_features = 6,
-                             .fourier_trainable = true,
-                             .weight_factorization = true}}),
+    ::testing::Values(
+        Network{"mlp", {.width = 5, .depth = 2}},
+        Network{"mlp_factorized", {.width = 5, .depth = 2, .weight_factorization = true}},
+        Network{"modified_mlp", {.type = net::NetworkType::modified_mlp, .width = 8, .depth = 2}},
+        Network{"piratenet",
+                {.type = net::NetworkType::piratenet, .width = 8, .depth = 2, .fourier_features = 8}},
+        Network{"piratenet_trainable",
+                {.type = net::NetworkType::piratenet,
+                 .width = 5,
+                 .depth = 2,
+                 .fourier_features = 6,
+                 .fourier_trainable = true,
+                 .weight_factorization = true}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Ntk, IsRefusedInSinglePrecision) {

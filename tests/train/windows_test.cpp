@@ -8,9 +8,9 @@
 
 #include "lather/core/error.hpp"
 #include "lather/symbolic/evaluate.hpp"
-#include "lather/train/continuation.hpp"
-#include "lather/train/errors.hpp"
-#include "lather/train/windows.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/stages/continuation.hpp"
+#include "lather/train/stages/windows.hpp"
 #include "small_problems.hpp"
 
 namespace lather::train {

@@ -1,0 +1,162 @@
+#include "lather/core/cuda/runtime.hpp"
+
+#include <fmt/format.h>
+
+#include "lather/core/device.hpp"
+#include "lather/core/error.hpp"
+
+namespace lather::cuda {
+
+namespace {
+
+[[noreturn]] void fail(const char* library, const std::string& why, const std::source_location& where) {
+  throw Error(fmt::format("{}: {} ({}:{})", library, why, where.file_name(), where.line()));
+}
+
+}  // namespace
+
+void check(cudaError_t status, std::source_location where) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // so that the next call does not report this one again
+  fail("CUDA", cudaGetErrorString(status), where);
+}
+void check(cublasStatus_t status, std::source_location where) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    fail("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where);
+}
+void check(cusolverStatus_t status, std::source_location where) {
+  if (status != CUSOLVER_STATUS_SUCCESS)
+    fail("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where);
+}
+
+void require_device() {
+  if (const auto report = cuda_report(); !report.usable) throw Error("device cuda: " + report.text);
+}
+
+Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(32) << 20) {
+  check(blas_library().create(&handle_));
+  check(blas_library().set_stream(handle_, stream));
+  check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
+}
+Blas::~Blas() {
+  if (handle_) blas_library().destroy(handle_);
+}
+
+// cuBLAS is column-major: the row-major product C = A B is the column-major C^T = B^T A^T on the same memory.
+template <class T>
+void Blas::multiply(const Product& p, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const {
+  const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  const T alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta);
+  const auto gemm = [] {
+    if constexpr (sizeof(T) == 8)
+      return blas_library().dgemm;
+    else
+      return blas_library().sgemm;
+  }();
+  check(gemm(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &alpha, b, ldb, a, lda, &beta, c,
+             ldc));
+}
+template void Blas::multiply(const Product&, const double*, int, const double*, int, double*, int) const;
+template void Blas::multiply(const Product&, const float*, int, const float*, int, float*, int) const;
+
+void Blas::multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b,
+                    int ldb, double* const* c, int ldc) const {
+  const auto op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  check(blas_library().dgemm_batched(handle_, op(p.transpose_b), op(p.transpose_a), p.n, p.m, p.k, &p.alpha,
+                                     b, ldb, a, lda, &p.beta, c, ldc, count));
+}
+
+void Blas::set_stream(cudaStream_t stream) const {
+  check(blas_library().set_stream(handle_, stream));
+  // A change of the stream resets the workspace.
+  check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
+}
+
+Solver::Solver(cudaStream_t stream) {
+  check(solver_library().create(&handle_));
+  check(solver_library().create_params(&params_));
+  set_stream(stream);
+}
+Solver::~Solver() {
+  if (params_) solver_library().destroy_params(params_);
+  if (handle_) solver_library().destroy(handle_);
+}
+void Solver::set_stream(cudaStream_t stream) const { check(solver_library().set_stream(handle_, stream)); }
+
+void Solver::reserve(std::size_t device_bytes, std::size_t host_bytes) {
+  if (workspace_.size() < device_bytes) workspace_ = Memory<std::byte>(device_bytes);
+  if (host_workspace_.size() < host_bytes) host_workspace_.resize(host_bytes);
+}
+
+// A symmetric matrix is its own transpose: column-major eigenvectors, one per column, are rows to us.
+void Solver::eigenvectors(int d, int count, double* matrices, double* values, int* info) {
+  std::size_t device_bytes = 0, host_bytes = 0;
+  check(solver_library().syev_batched_size(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER,
+                                           d, CUDA_R_64F, matrices, d, CUDA_R_64F, values, CUDA_R_64F,
+                                           &device_bytes, &host_bytes, count));
+  reserve(device_bytes, host_bytes);
+  check(solver_library().syev_batched(handle_, params_, CUSOLVER_EIG_MODE_VECTOR, CUBLAS_FILL_MODE_LOWER, d,
+                                      CUDA_R_64F, matrices, d, CUDA_R_64F, values, CUDA_R_64F,
+                                      workspace_.data(), workspace_.size(), host_workspace_.data(),
+                                      host_workspace_.size(), info, count));
+}
+
+// The lower triangle of a row-major matrix is the upper one of the column-major matrix cuSOLVER sees.
+void Solver::cholesky(int n, double* matrix, int* info) {
+  std::size_t device_bytes = 0, host_bytes = 0;
+  check(solver_library().potrf_size(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, matrix, n,
+                                    CUDA_R_64F, &device_bytes, &host_bytes));
+  reserve(device_bytes, host_bytes);
+  check(solver_library().potrf(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, CUDA_R_64F, matrix, n, CUDA_R_64F,
+                               workspace_.data(), workspace_.size(), host_workspace_.data(),
+                               host_workspace_.size(), info));
+}
+void Solver::cholesky_solve(int n, const double* factor, double* b, int* info) {
+  check(solver_library().potrs(handle_, params_, CUBLAS_FILL_MODE_UPPER, n, 1, CUDA_R_64F, factor, n,
+                               CUDA_R_64F, b, n, info));
+}
+
+Graph::~Graph() {
+  if (executable_) cudaGraphExecDestroy(executable_);
+}
+void Graph::begin(cudaStream_t stream) {
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+}
+void Graph::end(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  check(cudaStreamEndCapture(stream, &graph));
+  cudaGraphGetNodes(graph, nullptr, &nodes_);
+  const cudaError_t status = cudaGraphInstantiate(&executable_, graph, 0);
+  cudaGraphDestroy(graph);
+  check(status);
+}
+
+}  // namespace lather::cuda
+
+namespace lather {
+
+CudaReport cuda_report() {
+  static const CudaReport report = []() -> CudaReport {
+    int count = 0;
+    if (const cudaError_t status = cudaGetDeviceCount(&count); status != cudaSuccess || count == 0) {
+      cudaGetLastError();
+      if (status == cudaErrorInsufficientDriver)
+        return {false, "no NVIDIA driver is installed, or it is older than CUDA needs"};
+      return {false, fmt::format("no usable GPU: {}",
+                                 status == cudaSuccess ? "none is installed" : cudaGetErrorString(status))};
+    }
+    try {
+      cuda::blas_library();
+      cuda::rtc_library();
+    } catch (const Error& e) {
+      return {false, e.what()};
+    }
+    cudaDeviceProp properties;
+    cuda::check(cudaGetDeviceProperties(&properties, 0));
+    return {true, fmt::format("{}, compute capability {}.{}, {:.0f} GiB", properties.name, properties.major,
+                              properties.minor, static_cast<double>(properties.totalGlobalMem) / (1 << 30))};
+  }();
+  return report;
+}
+
+}  // namespace lather

@@ -1,0 +1,130 @@
+#include "lather/core/cuda/kernel_module.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "lather/core/error.hpp"
+#include "lather/core/version.hpp"
+
+namespace lather::cuda {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_rtc(nvrtcResult status, const char* what) {
+  if (status != NVRTC_SUCCESS)
+    throw Error(fmt::format("NVRTC: {} failed with status {}", what, static_cast<int>(status)));
+}
+
+// FNV-1a; two different starting values make 128 bits.
+std::uint64_t hash(const std::string& text, std::uint64_t h) {
+  for (unsigned char c : text) h = (h ^ c) * 0x100000001b3ull;
+  return h;
+}
+
+fs::path cache_folder() {
+  if (const char* p = std::getenv("LATHER_CACHE")) return p;
+  if (const char* p = std::getenv("XDG_CACHE_HOME")) return fs::path(p) / "lather";
+  if (const char* p = std::getenv("HOME")) return fs::path(p) / ".cache" / "lather";
+  return {};
+}
+
+fs::path cache_file(const std::string& source, const std::string& architecture) {
+  const fs::path folder = cache_folder();
+  if (folder.empty()) return {};
+  int major = 0, minor = 0;
+  check_rtc(rtc_library().version(&major, &minor), "nvrtcVersion");
+  const std::string key = fmt::format("{} {} {}.{}\n{}", version(), architecture, major, minor, source);
+  return folder / fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull),
+                              hash(key, 0x84222325cbf29ce4ull));
+}
+
+std::string read(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Written beside and renamed, so that a reader never sees half a file. The cache is a convenience: failures
+// are no errors.
+void write(const fs::path& file, const std::string& bytes) {
+  std::error_code ignored;
+  fs::create_directories(file.parent_path(), ignored);
+  const fs::path temporary = fmt::format("{}.{}", file.string(), getpid());
+  {
+    std::ofstream out(temporary, std::ios::binary);
+    out << bytes;
+    if (!out) return;
+  }
+  fs::rename(temporary, file, ignored);
+}
+
+}  // namespace
+
+std::string compile(const std::string& source, const std::string& architecture) {
+  const RtcLibrary& rtc = rtc_library();
+  nvrtcProgram program = nullptr;
+  check_rtc(rtc.create(&program, source.c_str(), "lather.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+  const std::string target = "--gpu-architecture=" + architecture;
+  const char* options[] = {target.c_str(), "--std=c++17", "--extra-device-vectorization"};
+  const nvrtcResult status = rtc.compile(program, std::size(options), options);
+  if (status != NVRTC_SUCCESS) {
+    std::size_t size = 0;
+    rtc.log_size(program, &size);
+    std::string log(size, '\0');
+    rtc.log(program, log.data());
+    rtc.destroy(&program);
+    throw Error(fmt::format("NVRTC could not compile a generated kernel:\n{}\n{}", log.c_str(), source));
+  }
+  std::size_t size = 0;
+  check_rtc(rtc.cubin_size(program, &size), "nvrtcGetCUBINSize");
+  std::string code(size, '\0');
+  check_rtc(rtc.cubin(program, code.data()), "nvrtcGetCUBIN");
+  rtc.destroy(&program);
+  return code;
+}
+
+KernelModule::KernelModule(const std::string& source) {
+  int device = 0, major = 0, minor = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  const std::string architecture = fmt::format("sm_{}{}", major, minor);
+  const fs::path file = cache_file(source, architecture);
+  if (std::string code = read(file); !code.empty()) {
+    if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
+      return;
+    cudaGetLastError();  // a damaged file: compile again
+  }
+  const std::string code = compile(source, architecture);
+  check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  if (!file.empty()) write(file, code);
+}
+
+KernelModule::~KernelModule() {
+  if (library_) cudaLibraryUnload(library_);
+}
+
+cudaKernel_t KernelModule::kernel(const std::string& name) const {
+  cudaKernel_t kernel = nullptr;
+  check(cudaLibraryGetKernel(&kernel, library_, name.c_str()));
+  return kernel;
+}
+
+void Parameter::throw_too_large() {
+  throw Error(
+      "device cuda: a problem with this many point sets needs kernels with more parameters than CUDA allows");
+}
+
+void launch(cudaKernel_t kernel, const Launch& shape, const Parameter& parameter, cudaStream_t stream) {
+  void* arguments[] = {const_cast<void*>(parameter.data())};
+  check(
+      cudaLaunchKernel(reinterpret_cast<const void*>(kernel), shape.grid, shape.block, arguments, 0, stream));
+}
+
+}  // namespace lather::cuda

@@ -1,0 +1,63 @@
+#pragma once
+// CUDA source text to kernels, through NVRTC. Compiled code is kept on disk ($LATHER_CACHE, else
+// $XDG_CACHE_HOME/lather, else
+// ~/.cache/lather) under a hash of source, architecture and compiler version.
+
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/core/cuda/runtime.hpp"
+
+// Structures that host and kernels share, written once: declared here, and `text` holds the same as source.
+#define LATHER_ON_BOTH_SIDES(text, ...) \
+  __VA_ARGS__                           \
+  inline constexpr const char* text = #__VA_ARGS__;
+
+namespace lather::cuda {
+
+// Machine code for `architecture` ("sm_90"). Needs no GPU. Throws Error with the compiler's log.
+std::string compile(const std::string& source, const std::string& architecture);
+
+class KernelModule {
+ public:
+  explicit KernelModule(const std::string& source);  // for the GPU in use
+  ~KernelModule();
+  KernelModule(const KernelModule&) = delete;
+  KernelModule& operator=(const KernelModule&) = delete;
+  cudaKernel_t kernel(const std::string& name) const;
+
+ private:
+  cudaLibrary_t library_ = nullptr;
+};
+
+struct Launch {
+  dim3 grid, block;
+};
+
+// A kernel's one parameter: a structure passed by value, filled piece by piece as the kernel declares it.
+class Parameter {
+ public:
+  template <class T>
+  Parameter& add(std::span<const T> values) {
+    if (size_ + values.size_bytes() > sizeof bytes_) throw_too_large();
+    std::memcpy(bytes_ + size_, values.data(), values.size_bytes());
+    size_ += values.size_bytes();
+    return *this;
+  }
+  template <class T>
+  Parameter& add(const T& value) {
+    return add(std::span<const T>(&value, 1));
+  }
+  const void* data() const { return bytes_; }
+
+ private:
+  [[noreturn]] static void throw_too_large();
+  alignas(16) std::byte bytes_[4096] = {};  // the most a kernel takes
+  std::size_t size_ = 0;
+};
+
+void launch(cudaKernel_t kernel, const Launch& shape, const Parameter& parameter, cudaStream_t stream);
+
+}  // namespace lather::cuda

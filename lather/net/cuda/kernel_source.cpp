@@ -1,0 +1,512 @@
+#include "lather/net/cuda/kernel_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lather/symbolic/emit.hpp"
+
+namespace lather::net {
+
+using symbolic::emit_number;
+using What = ArrayRef::What;
+using fmt::format;
+
+Fusion plan_fusion(const Tape& tape, const JetTape& jets, bool absorb) {
+  const auto& operations = tape.operations();
+  const std::size_t buffers = tape.buffer_widths().size();
+  Fusion fusion{std::vector<DenseForm>(operations.size(), DenseForm::product), std::vector<int>(buffers, -1),
+                std::vector<int>(operations.size(), -1)};
+  std::vector<int> dense_readers(buffers), pointwise_readers(buffers), pointwise_writers(buffers),
+      first_reader(buffers, -1);
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (const auto& d = operations[i].dense) {
+      fusion.producer[d->out.buffer] = static_cast<int>(i);
+      ++dense_readers[d->in.buffer];
+    } else {
+      const auto& p = *operations[i].pointwise;
+      ++pointwise_writers[p.out.buffer];
+      for (const Value& in : p.in) {
+        ++pointwise_readers[in.buffer];
+        if (first_reader[in.buffer] < 0) first_reader[in.buffer] = static_cast<int>(i);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const auto& d = operations[i].dense;
+    if (!d) continue;
+    const bool is_output = d->out.buffer == tape.output().buffer;
+    if (is_output) {
+      const bool from_one_kernel = dense_readers[d->in.buffer] == 1 && pointwise_readers[d->in.buffer] == 0 &&
+                                   pointwise_writers[d->in.buffer] == 1 &&
+                                   d->in.width == tape.buffer_widths()[d->in.buffer] &&
+                                   jets.needs_bar[d->in.buffer];
+      fusion.form[i] = absorb && from_one_kernel ? DenseForm::absorbed_output : DenseForm::output;
+    } else if (absorb && d->in.buffer == tape.input().buffer) {
+      fusion.form[i] = DenseForm::absorbed_input;
+    }
+    // Backward, the reader that comes first on the tape is the last to add to the bar.
+    fusion.bias_summer[i] = first_reader[d->out.buffer];
+  }
+  return fusion;
+}
+
+std::string kernel_prelude(const KernelOptions& options) {
+  return format("typedef {} Real;\n#define LATHER_FUNCTION __device__ __forceinline__\n",
+                options.single_precision ? "float" : "double") +
+         std::string(symbolic::emit_functions()) + R"(
+struct Piece { int row, points, stash_row, block, blocks, point, total, unused; };
+template <int N> struct alignas(N * sizeof(Real)) Pack { Real v[N]; };
+template <int N> LATHER_FUNCTION Pack<N> load(const Real* p) { return *reinterpret_cast<const Pack<N>*>(p); }
+// For memory that this kernel does not write: may be read ahead of its stores.
+template <int N> LATHER_FUNCTION Pack<N> fetch(const Real* p) {
+  Pack<N> r;
+  if constexpr (N * sizeof(Real) == 16 && sizeof(Real) == 8) {
+    const double2 t = __ldg(reinterpret_cast<const double2*>(p));
+    r.v[0] = Real(t.x); r.v[1] = Real(t.y);
+  } else if constexpr (N == 4) {
+    const float4 t = __ldg(reinterpret_cast<const float4*>(p));
+    r.v[0] = t.x; r.v[1] = t.y; r.v[2] = t.z; r.v[3] = t.w;
+  } else {
+    for (int l = 0; l < N; ++l) r.v[l] = __ldg(p + l);
+  }
+  return r;
+}
+template <int N> LATHER_FUNCTION void store(Real* p, const Pack<N>& r) { *reinterpret_cast<Pack<N>*>(p) = r; }
+// Weights in double, with or without column factors.
+template <int N> LATHER_FUNCTION Pack<N> weights(const void* w, int at, int step) {
+  Pack<N> r;
+  for (int l = 0; l < N; ++l) r.v[l] = Real(__ldg(static_cast<const double*>(w) + at + l * step));
+  return r;
+}
+template <int N> LATHER_FUNCTION Pack<N> scaled_weights(const void* w, int at, int step, const void* g, int g_at, int g_step) {
+  Pack<N> r;
+  for (int l = 0; l < N; ++l) r.v[l] = Real(__ldg(static_cast<const double*>(w) + at + l * step) * __ldg(static_cast<const double*>(g) + g_at + l * g_step));
+  return r;
+}
+// Adds over threads of equal x, in order of y; the result is valid where y = 0.
+LATHER_FUNCTION double sum_over_y(double value, double* shared) {
+  if (blockDim.y == 1) return value;
+  __syncthreads();
+  shared[threadIdx.y * blockDim.x + threadIdx.x] = value;
+  __syncthreads();
+  double sum = 0;
+  if (threadIdx.y == 0)
+    for (int y = 0; y < blockDim.y; ++y) sum += shared[y * blockDim.x + threadIdx.x];
+  return sum;
+}
+// Adds over all threads in a fixed tree; the result is valid in thread (0, 0). blockDim.x * blockDim.y is a power of two.
+LATHER_FUNCTION double sum_over_block(double value, double* shared) {
+  const int t = threadIdx.y * blockDim.x + threadIdx.x;
+  __syncthreads();
+  shared[t] = value;
+  for (int half = blockDim.x * blockDim.y / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (t < half) shared[t] += shared[t + half];
+  }
+  __syncthreads();
+  return shared[0];
+}
+)";
+}
+
+std::string dispatch_source(const std::string& name, std::size_t sets, std::size_t pointers,
+                            const std::string& attributes) {
+  std::string text = format("extern \"C\" __global__ void {} {}(const __grid_constant__ {}_args a) {{\n",
+                            attributes, name, name);
+  for (std::size_t s = 0; s < sets; ++s)
+    text +=
+        format("  {}if ((int)blockIdx.y < a.piece[{}].block + a.piece[{}].blocks) {}_{}(a.p, a.piece[{}]);\n",
+               s ? "else " : "", s, s, name, s, s);
+  return format("struct {}_args {{ Piece piece[{}]; void* p[{}]; }};\n", name, sets,
+                std::max<std::size_t>(1, pointers)) +
+         "@functions@" + text + "}\n";
+}
+
+namespace {
+
+constexpr int kThreads = 256;
+
+// Text of one kernel while it grows.
+class Writer {
+ public:
+  Writer(const Tape& tape, int operation, std::span<const KernelSet> sets, const Fusion& fusion,
+         const KernelOptions& options, bool adjoint)
+      : tape_(tape),
+        op_(*tape.operations()[operation].pointwise),
+        operation_(operation),
+        sets_(sets),
+        fusion_(fusion),
+        options_(options),
+        adjoint_(adjoint) {
+    pack_ = options.widest_pack();
+    const auto fits = [&](const Value& v) { return v.offset % pack_ == 0 && v.width % pack_ == 0; };
+    while (!fits(op_.out) || !std::all_of(op_.in.begin(), op_.in.end(), fits)) pack_ /= 2;
+    columns_ = op_.out.width / pack_;
+    kernel_.operation = operation;
+    kernel_.threads_x = 1;
+    while (kernel_.threads_x < columns_ && kernel_.threads_x < kThreads) kernel_.threads_x *= 2;
+    kernel_.threads_y = kThreads / kernel_.threads_x;
+    kernel_.columns_x = (columns_ + kernel_.threads_x - 1) / kernel_.threads_x;
+    const int out_reader = output_layer();
+    absorbed_output_ = out_reader >= 0 && fusion.form[out_reader] == DenseForm::absorbed_output &&
+                               tape.operations()[out_reader].dense->in.buffer == op_.out.buffer
+                           ? out_reader
+                           : -1;
+  }
+
+  PointwiseKernel finish() {
+    std::string functions;
+    std::vector<std::string> bodies;
+    for (std::size_t s = 0; s < sets_.size(); ++s) bodies.push_back(set_function(s));
+    // The name must not depend on where a kernel is used: layers of equal shape share one.
+    std::string key = format("{}", kernel_.pointers.size());
+    for (const auto& body : bodies) key += body;
+    kernel_.name = format("{}_{:016x}", adjoint_ ? "adjoint" : "forward", std::hash<std::string>()(key));
+    for (std::size_t s = 0; s < sets_.size(); ++s)
+      functions += format("__device__ __forceinline__ void {}_{}(void* const* P, const Piece& q) {{\n{}}}\n",
+                          kernel_.name, s, bodies[s]);
+    std::string text = dispatch_source(kernel_.name, sets_.size(), kernel_.pointers.size(),
+                                       format("__launch_bounds__({})", kThreads));
+    text.replace(text.find("@functions@"), 11, functions);
+    kernel_.source = text;
+    return kernel_;
+  }
+
+ private:
+  int output_layer() const { return fusion_.producer[tape_.output().buffer]; }
+
+  // "P[3]" for a pointer, registered on first use.
+  std::string pointer(KernelPointer::What what, int index) {
+    const KernelPointer p{what, index};
+    auto it = std::find(kernel_.pointers.begin(), kernel_.pointers.end(), p);
+    if (it == kernel_.pointers.end()) it = kernel_.pointers.insert(it, p);
+    return format("P[{}]", it - kernel_.pointers.begin());
+  }
+  std::string weight_pointer(WeightRef ref) {
+    return pointer(ref.frozen ? KernelPointer::What::frozen : KernelPointer::What::parameters, ref.block);
+  }
+  std::string sums(int block, std::size_t columns) {
+    kernel_.sums.push_back({block, columns});
+    return format("static_cast<double*>({})",
+                  pointer(KernelPointer::What::sums, static_cast<int>(kernel_.sums.size()) - 1));
+  }
+
+  // Address of component c of a value at point p and this thread's columns.
+  std::string address(KernelPointer::What what, const Value& v, int c) {
+    return format("static_cast<Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * {} + {} + column",
+                  pointer(what, v.buffer), c, options_.leading(tape_.buffer_widths()[v.buffer]), v.offset);
+  }
+  // Of an array with one row per point.
+  std::string row_address(KernelPointer::What what, int k) {
+    return format("static_cast<Real*>({}) + (size_t)(q.stash_row + p) * {} + column", pointer(what, k),
+                  options_.leading(op_.out.width));
+  }
+  std::string stash_address(int k) { return row_address(KernelPointer::What::stash, k); }
+
+  // The dense layer whose result input i is, or null.
+  const Dense* layer_of(int i) const {
+    const int producer = fusion_.producer[op_.in[i].buffer];
+    return producer < 0 ? nullptr : &*tape_.operations()[producer].dense;
+  }
+  bool absorbed(int i) const {
+    const int producer = fusion_.producer[op_.in[i].buffer];
+    return producer >= 0 && fusion_.form[producer] == DenseForm::absorbed_input;
+  }
+
+  std::string set_function(std::size_t s) {
+    set_ = &sets_[s];
+    before_ = loads_ = lanes_ = stores_ = after_ = "";
+    known_.clear();
+    const auto& program = set_->tape->programs[operation_];
+    const auto& inputs = adjoint_ ? program.adjoint_inputs : program.forward_inputs;
+    const auto& outputs = adjoint_ ? program.adjoint_outputs : program.forward_outputs;
+    std::vector<std::string> input_names, output_names;
+    for (const auto& array : inputs) input_names.push_back(read(array));
+    std::string declared;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      output_names.push_back(format("o{}", k));
+      declared += format("{}o{}", k ? ", " : "      Real ", k);
+    }
+    const std::string body = symbolic::emit(adjoint_ ? program.adjoint : program.forward, input_names,
+                                            output_names, "r", "      ");
+    std::string results;
+    for (std::size_t k = 0; k < outputs.size(); ++k) results += write(outputs[k], output_names[k]);
+    if (adjoint_) results += sum_weights(outputs, output_names);
+    std::string text = format("  constexpr int N = {};\n", pack_);
+    if (!after_.empty()) text += format("  __shared__ double shared[{}];\n", kThreads);
+    text += format(
+        "  const int x = blockIdx.x * {} + threadIdx.x, column = x * N, b = blockIdx.y - q.block;\n  const "
+        "bool active = x < {};\n  (void)b;\n{}",
+        kernel_.threads_x, columns_, before_);
+    text +=
+        format("  if (active) for (int p = b * {} + threadIdx.y; p < q.points; p += q.blocks * {}) {{\n{}",
+               kernel_.threads_y, kernel_.threads_y, loads_);
+    text += format("#pragma unroll\n    for (int l = 0; l < N; ++l) {{\n{}{};\n{}{}    }}\n{}  }}\n{}",
+                   lanes_, declared, body, results, stores_, after_);
+    return text;
+  }
+
+  // Declares what is needed to read an array and returns its name in the lane loop.
+  std::string read(const ArrayRef& array) {
+    switch (array.what) {
+      case What::in: return read_input(array.index, array.component);
+      case What::out:
+        return lane_of(format("out{}", array.component),
+                       address(KernelPointer::What::values, op_.out, array.component),
+                       !adjoint_ ? "load" : "fetch");
+      case What::stash: return lane_of(format("stash{}", array.index), stash_address(array.index), "fetch");
+      case What::out_bar: return read_output_bar(array.component);
+      case What::in_bar:
+        if (absorbed(array.index)) return "Real(0)";  // every reader sums its own share
+        return lane_of(format("old{}_{}", array.index, array.component),
+                       address(KernelPointer::What::bar, op_.in[array.index], array.component), "load");
+      default: {
+        const std::string name = format("scalar{}", array.index);
+        if (is_new(name))
+          before_ += format("  const Real {} = Real(*static_cast<const double*>({}));\n", name,
+                            pointer(KernelPointer::What::parameters, op_.scalars[array.index]));
+        return name;
+      }
+    }
+  }
+
+  bool is_new(const std::string& name) {
+    if (std::find(known_.begin(), known_.end(), name) != known_.end()) return false;
+    known_.push_back(name);
+    return true;
+  }
+  // A pack loaded once per point, read lane by lane.
+  std::string lane_of(const std::string& name, const std::string& address, const std::string& how) {
+    if (is_new(name)) loads_ += format("    const Pack<N> {} = {}<N>({});\n", name, how, address);
+    return name + ".v[l]";
+  }
+
+  std::string bias_of(int i) {
+    const Dense* layer = layer_of(i);
+    if (!layer || !layer->bias) return "";
+    const std::string name = format("bias{}", i);
+    if (is_new(name))
+      before_ += format("  Pack<N> {} = {{}};\n  if (active) {} = weights<N>({}, column + {}, 1);\n", name,
+                        name, weight_pointer(layer->bias), op_.in[i].offset - layer->out.offset);
+    return name + ".v[l]";
+  }
+
+  std::string read_input(int i, int c) {
+    const std::string bias = c == 0 ? bias_of(i) : "";
+    if (absorbed(i)) return absorbed_product(i, c, bias);
+    const std::string value =
+        lane_of(format("in{}_{}", i, c), address(KernelPointer::What::values, op_.in[i], c), "fetch");
+    if (bias.empty()) return value;
+    const std::string name = format("z{}", i);
+    if (is_new(name)) lanes_ += format("      const Real {} = {} + {};\n", name, value, bias);
+    return name;
+  }
+
+  // z_c = sum_k x_{c,k} W_k (+ b)
+  std::string absorbed_product(int i, int c, const std::string& bias) {
+    const std::string name = format("z{}_{}", i, c);
+    if (!is_new(name)) return name;
+    std::string sum = bias.empty() ? "Real(0)" : bias;
+    const Dense& layer = *layer_of(i);
+    for (int k = 0; k < layer.in.width; ++k)
+      if (const std::string x = input_jet(k, c); !x.empty())
+        sum = format("fma({}, {}.v[l], {})", x, absorbed_weights(i, k), sum);
+    lanes_ += format("      const Real {} = {};\n", name, sum);
+    return name;
+  }
+  // Empty: zero.
+  std::string input_jet(int k, int c) {
+    const InputJet& jet = set_->inputs[k][c];
+    if (!jet.varies) return jet.value == 0 ? "" : emit_number(jet.value);
+    const std::string name = format("x{}_{}", k, c);
+    if (is_new(name))
+      loads_ += format(
+          "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
+          "{} + {});\n",
+          name, pointer(KernelPointer::What::values, 0), c, options_.leading(tape_.buffer_widths()[0]), k);
+    return name;
+  }
+  std::string absorbed_weights(int i, int k) {
+    const Dense& layer = *layer_of(i);
+    const std::string name = format("w{}_{}", i, k);
+    const int column = op_.in[i].offset - layer.out.offset, at = k * layer.out.width + column;
+    if (is_new(name))
+      before_ += preload(name, layer, format("column + {}", at), 1, format("column + {}", column), 1);
+    return name;
+  }
+
+  // Weights a thread needs at all its points, times the layer's column factors if it has them.
+  std::string preload(const std::string& name, const Dense& layer, const std::string& at, int step,
+                      const std::string& scale_at, int scale_step) {
+    const std::string w = weight_pointer(layer.weight);
+    const std::string call = layer.scale ? format("scaled_weights<N>({}, {}, {}, {}, {}, {})", w, at, step,
+                                                  weight_pointer(layer.scale), scale_at, scale_step)
+                                         : format("weights<N>({}, {}, {})", w, at, step);
+    return format("  Pack<N> {} = {{}};\n  if (active) {} = {};\n", name, name, call);
+  }
+
+  // Adjoint of the output layer: a_bar_c = sum_k u_bar_{c,k} W_k
+  std::string read_output_bar(int c) {
+    if (absorbed_output_ < 0)
+      return lane_of(format("bar{}", c), address(KernelPointer::What::bar, op_.out, c), "fetch");
+    const std::string name = format("bar{}", c);
+    if (!is_new(name)) return name;
+    const int outputs = tape_.output().width;
+    std::string sum;
+    for (int k = 0; k < outputs; ++k) {
+      const std::string u = output_bar(c, k), w = output_weights(k);
+      sum = k == 0 ? format("{} * {}.v[l]", u, w) : format("fma({}, {}.v[l], {})", u, w, sum);
+    }
+    lanes_ += format("      const Real {} = {};\n", name, sum);
+    return name;
+  }
+  std::string output_bar(int c, int k) {
+    const std::string name = format("u{}_{}", c, k);
+    if (is_new(name))
+      loads_ += format(
+          "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
+          "{} + {});\n",
+          name, pointer(KernelPointer::What::bar, tape_.output().buffer), c,
+          options_.leading(tape_.output().width), k);
+    return name;
+  }
+  std::string output_weights(int k) {
+    const Dense& layer = *tape_.operations()[absorbed_output_].dense;
+    const int outputs = tape_.output().width;
+    const std::string name = format("v{}", k);
+    if (is_new(name))
+      before_ += preload(name, layer, format("column * {} + {}", outputs, k), outputs, format("{}", k), 0);
+    return name;
+  }
+
+  std::string write(const ArrayRef& array, const std::string& name) {
+    const auto stored = [&](const std::string& pack, const std::string& address) {
+      loads_ += format("    Pack<N> {};\n", pack);
+      stores_ += format("    store<N>({}, {});\n", address, pack);
+      return format("      {}.v[l] = {};\n", pack, name);
+    };
+    switch (array.what) {
+      case What::out:
+        return stored(format("to_out{}", array.component),
+                      address(KernelPointer::What::values, op_.out, array.component));
+      case What::stash: return stored(format("to_stash{}", array.index), stash_address(array.index));
+      case What::in_bar: {
+        const int i = array.index;
+        std::string text;
+        const int producer = fusion_.producer[op_.in[i].buffer];
+        const Dense* layer = layer_of(i);
+        if (!absorbed(i))
+          text = stored(format("to_bar{}_{}", i, array.component),
+                        address(KernelPointer::What::bar, op_.in[i], array.component));
+        const bool completes = layer && (absorbed(i) || fusion_.bias_summer[producer] == operation_);
+        if (completes && array.component == 0 && layer->bias && !layer->bias.frozen && !options_.per_point) {
+          const int column = op_.in[i].offset - layer->out.offset;
+          text += accumulate(format("bias_sum{}", i), name, sums_for(layer->bias.block, layer->out.width),
+                             format("{}", layer->out.width), format("column + {} + l", column));
+        }
+        return text;
+      }
+      default: {  // scalar_bar: over all elements
+        if (options_.per_point)
+          return stored(format("to_scalar{}", array.index),
+                        row_address(KernelPointer::What::scalar_bar, array.index));
+        const std::string sum = format("scalar_sum{}", array.index);
+        before_ += format("  Real {} = 0;\n", sum);
+        const std::string target = sums_for(op_.scalars[array.index], kernel_.columns_x);
+        after_ += format(
+            "  {{ const double t = sum_over_block({}, shared);\n    if (threadIdx.x == 0 && threadIdx.y == "
+            "0) {}[(size_t)blockIdx.y * {} + blockIdx.x] = t; }}\n",
+            sum, target, kernel_.columns_x);
+        return format("      {} += {};\n", sum, name);
+      }
+    }
+  }
+
+  // Sums of a block of parameters are one target, whichever set adds to them.
+  std::string sums_for(int block, std::size_t columns) {
+    for (std::size_t k = 0; k < kernel_.sums.size(); ++k)
+      if (kernel_.sums[k].block == block)
+        return format("static_cast<double*>({})", pointer(KernelPointer::What::sums, static_cast<int>(k)));
+    return sums(block, columns);
+  }
+
+  // A sum over points per column: `index` is its place in a row of `width` partial sums.
+  std::string accumulate(const std::string& sum, const std::string& value, const std::string& target,
+                         const std::string& width, const std::string& index) {
+    before_ += format("  Pack<N> {} = {{}};\n", sum);
+    after_ += format(
+        "#pragma unroll\n  for (int l = 0; l < N; ++l) {{\n    const double t = sum_over_y({}.v[l], "
+        "shared);\n    if (active && threadIdx.y == 0) {}[(size_t)blockIdx.y * {} + {}] = t;\n  }}\n",
+        sum, target, width, index);
+    return format("      {}.v[l] += {};\n", sum, value);
+  }
+
+  // Weight gradients of absorbed layers: input side W_bar_k = sum x_{c,k} z_bar_c, output side W_bar_k = sum
+  // a_c u_bar_{c,k}.
+  std::string sum_weights(const std::vector<ArrayRef>& outputs, const std::vector<std::string>& names) {
+    std::string text;
+    for (int i = 0; i < static_cast<int>(op_.in.size()); ++i) {
+      if (!absorbed(i)) continue;
+      const Dense& layer = *layer_of(i);
+      if (layer.weight.frozen) continue;
+      for (int k = 0; k < layer.in.width; ++k) {
+        std::string sum = "Real(0)";
+        for (std::size_t j = 0; j < outputs.size(); ++j) {
+          if (outputs[j].what != What::in_bar || outputs[j].index != i) continue;
+          if (const std::string x = input_jet(k, outputs[j].component); !x.empty())
+            sum = format("fma({}, {}, {})", x, names[j], sum);
+        }
+        const int at = k * layer.out.width + op_.in[i].offset - layer.out.offset;
+        text += accumulate(
+            format("weight_sum{}_{}", i, k), sum,
+            sums_for(layer.weight.block, static_cast<std::size_t>(layer.in.width) * layer.out.width),
+            format("{}", layer.in.width * layer.out.width), format("column + {} + l", at));
+      }
+    }
+    if (absorbed_output_ < 0) return text;
+    const Dense& layer = *tape_.operations()[absorbed_output_].dense;
+    if (layer.weight.frozen) return text;
+    const int m = layer.out.width;
+    for (int k = 0; k < m; ++k) {
+      std::string sum = "Real(0)";
+      for (int c = 0; c < set_->tape->jets.size(); ++c)
+        sum = format("fma({}, {}, {})",
+                     lane_of(format("out{}", c), address(KernelPointer::What::values, op_.out, c), "fetch"),
+                     output_bar(c, k), sum);
+      text += accumulate(format("output_sum{}", k), sum,
+                         sums_for(layer.weight.block, static_cast<std::size_t>(layer.in.width) * m),
+                         format("{}", layer.in.width * m), format("(column + l) * {} + {}", m, k));
+    }
+    return text;
+  }
+
+  const Tape& tape_;
+  const Pointwise& op_;
+  int operation_;
+  std::span<const KernelSet> sets_;
+  const Fusion& fusion_;
+  const KernelOptions& options_;
+  bool adjoint_;
+  int pack_ = 1, columns_ = 0, absorbed_output_ = -1;
+  PointwiseKernel kernel_;
+  const KernelSet* set_ = nullptr;
+  std::string before_, loads_, lanes_, stores_,
+      after_;  // of one set's function: before the loop over points, …
+  std::vector<std::string> known_;
+};
+
+}  // namespace
+
+PointwiseKernel forward_kernel(const Tape& tape, int operation, std::span<const KernelSet> sets,
+                               const Fusion& fusion, const KernelOptions& options) {
+  return Writer(tape, operation, sets, fusion, options, false).finish();
+}
+
+PointwiseKernel adjoint_kernel(const Tape& tape, int operation, std::span<const KernelSet> sets,
+                               const Fusion& fusion, const KernelOptions& options) {
+  if (sets[0].tape->programs[operation].adjoint_outputs.empty()) return {};
+  return Writer(tape, operation, sets, fusion, options, true).finish();
+}
+
+}  // namespace lather::net

@@ -1,0 +1,342 @@
+// Letters of the paper: W parameters, G gradient, L, R Kronecker factors, Q_L, Q_R bases, M, V moments in the
+// basis, rho off-diagonal ratio, gamma downscaling of V, S last step, Y change of the gradient, c = <Y, S>, a
+// metric of S, tau, U step. A tilde (here: _rotated, or Layer::G and Layer::S) means: in the basis.
+//
+// Same result as Algorithm 2 with less work: the factors live in the basis, where
+//   L~ = b2 L~ + (1 - b2) G~ G~^T   because   Q^T (G G^T) Q = G~ G~^T   (G~ = Q_L^T G Q_R is needed anyway),
+// so rho costs O(d^2), the eigenvalues that a needs are diag(L~), and a basis change diagonalizes L~ itself:
+// L~ = X D X^T, Q <- Q X, L~ <- D. A step without a basis change does six products and nothing else of cubic
+// cost.
+
+#include "lather/optim/kronecker/ss_esoap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "lather/core/error.hpp"
+#include "lather/linalg/eigensolver.hpp"
+#include "lather/linalg/products.hpp"
+#include "lather/optim/kronecker/ss_esoap_metric.hpp"
+
+namespace lather::optim {
+
+using linalg::view;
+
+namespace {
+
+double plain_dot(std::span<const double> x, std::span<const double> y) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+// gamma(rho): values[k] where k thresholds lie strictly below rho.
+double downscaling(const SsEsoapOptions& o, double rho) {
+  std::size_t k = 0;
+  while (k < o.gamma_thresholds.size() && rho > o.gamma_thresholds[k]) ++k;
+  return o.gamma_values[k];
+}
+
+void sort_descending_diagonal(const KroneckerSide& side, std::vector<std::size_t>& order) {
+  order.resize(side.d);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](auto a, auto b) { return side.factor[a * side.d + a] > side.factor[b * side.d + b]; });
+}
+
+}  // namespace
+
+void require_gammas(const SsEsoapOptions& o) {
+  if (o.gamma_values.size() != o.gamma_thresholds.size() + 1)
+    throw Error("ss-esoap.gamma_values: expected " + std::to_string(o.gamma_thresholds.size() + 1) +
+                " values, one more than gamma_thresholds");
+  if (!std::is_sorted(o.gamma_thresholds.begin(), o.gamma_thresholds.end()))
+    throw Error("ss-esoap.gamma_thresholds: expected ascending values");
+  for (const double gamma : o.gamma_values)
+    if (!(gamma > 0 && gamma <= 1)) throw Error("ss-esoap.gamma_values: expected values in (0, 1]");
+}
+
+SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
+    : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+                   o.precondition_vectors),
+      options_(o),
+      previous_gradient_(layout.size()) {
+  require_gammas(o);
+  std::size_t largest_block = 0, largest_side = 0;
+  for (std::size_t k = 0; k < is_matrix_.size(); ++k) {
+    const auto& block = layout.blocks()[k];
+    index_.push_back(layers_.size());
+    if (!is_matrix_[k]) continue;
+    layers_.push_back({.block = k,
+                       .K = KroneckerPair(block.rows, block.cols, static_cast<std::size_t>(o.max_dimension),
+                                          o.factor_epsilon),
+                       .G = AlignedVector(block.size()),
+                       .S = AlignedVector(block.size())});
+    largest_block = std::max(largest_block, block.size());
+    largest_side = std::max({largest_side, layers_.back().K.left.d, layers_.back().K.right.d});
+  }
+  scratch_.resize(largest_block);
+  squares_.resize(3 * largest_side * largest_side);
+  diagnostics_.reserve(16 * layers_.size());
+}
+
+// Adam's constants for this layer at this step.
+AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) const {
+  const auto& o = options_;
+  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
+  rule.correction2 = 1 - std::pow(o.beta2, static_cast<double>(layer.variance_steps));
+  if (o.relative_epsilon > 0)
+    rule.epsilon += o.relative_epsilon * std::sqrt(*std::max_element(V.begin(), V.end()) / rule.correction2);
+  return rule;
+}
+
+bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
+
+bool SsEsoap::metric_needs_rotated_step() const {
+  switch (options_.secant_metric) {
+    case SecantMetric::paper:
+    case SecantMetric::adam:
+    case SecantMetric::shampoo: return true;
+    default: return false;
+  }
+}
+
+void SsEsoap::update(std::span<const double> x) {
+  const auto& o = options_;
+  for (auto& layer : layers_) advance(layer, block_step(layer.block, x));
+
+  double c = 0, a = 0;
+  for (const auto& layer : layers_) c += layer.c, a += layer.a;
+  for (auto& layer : layers_) {
+    if (!self_scaling_on())
+      layer.tau = 1;
+    else if (o.tau_scope == TauScope::global)
+      layer.tau = self_scaling(c, a, o.tau_min, o.tau_max);
+    else
+      layer.tau = self_scaling(layer.c, layer.a, o.tau_min, o.tau_max);
+  }
+
+  MatrixMethod::update(x);  // Alg. 2, step 5, and Adam for what is not a matrix
+  std::copy(gradient_.begin(), gradient_.end(), previous_gradient_.begin());
+  secant_valid_ = true;
+}
+
+void SsEsoap::advance(Layer& layer, const BlockStep& s) {
+  const auto& o = options_;
+  auto& K = layer.K;
+  K.rotate_in(s.G, layer.G);                    // G~ = Q_L^T G Q_R
+  K.accumulate(o.beta2, 1 - o.beta2, layer.G);  // L~ = b2 L~ + (1 - b2) G~ G~^T, R~ likewise
+  check_basis(layer, s);
+  ++layer.variance_steps;
+  adam_moments(adam_rule(o.beta1, o.beta2, o.epsilon, t_), layer.G, s.M, s.V);
+  if (t_ > 1) measure_secant(layer, s);
+}
+
+void SsEsoap::check_basis(Layer& layer, const BlockStep& s) {
+  const auto& o = options_;
+  const auto ratio = [&](KroneckerSide& side) {
+    return side.active() ? off_diagonal(side.factor_view()).ratio(o.ratio_epsilon) : 0;
+  };
+  const double left = ratio(layer.K.left), right = ratio(layer.K.right);
+  layer.rho = std::max(left, right);
+  layer.gamma = 1;
+  layer.basis_changed = false;
+  if (t_ <= o.warmup_steps || t_ % o.check_interval != 0 || !(layer.rho > o.trigger)) return;
+  const bool both = o.trigger_rule == TriggerRule::both;
+  change_basis(layer, s, both || left > o.trigger, both || right > o.trigger);
+}
+
+void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool right) {
+  auto& K = layer.K;
+  const std::span momentum = std::span(scratch_).first(s.G.size());
+  K.rotate_out(s.M, momentum);
+  const auto QL_old = K.left.basis, QR_old = K.right.basis;
+  sort_descending_diagonal(K.left, layer.left_order);
+  sort_descending_diagonal(K.right, layer.right_order);
+
+  if (left && K.left.active() && !diagonalize(K.left))
+    note_ = "an eigenbasis could not be computed; the old one is kept";
+  if (right && K.right.active() && !diagonalize(K.right))
+    note_ = "an eigenbasis could not be computed; the old one is kept";
+
+  K.rotate_in(momentum, s.M);  // the momentum keeps its direction: M~ = (Q_new^T Q_old) M~ (Q_old^T Q_new)
+  carry_over_variance(layer, s.V, QL_old, QR_old);
+  K.rotate_in(s.G, layer.G);
+  layer.basis_changed = true;
+}
+
+// Q <- eigenvectors of the factor, in descending order; the factor becomes its eigenvalues.
+bool SsEsoap::diagonalize(KroneckerSide& side) {
+  const std::size_t d = side.d;
+  const auto X = view(std::span(squares_).first(d * d), d, d);
+  const auto Q_new = view(std::span(squares_).subspan(d * d, d * d), d, d);
+  AlignedVector eigenvalues(d);
+  if (!linalg::eigenvectors(side.factor_view(), eigenvalues, X)) return false;  // L~ = X D X^T
+  linalg::multiply(Q_new, side.basis_view(), X);                                // Q <- Q X
+  std::copy_n(Q_new.data, d * d, side.basis.begin());
+  linalg::reorthonormalize(side.basis_view(), std::span(squares_).subspan(d * d, 2 * d * d));
+  linalg::make_canonical(eigenvalues, side.basis_view());
+  std::fill(side.factor.begin(), side.factor.end(), 0.0);
+  for (std::size_t i = 0; i < d; ++i) side.factor[i * d + i] = std::max(eigenvalues[i], 0.0);  // L~ <- D
+  return true;
+}
+
+void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
+                                  const AlignedVector& QR_old) {
+  const auto& o = options_;
+  auto& K = layer.K;
+  const std::span other = std::span(scratch_).first(V.size());
+  switch (o.variance_transition) {
+    case VarianceTransition::downscale:
+      layer.gamma = downscaling(o, layer.rho);
+      for (double& v : V) v *= layer.gamma;
+      return;
+    case VarianceTransition::keep: return;
+    case VarianceTransition::reset:
+      std::fill(V.begin(), V.end(), 0.0);
+      layer.variance_steps = 0;
+      return;
+    case VarianceTransition::permute: {
+      const auto at = [](const std::vector<std::size_t>& order, std::size_t i) {
+        return order.empty() ? i : order[i];
+      };
+      for (std::size_t i = 0; i < K.rows; ++i)
+        for (std::size_t j = 0; j < K.cols; ++j)
+          other[i * K.cols + j] = V[at(layer.left_order, i) * K.cols + at(layer.right_order, j)];
+      std::copy(other.begin(), other.end(), V.begin());
+      return;
+    }
+    case VarianceTransition::reproject:
+    case VarianceTransition::reproject_squared: break;
+  }
+
+  // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or with the squares of the entries, which cannot go
+  // negative.
+  KroneckerPair turn = K;
+  const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const AlignedVector& Q_old) {
+    if (!side.active()) return;
+    linalg::multiply_left_transposed(side.basis_view(), now.basis_view(),
+                                     view(std::span(Q_old), side.d, side.d));
+    if (o.variance_transition == VarianceTransition::reproject_squared)
+      for (double& u : side.basis) u *= u;
+  };
+  transition(turn.left, K.left, QL_old);
+  transition(turn.right, K.right, QR_old);
+  turn.rotate_out(V, other);  // U_L V U_R^T
+  for (std::size_t i = 0; i < V.size(); ++i) V[i] = std::max(other[i], 0.0);
+}
+
+void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
+  const auto& o = options_;
+  const std::span<const double> S = s.change;  // still the step before this one
+  const auto G_old =
+      std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
+  const double old_new = plain_dot(s.G, G_old), new_new = plain_dot(s.G, s.G),
+               old_old = plain_dot(G_old, G_old);
+  layer.gradient_cosine =
+      new_new > 0 && old_old > 0 ? old_new / (std::sqrt(new_new) * std::sqrt(old_old)) : 0;
+  layer.c = 0;
+  for (std::size_t i = 0; i < S.size(); ++i) layer.c += (s.G[i] - G_old[i]) * S[i];  // c = <Y, S>
+
+  layer.a = 0;
+  if (!self_scaling_on()) return;
+
+  // Without weight decay S~ = -eta U~ was stored by the last step.
+  if (metric_needs_rotated_step() && (layer.basis_changed || o.weight_decay > 0))
+    layer.K.rotate_in(S, layer.S);
+  switch (o.secant_metric) {
+    case SecantMetric::off: break;
+    case SecantMetric::paper:
+      layer.a = o.secant_eigenvalues == SecantEigenvalues::exact
+                    ? paper_metric_exact(layer.K, layer.S, o.eigenvalue_floor)
+                    : paper_metric_rayleigh(layer.K, layer.S, o.eigenvalue_floor);
+      break;
+    case SecantMetric::adam: {
+      // The metric of the inner update: diag(sqrt V^ + eps) / eta for Adam, I / eta for momentum.
+      const auto rule = inner_rule(layer, s.V);
+      const bool adam = o.inner_update == InnerUpdate::adam;
+      double sum = 0;
+      for (std::size_t i = 0; i < S.size(); ++i)
+        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / rule.correction2) + rule.epsilon : 1);
+      layer.a = sum / rate();
+      break;
+    }
+    case SecantMetric::shampoo: layer.a = shampoo_metric(layer.K, layer.S) / rate(); break;
+    case SecantMetric::oren_luenberger: layer.a = -plain_dot(S, G_old); break;
+    case SecantMetric::identity: layer.a = plain_dot(S, S); break;
+  }
+}
+
+void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
+  const auto& o = options_;
+  auto& layer = layers_[index_[block]];
+  const auto rule = inner_rule(layer, s.V);
+  const std::span U = layer.G;  // U~ overwrites G~, which has done its work
+  if (o.inner_update == InnerUpdate::adam)
+    adam_direction(rule, s.M, s.V, U);
+  else
+    for (std::size_t i = 0; i < U.size(); ++i) U[i] = s.M[i] / rule.correction1;
+  if (layer.tau != 1) {
+    const double scale = std::pow(layer.tau, -o.tau_power);
+    for (double& u : U) u *= scale;  // U~ = tau^(-1/2) M^ / (sqrt V^ + eps)
+  }
+  layer.K.rotate_out(U, s.change);  // U = Q_L U~ Q_R^T
+  descent_change(rate(), o.weight_decay, s.W, s.change, s.change);
+  if (metric_needs_rotated_step())
+    for (std::size_t i = 0; i < U.size(); ++i) layer.S[i] = -rate() * U[i];
+  report(layer);
+}
+
+void SsEsoap::report(const Layer& layer) {
+  const std::string_view name = layout_.blocks()[layer.block].name;
+  const auto say = [&](std::string_view quantity, double value) {
+    diagnostics_.push_back({name, quantity, value});
+  };
+  say("tau", layer.tau);
+  say("c", layer.c);
+  say("a", layer.a);
+  say("rho", layer.rho);
+  say("gamma", layer.gamma);
+  say("basis_changed", layer.basis_changed ? 1 : 0);
+  say("gradient_cosine", layer.gradient_cosine);
+  const auto range = [&](const KroneckerSide& side, std::string_view low, std::string_view high) {
+    if (!side.active()) return;
+    double smallest = side.factor[0], largest = side.factor[0];
+    for (std::size_t i = 0; i < side.d; ++i) {
+      smallest = std::min(smallest, side.factor[i * side.d + i]);
+      largest = std::max(largest, side.factor[i * side.d + i]);
+    }
+    say(low, smallest);
+    say(high, largest);
+  };
+  range(layer.K.left, "left_eigenvalue_min", "left_eigenvalue_max");
+  range(layer.K.right, "right_eigenvalue_min", "right_eigenvalue_max");
+}
+
+double SsEsoap::orthogonality_error() {
+  double worst = 0;
+  for (auto& layer : layers_)
+    for (auto* side : {&layer.K.left, &layer.K.right}) {
+      if (!side->active()) continue;
+      const auto gram = view(std::span(squares_).first(side->d * side->d), side->d, side->d);
+      linalg::multiply_left_transposed(gram, side->basis_view(), side->basis_view());
+      for (std::size_t i = 0; i < side->d; ++i) gram(i, i) -= 1;
+      worst = std::max(worst, off_diagonal(gram).whole);
+    }
+  return worst;
+}
+
+void SsEsoap::state(StateVisitor& visitor) {
+  MatrixMethod::state(visitor);
+  visitor.boolean("secant_valid", secant_valid_);
+  visitor.array("step", std::span(change_));
+  visitor.array("previous_gradient", std::span(previous_gradient_));
+  for (auto& layer : layers_) {
+    layer.K.state(visitor);
+    visitor.array("S", std::span(layer.S));
+    visitor.integer("variance_steps", layer.variance_steps);
+  }
+}
+
+}  // namespace lather::optim

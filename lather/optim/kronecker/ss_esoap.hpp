@@ -1,0 +1,57 @@
+#pragma once
+// SS-eSOAP: Adam in an adaptively refreshed Kronecker eigenbasis, with a self-scaling factor tau from the
+// last secant (paper.tex, Algorithm 2). This is the fast form; tests/optim/ss_esoap_literal.hpp is the
+// specification it is tested against.
+
+#include "lather/optim/first_order/gradient_method.hpp"
+#include "lather/optim/kronecker/factors.hpp"
+#include "lather/optim/kronecker/ss_esoap_options.hpp"
+
+namespace lather::optim {
+
+class SsEsoap final : public MatrixMethod {
+ public:
+  SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& options);
+  void objective_changed() override { secant_valid_ = false; }
+  void state(StateVisitor& visitor) override;
+
+  // ||Q^T Q - I||, the largest over all bases.
+  double orthogonality_error();
+
+ protected:
+  void update(std::span<const double> x) override;
+  void update_matrix(std::size_t block, const BlockStep& step) override;
+
+ private:
+  struct Layer {
+    std::size_t block;
+    KroneckerPair K;                  // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
+    AlignedVector G, S;               // rotated gradient; rotated last step, once computed
+    std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
+    double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
+    bool basis_changed = false;
+    std::vector<std::size_t> left_order{}, right_order{};  // scratch of the transition `permute`
+  };
+
+  double rate() const { return options_.learning_rate * factor_; }
+  AdamRule inner_rule(const Layer& layer, std::span<const double> V) const;
+  bool self_scaling_on() const;
+  bool metric_needs_rotated_step() const;
+  void advance(Layer& layer, const BlockStep& step);      // Alg. 2, steps 1 to 3 and c, a of step 4
+  void check_basis(Layer& layer, const BlockStep& step);  // Alg. 2, step 2
+  void change_basis(Layer& layer, const BlockStep& step, bool left, bool right);
+  bool diagonalize(KroneckerSide& side);
+  void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
+                           const AlignedVector& QR_old);
+  void measure_secant(Layer& layer, const BlockStep& step);  // Alg. 2, step 4
+  void report(const Layer& layer);
+
+  SsEsoapOptions options_;
+  std::vector<Layer> layers_;
+  std::vector<std::size_t> index_;  // block -> layers_
+  AlignedVector previous_gradient_;
+  bool secant_valid_ = false;        // the last step and the last gradient belong to the present objective
+  AlignedVector scratch_, squares_;  // of the largest block; 3 d^2 of the largest side
+};
+
+}  // namespace lather::optim

@@ -1,0 +1,364 @@
+#include "lather/pde/cuda/jacobian.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "lather/pde/engine/residual_weights.hpp"
+
+namespace lather::pde {
+
+namespace {
+
+constexpr std::size_t kWindowPoints = 8192;
+
+// clang-format off: it takes the argument for an expression
+LATHER_ON_BOTH_SIDES(
+    kJacobianStructures,
+    // One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
+    // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
+    struct LayerWork {
+      const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
+      double* rows;
+      long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
+      int first, points, window, components, in_stride, out_stride, inputs, outputs;
+    };
+
+    // to[p * stride] = root weight * sum over j of from[p * from_stride + j]
+    struct ScalarWork {
+      const double *from, *root_weights;
+      double* to;
+      long long stride;
+      int points, width, from_stride, unused;
+    };
+
+    // to_i += sum over rows of row_i^2
+    struct SquaresWork {
+      const double* rows;
+      double* to;
+      long long size;
+      int count, unused;
+    };)
+// clang-format on
+
+constexpr const char* kJacobianKernels = R"(
+__device__ __forceinline__ double weight_derivative(const LayerWork& w, int p, int i, int j) {
+  double sum = 0;
+  for (int c = 0; c < w.components; ++c) {
+    const long long at = (long long)c * w.window + w.first + p;
+    sum += w.in[at * w.in_stride + i] * w.out_bar[at * w.out_stride + j];
+  }
+  return sum;
+}
+
+extern "C" __global__ void __launch_bounds__(256) jacobian_layer(const __grid_constant__ LayerWork w) {
+  for (int p = blockIdx.x; p < w.points; p += gridDim.x) {
+    double* row = w.rows + p * w.size;
+    const double root = w.root_weights[p];
+    for (int e = threadIdx.x; e < w.inputs * w.outputs; e += 256) {
+      const int j = e % w.outputs;
+      row[w.weight + e] = root * weight_derivative(w, p, e / w.outputs, j) * (w.g ? w.g[j] : 1.0);
+    }
+    for (int j = threadIdx.x; j < w.outputs; j += 256) {
+      if (w.bias >= 0) row[w.bias + j] = root * w.out_bar[(long long)(w.first + p) * w.out_stride + j];
+      if (!w.g) continue;
+      double sum = 0;
+      for (int i = 0; i < w.inputs; ++i) sum += w.V[i * w.outputs + j] * weight_derivative(w, p, i, j);
+      row[w.scale + j] = root * sum;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) jacobian_scalar(const __grid_constant__ ScalarWork w) {
+  for (int p = blockIdx.x * 256 + threadIdx.x; p < w.points; p += gridDim.x * 256) {
+    double sum = 0;
+    for (int j = 0; j < w.width; ++j) sum += w.from[(long long)p * w.from_stride + j];
+    w.to[p * w.stride] = w.root_weights[p] * sum;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) column_squares(const __grid_constant__ SquaresWork w) {
+  for (long long i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256) {
+    double sum = w.to[i];
+    for (int k = 0; k < w.count; ++k) sum += w.rows[k * w.size + i] * w.rows[k * w.size + i];
+    w.to[i] = sum;
+  }
+}
+)";
+
+template <class Work>
+void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaStream_t stream) {
+  cuda::launch(kernel, {dim3(static_cast<unsigned>(count / 256 + 1)), dim3(256)}, cuda::Parameter().add(work),
+               stream);
+}
+
+}  // namespace
+
+CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses,
+                           std::function<void(std::span<const double>)> upload)
+    : engine_(&engine),
+      addresses_(addresses),
+      upload_(std::move(upload)),
+      passes_(engine.sets.size()),
+      stale_(engine.sets.size(), true),
+      first_row_(engine.problem.terms.size()),
+      v_(engine.layout.size()),
+      module_(std::string(kJacobianStructures) + kJacobianKernels),
+      layer_kernel_(module_.kernel("jacobian_layer")),
+      scalar_kernel_(module_.kernel("jacobian_scalar")),
+      squares_kernel_(module_.kernel("column_squares")),
+      blas_(stream_) {}
+
+void CudaJacobian::points_changed(int set) {
+  stale_[set] = true;
+  kept_ = false;
+}
+
+std::size_t CudaJacobian::bytes() const {
+  std::size_t total = rows_.bytes() + root_weights_.bytes() + r_.bytes() + w_.bytes() + v_.bytes();
+  for (const auto& pass : passes_)
+    if (pass) total += pass->bytes();
+  return total;
+}
+
+CudaPass<double>& CudaJacobian::pass_of(int set) {
+  auto& pass = passes_[set];
+  const CompiledPointSet& compiled = engine_->sets[set];
+  if (!pass) {
+    const std::size_t rows =
+        engine_->options.tile_rows > 0 ? engine_->options.tile_rows : kWindowPoints * compiled.jets.size();
+    pass = std::make_unique<CudaPass<double>>(
+        engine_->tape, std::vector<const CompiledPointSet*>{&compiled},
+        static_cast<int>(engine_->problem.unknowns.size()), addresses_,
+        CudaPassOptions{.absorb = false, .signals = true, .overlap = false, .batch_rows = rows});
+  }
+  if (stale_[set]) pass->set_points(0, engine_->points[set]);
+  stale_[set] = false;
+  return *pass;
+}
+
+// J is kept whole in half of the free memory, or in two chunks (J J^T takes two at once). A limit on the rows
+// of a tile holds for J too.
+void CudaJacobian::choose_chunks(std::size_t residuals) {
+  if (residuals == residuals_) return;
+  const std::size_t parameters = engine_->layout.size(), limit = engine_->options.tile_rows;
+  rows_ = {};
+  kept_ = false;
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  const std::size_t fitting = free / 2 / sizeof(double) / parameters;
+  residuals_ = residuals;
+  chunk_ = fitting >= residuals && (limit == 0 || limit >= residuals)
+               ? residuals
+               : std::clamp<std::size_t>(fitting / 2, 1, limit > 0 ? limit : residuals);
+  rows_ = cuda::Memory<double>(chunk_ * parameters);
+  root_weights_ = cuda::Memory<double>(residuals);
+  r_ = cuda::Memory<double>(residuals);
+  w_ = cuda::Memory<double>(residuals);
+}
+
+bool CudaJacobian::prepare(std::span<const double> x) {
+  Key key{{x.begin(), x.end()}, engine_->frozen, {}};
+  for (std::size_t k = 0; k < first_row_.size(); ++k) {
+    const auto roots = root_weights(*engine_, static_cast<int>(k));
+    first_row_[k] = key.root_weights.size();
+    key.root_weights.insert(key.root_weights.end(), roots.begin(), roots.end());
+  }
+  choose_chunks(key.root_weights.size());
+  if (kept_ && key == key_) return true;
+  kept_ = false;
+  upload_(x);
+  root_weights_.upload(key.root_weights);
+  key_ = std::move(key);
+  return false;
+}
+
+// Which points of a term are among rows [first, first + count).
+CudaJacobian::Range CudaJacobian::part_of_term(int term, std::size_t first, std::size_t count) const {
+  const std::size_t points = engine_->points[engine_->problem.terms[term].point_set].count(),
+                    from = first_row_[term];
+  return {std::clamp(first, from, from + points) - from,
+          std::clamp(first + count, from, from + points) - from};
+}
+
+void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range window, Range part,
+                              double* rows) {
+  const auto blocks = layers_by_weight_block(*engine_);
+  const std::size_t parameters = engine_->layout.size(), row = first_row_[term] + part.begin;
+  const double* roots = root_weights_.data() + row;
+  const int points = static_cast<int>(part.end - part.begin),
+            skipped = static_cast<int>(part.begin - window.begin);
+  for (const auto& layer : pass.layers()) {
+    const LayerBlocks& l = blocks[engine_->tape.operations()[layer.operation].dense->weight.block];
+    const auto offset = [](const optim::ParameterBlock* block) {
+      return block ? static_cast<long long>(block->offset) : -1;
+    };
+    const LayerWork work{layer.in,
+                         layer.out_bar,
+                         roots,
+                         addresses_.parameters + l.weight->offset,
+                         l.scale ? addresses_.parameters + l.scale->offset : nullptr,
+                         rows,
+                         static_cast<long long>(parameters),
+                         offset(l.weight),
+                         offset(l.bias),
+                         offset(l.scale),
+                         skipped,
+                         points,
+                         static_cast<int>(window.end - window.begin),
+                         pass.components(0),
+                         static_cast<int>(layer.in_stride),
+                         static_cast<int>(layer.out_stride),
+                         static_cast<int>(l.weight->rows),
+                         static_cast<int>(l.weight->cols)};
+    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(points)), dim3(256)}, cuda::Parameter().add(work),
+                 pass.stream());
+  }
+  const auto write_scalar = [&](const double* from, std::size_t width, std::size_t from_stride, double* to,
+                                std::size_t stride) {
+    launch_flat(scalar_kernel_, points,
+                ScalarWork{from, roots, to, static_cast<long long>(stride), points, static_cast<int>(width),
+                           static_cast<int>(from_stride), 0},
+                pass.stream());
+  };
+  // An unknown that other terms have is zero here.
+  for (std::size_t u = engine_->tape.parameters().size(); u < parameters; ++u)
+    write_scalar(nullptr, 0, 0, rows + u, parameters);
+  for (const auto& s : pass.scalars())
+    write_scalar(s.rows + skipped * s.stride, s.width, s.stride, rows + s.parameter, parameters);
+  write_scalar(pass.window_values(engine_->place_in_set[term]) + skipped, 1, 1, r_.data() + row, 1);
+}
+
+// Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
+void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
+  const std::size_t parameters = engine_->layout.size();
+  for (std::size_t s = 0; s < engine_->sets.size(); ++s) {
+    Range all{std::numeric_limits<std::size_t>::max(), 0};
+    for (const int k : engine_->terms_of[s])
+      if (const Range part = part_of_term(k, first, count); part.begin < part.end)
+        all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
+    if (all.begin >= all.end) continue;
+    CudaPass<double>& pass = pass_of(static_cast<int>(s));
+    for (std::size_t begin = all.begin; begin < all.end; begin += pass.window()) {
+      const Range window{begin, std::min(begin + pass.window(), all.end)};
+      pass.enqueue_window(window.begin, window.end - window.begin);
+      for (const int k : engine_->terms_of[s]) {
+        Range part = part_of_term(k, first, count);
+        part = {std::max(part.begin, window.begin), std::min(part.end, window.end)};
+        if (part.begin >= part.end) continue;
+        pass.enqueue_signals(engine_->place_in_set[k]);
+        write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * parameters);
+      }
+    }
+  }
+  for (const auto& pass : passes_)
+    if (pass) cuda::check(cudaStreamSynchronize(pass->stream()));
+}
+
+template <class F>
+void CudaJacobian::for_chunks(std::span<const double> x, const F& f) {
+  const bool ready = prepare(x);
+  for (std::size_t first = 0; first < residuals_; first += chunk_) {
+    const std::size_t count = std::min(chunk_, residuals_ - first);
+    if (!ready) write(first, count, rows_.data());
+    f(rows_.data(), first, count);
+    stream_.synchronize();
+  }
+  kept_ = whole();
+}
+
+double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  const int n = static_cast<int>(engine_->layout.size());
+  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    const int m = static_cast<int>(count);
+    const double beta = first > 0;
+    blas_.multiply<double>({.m = n, .n = n, .k = m, .transpose_a = true, .beta = beta}, J, n, J, n, JtJ, n);
+    blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true, .beta = beta}, J, n,
+                           r_.data() + first, 1, v_.data(), 1);
+  });
+  v_.download(Jtr);
+  std::vector<double> r(residuals_);
+  r_.download(r);
+  return std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+}
+
+void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) {
+  const int n = static_cast<int>(engine_->layout.size()), m = static_cast<int>(r.size());
+  cuda::Memory<double> before;  // a chunk of earlier rows
+  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    const auto multiply = [&](const double* other, std::size_t column, std::size_t columns) {
+      blas_.multiply<double>(
+          {.m = static_cast<int>(count), .n = static_cast<int>(columns), .k = n, .transpose_b = true}, J, n,
+          other, n, JJt + first * r.size() + column, m);
+      stream_.synchronize();
+    };
+    multiply(J, first, count);
+    if (first > 0 && before.size() == 0) before = cuda::Memory<double>(chunk_ * n);
+    for (std::size_t column = 0; column < first; column += chunk_) {
+      write(column, chunk_, before.data());
+      multiply(before.data(), column, chunk_);
+    }
+  });
+  r_.download(r);
+}
+
+double CudaJacobian::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  const std::size_t size = engine_->layout.size() * engine_->layout.size();
+  const cuda::Memory<double> matrix(size);
+  const double value = normal_matrix(x, matrix.data(), Jtr);
+  matrix.download({JtJ, size});
+  return value;
+}
+
+void CudaJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
+  const cuda::Memory<double> matrix(r.size() * r.size());
+  gram_matrix(x, matrix.data(), r);
+  matrix.download({JJt, matrix.size()});
+}
+
+void CudaJacobian::rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) {
+  const std::size_t n = engine_->layout.size();
+  if (prepare(x)) return rows_.download({rows, count * n}, first * n);
+  for (std::size_t done = 0; done < count; done += chunk_) {
+    const std::size_t part = std::min(chunk_, count - done);
+    write(first + done, part, rows_.data());
+    rows_.download({rows + done * n, part * n});
+  }
+  kept_ = count == residuals_ && whole();
+}
+
+void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  v_.upload(std::vector<double>(diagonal.size()));
+  for_chunks(x, [&](const double* J, std::size_t, std::size_t count) {
+    launch_flat(
+        squares_kernel_, diagonal.size(),
+        SquaresWork{J, v_.data(), static_cast<long long>(diagonal.size()), static_cast<int>(count), 0},
+        stream_);
+  });
+  v_.download(diagonal);
+}
+
+void CudaJacobian::times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) {
+  const int n = static_cast<int>(v.size());
+  v_.upload(v);
+  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    blas_.multiply<double>({.m = static_cast<int>(count), .n = 1, .k = n}, J, n, v_.data(), 1,
+                           w_.data() + first, 1);
+  });
+  w_.download(Jv);
+}
+
+void CudaJacobian::transposed_times(std::span<const double> x, std::span<const double> w,
+                                    std::span<double> Jtw) {
+  const int n = static_cast<int>(Jtw.size());
+  choose_chunks(w.size());
+  w_.upload(w);
+  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    blas_.multiply<double>(
+        {.m = n, .n = 1, .k = static_cast<int>(count), .transpose_a = true, .beta = first > 0 ? 1.0 : 0.0}, J,
+        n, w_.data() + first, 1, v_.data(), 1);
+  });
+  v_.download(Jtw);
+}
+
+}  // namespace lather::pde

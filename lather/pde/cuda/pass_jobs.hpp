@@ -1,0 +1,93 @@
+#pragma once
+// Kernels that do not depend on the problem: weights into the form the products want, and sums into the
+// gradient. Each works through a list of jobs; structures are written once for both sides.
+
+#include "lather/core/cuda/kernel_module.hpp"
+
+namespace lather::pde {
+
+// clang-format off: it takes the argument for an expression
+LATHER_ON_BOTH_SIDES(
+    kJobStructures,
+    // W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
+    // rows; and its transpose, unless null.
+    struct WeightJob {
+      const double *from, *scale;
+      void *to, *transposed;
+      int rows, columns, leading, transposed_leading;
+    };
+
+    // Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into
+    // the gradient or the losses.
+    struct CloseJob {
+      const void* from;
+      double* to;
+      int rows, columns, leading, matrix;
+    };
+
+    // W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and
+    // becomes V_bar.
+    struct FactorJob {
+      const double *weight, *scale;
+      double *weight_bar, *scale_bar;
+      int rows, columns;
+    };
+
+    struct JobList { const void* jobs; };)
+// clang-format on
+
+inline constexpr const char* kJobKernels = R"(
+extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_constant__ JobList list) {
+  const WeightJob j = static_cast<const WeightJob*>(list.jobs)[blockIdx.y];
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < j.rows * j.columns; i += gridDim.x * 256) {
+    const int r = i / j.columns, c = i % j.columns;
+    const double w = j.scale ? j.from[i] * j.scale[c] : j.from[i];
+    static_cast<Real*>(j.to)[(size_t)r * j.leading + c] = Real(w);
+    if (j.transposed) static_cast<Real*>(j.transposed)[(size_t)c * j.transposed_leading + r] = Real(w);
+  }
+}
+
+// 32 columns × 32 rows of threads; every thread adds its rows in order, then the threads of a column are added in order.
+extern "C" __global__ void __launch_bounds__(1024) close_sums(const __grid_constant__ JobList list) {
+  const CloseJob j = static_cast<const CloseJob*>(list.jobs)[blockIdx.y];
+  const int t = threadIdx.y * 32 + threadIdx.x;
+  if (j.matrix) {
+    for (int i = blockIdx.x * 1024 + t; i < j.rows * j.columns; i += gridDim.x * 1024)
+      j.to[i] = double(static_cast<const Real*>(j.from)[(size_t)(i / j.columns) * j.leading + i % j.columns]);
+    return;
+  }
+  __shared__ double shared[32][33];
+  const double* from = static_cast<const double*>(j.from);
+  for (int first = blockIdx.x * 32; first < j.columns; first += gridDim.x * 32) {
+    const int column = first + threadIdx.x;
+    double sum = 0;
+    if (column < j.columns) {
+#pragma unroll 8
+      for (int r = threadIdx.y; r < j.rows; r += 32) sum += from[(size_t)r * j.leading + column];
+    }
+    __syncthreads();
+    shared[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.y == 0 && column < j.columns) {
+      double total = 0;
+      for (int y = 0; y < 32; ++y) total += shared[y][threadIdx.x];
+      j.to[column] = total;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) factor_gradient(const __grid_constant__ JobList list) {
+  const FactorJob j = static_cast<const FactorJob*>(list.jobs)[blockIdx.y];
+  for (int c = blockIdx.x * 256 + threadIdx.x; c < j.columns; c += gridDim.x * 256) {
+    double sum = 0;
+    for (int r = 0; r < j.rows; ++r) {
+      const size_t i = (size_t)r * j.columns + c;
+      sum += j.weight_bar[i] * j.weight[i];
+      j.weight_bar[i] *= j.scale[c];
+    }
+    j.scale_bar[c] = sum;
+  }
+}
+)";
+
+}  // namespace lather::pde

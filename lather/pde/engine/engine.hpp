@@ -1,0 +1,82 @@
+#pragma once
+// What a device must be able to do for PinnObjective. Everything that does not depend on the device is held here.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "lather/core/threads.hpp"
+#include "lather/pde/engine/compiled_point_set.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/sampling/point_plan.hpp"
+
+namespace lather::pde {
+
+// Products with the Jacobian of the weighted residuals where the device forms them: as optim::Objective has
+// them, all matrices on the host.
+class DeviceJacobian {
+ public:
+  virtual ~DeviceJacobian() = default;
+  virtual void rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) = 0;
+  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
+  virtual void normal_diagonal(std::span<const double> x, std::span<double> diagonal) = 0;
+  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) = 0;
+  virtual void times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) = 0;
+  virtual void transposed_times(std::span<const double> x, std::span<const double> w,
+                                std::span<double> Jtw) = 0;
+};
+
+class Engine {
+ public:
+  Engine(const Problem& problem, const EngineOptions& options);
+  virtual ~Engine() = default;
+
+  // Fills losses; and, where given, the gradient of the sum, or the gradient of every term.
+  virtual void compute(std::span<const double> x, double* gradient,
+                       std::vector<std::vector<double>>* term_gradients) = 0;
+  // residual_i at all points of every term; r[term] may be null: not wanted.
+  virtual void residuals(std::span<const double> x, std::span<double* const> r) = 0;
+  virtual std::vector<std::vector<double>> evaluate(std::span<const double> x,
+                                                    std::span<const symbolic::Expr> expressions,
+                                                    const Points& points) = 0;
+  // Null: on the host, from what follows. Throws Error in single precision.
+  virtual DeviceJacobian* jacobian() { return nullptr; }
+  // d (sum_i seed_i residual_i) / d x, seeds given for every term and point. Only where jacobian() is null.
+  virtual void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds,
+                                double* gradient);
+  virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
+                             std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) = 0;
+  virtual ThreadTeam& team() = 0;
+  virtual void points_changed(int point_set) = 0;
+  virtual void point_weights_changed(int /*term*/) {}
+  virtual optim::CudaObjective* cuda_objective() { return nullptr; }  // for optimizers on the device
+  virtual bool draw_points(const PointPlan& /*plan*/) { return false; }
+  virtual void set_step(std::int64_t /*step*/) {}
+  virtual std::size_t workspace_bytes() const = 0;
+  virtual std::size_t tile_points(int point_set) const = 0;
+
+  Problem problem;
+  EngineOptions options;
+  net::Tape tape;
+  optim::ParameterLayout layout;           // the network's blocks, then the unknowns
+  std::vector<std::vector<int>> terms_of;  // point set -> its terms, in the order of the set's expressions
+  std::vector<int> place_in_set;           // term -> which expression of its set
+  std::vector<CompiledPointSet> sets;
+  std::vector<Points> points;
+  std::vector<double> term_weights;
+  std::vector<std::vector<double>> point_weights;
+  std::vector<double> frozen;
+  std::vector<double> losses;  // per term, weighted, of the last evaluation
+
+ protected:
+  std::span<const double> unknowns_of(std::span<const double> x) const {
+    return x.subspan(tape.parameters().size());
+  }
+};
+
+std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
+// Throws Error, saying what is missing, where no GPU can be used.
+std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options);
+
+}  // namespace lather::pde

@@ -1,0 +1,294 @@
+// The Jacobian of the weighted residuals, r_i = sqrt(weight * point weight / points) * residual_i, and
+// products with it, all from the layers' inputs and back-propagated signals:
+//
+//   row p of J for a layer   sum_c a_cp z_cp^T                        c: derivative components, a: inputs, z:
+//   signals (J v)_p                  sum_c (a_cp V) . z_cp                    V: the layer's part of v, as a
+//   matrix (J J^T)_pq               sum_cd (a_cp . a_dq) (z_cp . z_dq)       without forming J
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "lather/linalg/gemm.hpp"
+#include "lather/pde/engine/row_writer.hpp"
+
+namespace lather::pde {
+
+namespace {
+
+// Rows of J, from row `first` of a term's on, to a row-major matrix.
+struct PlainRows {
+  double* rows;
+  std::size_t first, columns;
+  void write(std::size_t point, std::size_t column, const double* values, std::size_t count) {
+    std::copy_n(values, count, rows + (point - first) * columns + column);
+  }
+  void residual(std::size_t, double) {}
+};
+
+// (J v)_p without J.
+class ProductWriter final : public PinnObjective::SignalVisitor {
+ public:
+  ProductWriter(Engine& engine, std::span<const double> x, std::span<const double> v, std::span<double> out)
+      : layers_(layers_by_weight_block(engine)),
+        v_(v),
+        out_(out),
+        packed_(layers_.size()),
+        threads_(engine.team().size()) {
+    for (std::size_t b = 0; b < layers_.size(); ++b) {
+      const LayerBlocks& l = layers_[b];
+      if (!l.weight) continue;
+      const std::size_t m = l.weight->rows, n = l.weight->cols;
+      std::vector<double> direction(v.begin() + l.weight->offset, v.begin() + l.weight->offset + m * n);
+      if (l.scale)  // d(V diag g) = dV diag g + V diag dg
+        for (std::size_t i = 0; i < m; ++i)
+          for (std::size_t j = 0; j < n; ++j)
+            direction[i * n + j] = direction[i * n + j] * x[l.scale->offset + j] +
+                                   x[l.weight->offset + i * n + j] * v[l.scale->offset + j];
+      packed_[b].pack(direction.data(), m, n, false);
+    }
+  }
+
+  void begin_tile(int thread, std::size_t first_point, std::size_t points) override {
+    threads_[thread].first = first_point;
+    threads_[thread].points = points;
+    std::fill_n(out_.data() + first_point, points, 0.0);
+  }
+  void layer(int thread, const PinnObjective::LayerSignals& s) override {
+    const LayerBlocks& l = layers_[s.block];
+    auto& t = threads_[thread];
+    const std::size_t n = l.weight->cols, stride = linalg::padded_width<double>(n),
+                      rows = s.components * t.points;
+    if (t.product.size() < rows * stride) t.product = Buffer<double>(rows * stride);
+    linalg::multiply(rows, s.in, s.in_stride, packed_[s.block], t.product.data(), stride,
+                     l.bias ? v_.data() + l.bias->offset : nullptr, t.points, false);
+    for (std::size_t row = 0; row < rows; ++row)
+      out_[t.first + row % t.points] +=
+          std::inner_product(t.product.data() + row * stride, t.product.data() + row * stride + n,
+                             s.out_bar + row * s.out_stride, 0.0);
+  }
+  void scalar(int thread, std::size_t parameter, std::span<const double> per_point) override {
+    for (std::size_t p = 0; p < per_point.size(); ++p)
+      out_[threads_[thread].first + p] += v_[parameter] * per_point[p];
+  }
+  void end_tile(int) override {}
+
+ private:
+  struct Thread {
+    std::size_t first = 0, points = 0;
+    Buffer<double> product;
+  };
+  std::vector<LayerBlocks> layers_;
+  std::span<const double> v_;
+  std::span<double> out_;
+  std::vector<linalg::PackedMatrix<double>> packed_;
+  std::vector<Thread> threads_;
+};
+
+// Keeps the signals of all points, layer by layer, for J J^T.
+class SignalStore final : public PinnObjective::SignalVisitor {
+ public:
+  struct Layer {
+    std::size_t in = 0, out = 0, in_stride = 0, out_stride = 0;
+    int components = 0;
+    bool bias = false, used = false;
+    Buffer<double> a, z;  // point-major: row p * components + c
+  };
+  SignalStore(Engine& engine, std::size_t points)
+      : layers(engine.layout.blocks().size()),
+        scalars(engine.layout.size()),
+        blocks_(layers_by_weight_block(engine)),
+        threads_(engine.team().size()),
+        points_(points) {}
+
+  void prepare(std::size_t block, int components) {
+    std::lock_guard lock(mutex_);
+    Layer& l = layers[block];
+    if (l.used) return;
+    const LayerBlocks& b = blocks_[block];
+    l.in = b.weight->rows;
+    l.out = b.weight->cols;
+    l.in_stride = linalg::padded_width<double>(l.in);
+    l.out_stride = linalg::padded_width<double>(l.out);
+    l.components = components;
+    l.bias = b.bias != nullptr;
+    l.a = Buffer<double>(points_ * components * l.in_stride);
+    l.z = Buffer<double>(points_ * components * l.out_stride);
+    l.used = true;
+  }
+  void begin_tile(int thread, std::size_t first, std::size_t points) override {
+    threads_[thread] = {first, points};
+  }
+  void layer(int thread, const PinnObjective::LayerSignals& s) override {
+    prepare(s.block, s.components);
+    Layer& l = layers[s.block];
+    const auto [first, points] = threads_[thread];
+    for (std::size_t p = 0; p < points; ++p)
+      for (int c = 0; c < s.components; ++c) {
+        const std::size_t row = (first + p) * s.components + c;
+        std::copy_n(s.in + (c * points + p) * s.in_stride, l.in, l.a.data() + row * l.in_stride);
+        std::copy_n(s.out_bar + (c * points + p) * s.out_stride, l.out, l.z.data() + row * l.out_stride);
+      }
+  }
+  void scalar(int thread, std::size_t parameter, std::span<const double> per_point) override {
+    {
+      std::lock_guard lock(mutex_);
+      if (scalars[parameter].empty()) scalars[parameter].assign(points_, 0.0);
+    }
+    std::copy(per_point.begin(), per_point.end(), scalars[parameter].begin() + threads_[thread].first);
+  }
+  void end_tile(int) override {}
+
+  std::vector<Layer> layers;                 // by block
+  std::vector<std::vector<double>> scalars;  // by parameter: per point, empty where it has no influence
+
+ private:
+  struct Range {
+    std::size_t first, points;
+  };
+  std::vector<LayerBlocks> blocks_;
+  std::vector<Range> threads_;
+  std::size_t points_;
+  std::mutex mutex_;
+};
+
+// Adds the products of one layer's signals to the block K (rows p of `left` × rows q of `right`).
+void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t ps,
+                    const SignalStore::Layer& right, std::size_t q0, std::size_t qs, double* K,
+                    std::size_t stride, std::vector<Buffer<double>>& scratch) {
+  const std::size_t rows = ps * left.components, cols = qs * right.components,
+                    ld = linalg::padded_width<double>(cols);
+  while (scratch.size() < 2) scratch.emplace_back();
+  for (auto& buffer : scratch)
+    if (buffer.size() < rows * ld) buffer = Buffer<double>(rows * ld);
+  linalg::PackedMatrix<double> packed;
+  std::vector<double> compact;
+  const auto gram = [&](const double* a, std::size_t a_stride, const double* b, std::size_t b_stride,
+                        std::size_t width, double* out) {
+    compact.resize(cols * width);
+    for (std::size_t r = 0; r < cols; ++r) std::copy_n(b + r * b_stride, width, compact.data() + r * width);
+    packed.pack(compact.data(), cols, width, true);
+    linalg::multiply(rows, a, a_stride, packed, out, ld, static_cast<const double*>(nullptr), 0, false);
+  };
+  gram(left.a.data() + p0 * left.components * left.in_stride, left.in_stride,
+       right.a.data() + q0 * right.components * right.in_stride, right.in_stride, left.in, scratch[0].data());
+  gram(left.z.data() + p0 * left.components * left.out_stride, left.out_stride,
+       right.z.data() + q0 * right.components * right.out_stride, right.out_stride, left.out,
+       scratch[1].data());
+  for (std::size_t p = 0; p < ps; ++p)
+    for (std::size_t q = 0; q < qs; ++q) {
+      double sum = 0;
+      for (int c = 0; c < left.components; ++c) {
+        const std::size_t at = (p * left.components + c) * ld + q * right.components;
+        for (int d = 0; d < right.components; ++d) sum += scratch[0][at + d] * scratch[1][at + d];
+      }
+      // The bias is one more input that is 1 in the value and 0 in the derivatives.
+      if (left.bias) sum += scratch[1][p * left.components * ld + q * right.components];
+      K[p * stride + q] += sum;
+    }
+}
+
+}  // namespace
+
+void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
+                                  double* rows) {
+  if (auto* device = engine_->jacobian()) return device->rows(x, first, count, rows);
+  std::fill_n(rows, count * size(), 0.0);
+  std::size_t offset = 0;
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
+    const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
+    if (begin < end) {
+      const auto seeds = root_weights(*engine_, static_cast<int>(k));
+      PlainRows target{rows + (begin - first) * size(), begin - offset, size()};
+      RowWriter writer(*engine_, x, target);
+      engine_->visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
+                             std::span(seeds).subspan(begin - offset, end - begin), writer);
+    }
+    offset += points;
+  }
+}
+
+void PinnObjective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  if (auto* device = engine_->jacobian()) return device->normal_diagonal(x, diagonal);
+  Objective::normal_diagonal(x, diagonal);
+}
+
+void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
+  if (auto* device = engine_->jacobian()) return device->residual_gram(x, JJt, r);
+  // Factorized weights couple V and g inside a layer; J itself is simplest then.
+  if (engine_->problem.network.weight_factorization) return Objective::residual_gram(x, JJt, r);
+  const std::size_t m = residual_count();
+  residuals(x, r);
+  // Signals of every term, then all pairs of row blocks.
+  std::vector<std::unique_ptr<SignalStore>> stores;
+  struct Rows {
+    std::size_t term, first, count, row;  // points [first, first + count) of the term; `row` in J J^T
+  };
+  std::vector<Rows> row_blocks;
+  std::size_t offset = 0;
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
+    const auto seeds = root_weights(*engine_, static_cast<int>(k));
+    stores.push_back(std::make_unique<SignalStore>(*engine_, points));
+    engine_->visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
+    constexpr std::size_t kStepsPerLaunch = 64;
+    for (std::size_t begin = 0; begin < points; begin += kStepsPerLaunch)
+      row_blocks.push_back({k, begin, std::min(kStepsPerLaunch, points - begin), offset + begin});
+    offset += points;
+  }
+  auto& team = engine_->team();
+  team.run([&](int t) {
+    std::vector<Buffer<double>> scratch;
+    std::vector<double> K;
+    std::size_t pair = 0;
+    for (std::size_t a = 0; a < row_blocks.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b, ++pair) {
+        if (pair % team.size() != static_cast<std::size_t>(t)) continue;
+        const Rows &p = row_blocks[a], &q = row_blocks[b];
+        const SignalStore &left = *stores[p.term], &right = *stores[q.term];
+        K.assign(p.count * q.count, 0.0);
+        for (std::size_t layer = 0; layer < left.layers.size(); ++layer)
+          if (left.layers[layer].used && right.layers[layer].used)
+            add_layer_gram(left.layers[layer], p.first, p.count, right.layers[layer], q.first, q.count,
+                           K.data(), q.count, scratch);
+        for (std::size_t s = 0; s < left.scalars.size(); ++s) {
+          if (left.scalars[s].empty() || right.scalars[s].empty()) continue;
+          for (std::size_t i = 0; i < p.count; ++i)
+            for (std::size_t j = 0; j < q.count; ++j)
+              K[i * q.count + j] += left.scalars[s][p.first + i] * right.scalars[s][q.first + j];
+        }
+        for (std::size_t i = 0; i < p.count; ++i)
+          std::copy_n(K.data() + i * q.count, q.count, JJt + (p.row + i) * m + q.row);
+      }
+  });
+}
+
+void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
+                                   std::span<double> Jv) {
+  if (auto* device = engine_->jacobian()) return device->times(x, v, Jv);
+  std::size_t offset = 0;
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
+    const auto seeds = root_weights(*engine_, static_cast<int>(k));
+    ProductWriter writer(*engine_, x, v, Jv.subspan(offset, points));
+    engine_->visit_signals(x, static_cast<int>(k), 0, points, seeds, writer);
+    offset += points;
+  }
+}
+
+void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                              std::span<double> Jtw) {
+  if (auto* device = engine_->jacobian()) return device->transposed_times(x, w, Jtw);
+  std::vector<std::vector<double>> seeds;
+  std::size_t offset = 0;
+  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+    auto& s = seeds.emplace_back(root_weights(*engine_, static_cast<int>(k)));
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] *= w[offset + i];
+    offset += s.size();
+  }
+  engine_->transposed_times(x, seeds, Jtw.data());
+}
+
+}  // namespace lather::pde

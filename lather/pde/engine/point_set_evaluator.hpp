@@ -1,0 +1,55 @@
+#pragma once
+// Evaluates a CompiledPointSet on one tile of points after another: one worker per thread.
+
+#include "lather/net/tile_executor.hpp"
+#include "lather/pde/engine/compiled_point_set.hpp"
+#include "lather/pde/points.hpp"
+
+namespace lather::pde {
+
+template <class T>
+class PointSetEvaluator {
+ public:
+  PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape, std::size_t tile_points);
+
+  std::size_t tile_points() const { return executor_.capacity(); }
+  std::size_t bytes() const { return executor_.bytes() + scratch_.size() * sizeof(T); }
+
+  // Points [begin, begin + count) of `points`: network forward, then the expressions. values(e) holds them afterwards.
+  void evaluate(const Points& points, std::size_t begin, std::size_t count,
+                const net::LayerWeights<T>& weights, std::span<const double> unknowns);
+  const T* values(int expression) const { return values_[expression]; }
+
+  // Set bars(e) for every expression, then call backward: gradients are added to.
+  T* bars(int expression) { return bars_[expression]; }
+  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients,
+                std::span<T> unknown_bars);
+  // The same point by point: layer signals and derivatives by network scalars through `visitor`, by unknowns through
+  // unknown_bars(u).
+  void visit_backward(const net::LayerWeights<T>& weights,
+                      const typename net::TileExecutor<T>::Visitor& visitor);
+  std::span<const T> unknown_bars(int unknown) const {
+    return {unknown_bar_arrays_[unknown], executor_.points()};
+  }
+
+ private:
+  void load_inputs(const Points& points, std::size_t begin, std::size_t count);
+  const T* source(const Slot& slot);
+  void run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars);
+
+  const CompiledPointSet* set_;
+  net::TileExecutor<T> executor_;
+  symbolic::Machine<T> input_, value_machine_;
+  symbolic::Machine<T> adjoint_machine_,
+      pointwise_adjoint_machine_;  // unknowns summed over points, and point by point
+  Buffer<T> scratch_;
+  // Arrays of one tile, in scratch_.
+  std::vector<T*> coordinates_, columns_, input_arrays_, output_arrays_, output_bar_arrays_,
+      unknown_bar_arrays_, values_, bars_;
+  std::vector<T> unknowns_;
+  std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 where not read
+  std::vector<const T*> in_;
+  std::vector<T*> out_;
+};
+
+}  // namespace lather::pde

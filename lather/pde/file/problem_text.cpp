@@ -1,0 +1,122 @@
+#include "lather/pde/file/problem_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lather::pde {
+
+using symbolic::Expr;
+
+namespace {
+
+// "u_xxt"; D(u, x, x, t) would be exact where coordinates have long names, but this is for reading.
+std::string derivative_name(const Problem& problem, const OutputSymbols::Derivative& d) {
+  std::string suffix;
+  for (int i = 0; i < problem.dimensions(); ++i)
+    for (int k = 0; k < d.orders.order[i]; ++k) suffix += problem.symbols->coordinate_names()[i];
+  return problem.symbols->output_names()[d.output] + (suffix.empty() ? "" : "_" + suffix);
+}
+
+// Nodes of the expression written as a tree: what printing it costs.
+double tree_size(Expr e) {
+  symbolic::ExprMap<double> size;
+  for (Expr part : symbolic::topological_order(std::span(&e, 1))) {
+    double total = 1;
+    for (Expr a : part.arguments()) total += size.at(a);
+    size[part] = total;
+  }
+  return size.at(e);
+}
+
+std::string where_text(const Problem& problem, const PointSet& set) {
+  switch (set.kind) {
+    case PointSet::Kind::interior: return "in the interior";
+    case PointSet::Kind::data: return fmt::format("at {} points of data", set.rows.size());
+    case PointSet::Kind::boundary: break;
+  }
+  std::vector<std::string> pieces;
+  for (const auto& piece : set.pieces) {
+    std::vector<std::string> fixed;
+    for (int i = 0; i < problem.dimensions(); ++i)
+      if (!std::isnan(piece[i]))
+        fixed.push_back(fmt::format("{} = {}", problem.symbols->coordinate_names()[i], piece[i]));
+    pieces.push_back(fmt::format("{}", fmt::join(fixed, ", ")));
+  }
+  return fmt::format("at {}", fmt::join(pieces, " or "));
+}
+
+}  // namespace
+
+std::string written_out(const Problem& problem, Expr e) {
+  constexpr double kReadable = 150;
+  if (const double size = tree_size(e); size > kReadable)
+    return fmt::format("(an expression of {} operations)",
+                       symbolic::topological_order(std::span(&e, 1)).size());
+  symbolic::ExprMap<Expr> readable;
+  for (Expr s : symbolic::symbols_of(std::span(&e, 1))) {
+    if (const auto d = problem.symbols->find(s))
+      readable[s] = problem.graph->symbol(derivative_name(problem, *d));
+    else if (s.node().name.starts_with("data:"))
+      readable[s] = problem.graph->symbol(s.node().name.substr(5));
+  }
+  return substitute(e, readable).str();
+}
+
+std::string derivatives_needed(const Problem& problem, int output) {
+  std::vector<Expr> residuals;
+  for (const auto& term : problem.terms) residuals.push_back(term.residual);
+  std::vector<symbolic::MultiIndex> orders;
+  for (Expr s : symbolic::symbols_of(residuals))
+    if (const auto d = problem.symbols->find(s); d && d->output == output) orders.push_back(d->orders);
+  std::sort(orders.begin(), orders.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.total(), b) < std::pair(b.total(), a); });
+  std::vector<std::string> names;
+  for (const auto& o : orders) names.push_back(derivative_name(problem, {output, o}));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string describe(const Problem& problem) {
+  std::string out = problem.name + (problem.title.empty() ? "" : ": " + problem.title) + "\n";
+  const auto line = [&](std::string_view label, const std::string& text) {
+    out += fmt::format("{:<12} {}\n", label, text);
+  };
+  const auto& coordinates = problem.symbols->coordinate_names();
+  for (int i = 0; i < problem.dimensions(); ++i)
+    line(i == 0 ? "coordinates" : "",
+         fmt::format("{} in [{}, {}]", coordinates[i], problem.domain[i].low, problem.domain[i].high));
+  std::vector<std::string> inputs;
+  for (Expr e : problem.network_inputs) inputs.push_back(written_out(problem, e));
+  line("network", fmt::format("inputs {}", fmt::join(inputs, ", ")));
+  line("", fmt::format("outputs {}", fmt::join(problem.symbols->output_names(), ", ")));
+  for (std::size_t i = 0; i < problem.fields.size(); ++i) {
+    const std::string value = written_out(problem, problem.fields[i].value);
+    line(i == 0 ? "fields" : "",
+         value == problem.fields[i].name ? value : problem.fields[i].name + " = " + value);
+  }
+  for (std::size_t i = 0; i < problem.unknowns.size(); ++i) {
+    const auto& u = problem.unknowns[i];
+    line(i == 0 ? "unknowns" : "",
+         fmt::format("{}, initially {}{}", u.name, u.initial,
+                     u.known_value ? fmt::format(", known to be {}", *u.known_value) : ""));
+  }
+  for (int k = 0; k < problem.outputs(); ++k)
+    line(k == 0 ? "derivatives" : "", derivatives_needed(problem, k));
+  out += "terms\n";
+  for (const auto& term : problem.terms)
+    out += fmt::format(
+        "  {} ({}{}): {}\n", term.name, where_text(problem, problem.point_sets[term.point_set]),
+        term.weight == 1 ? "" : fmt::format(", weight {}", term.weight), written_out(problem, term.residual));
+  std::vector<std::string> sizes;
+  for (const auto& [key, value] : problem.training.items())
+    if (value.is_object() && value.contains("steps")) sizes.push_back(key);
+  if (!sizes.empty()) line("training", fmt::format("{}", fmt::join(sizes, ", ")));
+  if (!problem.exact.empty())
+    line("reference", "closed form");
+  else if (problem.reference.contains("solver"))
+    line("reference", "solver " + problem.reference["solver"].get<std::string>());
+  return out;
+}
+
+}  // namespace lather::pde

@@ -1,0 +1,244 @@
+#include "lather/pde/sampling/point_source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lather::pde {
+
+namespace {
+
+Design design_of(SamplingMethod method, bool shift) {
+  switch (method) {
+    case SamplingMethod::uniform: return Design::uniform;
+    case SamplingMethod::latin_hypercube: return Design::latin_hypercube;
+    case SamplingMethod::grid: return Design::grid;
+    case SamplingMethod::sobol: return shift ? Design::sobol : Design::sobol_plain;
+    case SamplingMethod::adaptive: break;
+  }
+  return Design::sobol;
+}
+
+Points empty_points(std::size_t coordinates) {
+  Points points;
+  points.coordinates.resize(coordinates);
+  return points;
+}
+
+constexpr std::size_t kCandidatesPerPoint = 10;
+
+// A device that draws by itself spends 10 us in every step on asking whether it is time; a row of steps that
+// ends for the host to draw costs some 300 us.
+constexpr std::int64_t kOftenEnough = 32;
+
+}  // namespace
+
+PointSource::PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed)
+    : problem_(problem),
+      settings_(settings),
+      seed_(seed),
+      terms_of_(problem.point_sets.size()),
+      points_(problem.point_sets.size()),
+      drawn_(problem.point_sets.size(), -1) {
+  for (std::size_t k = 0; k < problem_.terms.size(); ++k)
+    terms_of_[problem_.terms[k].point_set].push_back(static_cast<int>(k));
+}
+
+// Steps between draws of a set; 0: drawn once.
+std::int64_t PointSource::period(int set) const {
+  const auto& o = settings_.options;
+  if (problem_.point_sets[set].kind != PointSet::Kind::data) return o.every;
+  return o.data_batch > 0 ? o.data_every : 0;
+}
+
+std::optional<PointPlan> PointSource::plan() const {
+  PointPlan plan{seed_, settings_.options.every, {}};
+  if (plan.every < 1 || plan.every > kOftenEnough) return {};
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    const int set = static_cast<int>(s);
+    if (problem_.point_sets[s].kind == PointSet::Kind::data) {
+      if (period(set) > 0) return {};
+      continue;
+    }
+    for (const Part& part : parts_of(set)) {
+      if (part.method == SamplingMethod::adaptive) return {};
+      const Design design = design_of(part.method, settings_.options.shift);
+      if (design != Design::grid)  // which is always the same
+        plan.parts.push_back({set, part.index, part.first, part.count, design, part.box, part.piece});
+    }
+  }
+  return plan;
+}
+
+std::int64_t PointSource::next_change(std::int64_t step) const {
+  const auto& o = settings_.options;
+  std::int64_t next = o.every > 0 ? next_multiple(step, o.every) : kNever;
+  for (const auto& set : problem_.point_sets)
+    if (set.kind == PointSet::Kind::data && o.data_batch > 0)
+      next = std::min(next, next_multiple(step, o.data_every));
+  return next;
+}
+
+bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<const double> x) {
+  bool changed = false;
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    const int set = static_cast<int>(s);
+    const std::int64_t every = period(set), last = every > 0 ? step / every * every : 0;
+    const bool due = drawn_[s] < last;
+    if (due) {
+      points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(step / every) : 0, objective, x);
+      // Where the device has drawn since, this only follows it.
+      changed = changed || drawn_[s] < 0 || step == last;
+      drawn_[s] = step;
+    }
+    if (due || !installed_) objective.set_points(set, points_[s]);
+  }
+  if (!installed_) {
+    const auto offered = plan();
+    device_draws_ = offered && objective.draw_points(*offered);
+  }
+  installed_ = true;
+  objective.set_step(step);
+  return changed;
+}
+
+Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
+                         std::span<const double> x) const {
+  const PointSet& s = problem_.point_sets[set];
+  if (s.kind == PointSet::Kind::data) return draw_batch(set, draw);
+  Points points = empty_points(problem_.domain.size());
+  for (const Part& part : parts_of(set)) {
+    const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, part.index});
+    if (part.method == SamplingMethod::adaptive && draw > 0 && s.kind == PointSet::Kind::interior)
+      append(points, draw_adaptive(set, part.box, part.count, stream, objective, x));
+    else
+      append(points, points_in(part.box, part.piece, design_of(part.method, settings_.options.shift),
+                               part.count, seed_, stream, draw * part.count));
+  }
+  return points;
+}
+
+std::vector<PointSource::Part> PointSource::parts_of(int set) const {
+  const bool interior = problem_.point_sets[set].kind == PointSet::Kind::interior;
+  return interior ? regions_of(set) : pieces_of(set, settings_.counts[set]);
+}
+
+// Equal shares of the pieces of a boundary.
+std::vector<PointSource::Part> PointSource::pieces_of(int set, std::size_t count) const {
+  const auto& pieces = problem_.point_sets[set].pieces;
+  const std::size_t n = std::max<std::size_t>(1, pieces.size());
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t first = count * i / n;
+    parts.push_back({i, first, count * (i + 1) / n - first, settings_.options.method, problem_.domain,
+                     pieces.empty() ? Piece{} : pieces[i]});
+  }
+  return parts;
+}
+
+// The regions of interest of the interior, and the rest over all of it.
+std::vector<PointSource::Part> PointSource::regions_of(int set) const {
+  std::vector<Focus> regions = settings_.focus;
+  double rest = 1;
+  for (const auto& region : regions) rest -= region.share;
+  regions.push_back({rest, problem_.domain, {}});
+  const auto place = [&](double share) {
+    return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
+  };
+  std::vector<Part> parts;
+  double end = 0;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const std::size_t first = place(end);
+    end = i + 1 == regions.size() ? 1 : end + regions[i].share;
+    const std::size_t count = place(end) - first;
+    if (count > 0)
+      parts.push_back(
+          {i, first, count, regions[i].method.value_or(settings_.options.method), regions[i].box, {}});
+  }
+  return parts;
+}
+
+Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count,
+                                  std::uint64_t stream, PinnObjective& objective,
+                                  std::span<const double> x) const {
+  const auto& o = settings_.options;
+  const std::size_t candidates =
+      o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
+  const Points all = points_in(box, {}, Design::sobol, candidates, seed_, stream_of({kCandidates, stream}));
+  std::vector<symbolic::Expr> residuals;
+  for (int k : terms_of_[set]) residuals.push_back(problem_.terms[k].residual);
+  const auto values = objective.evaluate(x, residuals, all);
+  std::vector<double> r(all.count());
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    const double weight = objective.term_weight(terms_of_[set][e]);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] += weight * values[e][i] * values[e][i];
+  }
+  for (double& v : r) v = std::sqrt(v);
+  Points points = empty_points(problem_.domain.size());
+  for (const std::size_t i :
+       adaptive_choice(r, o.exponent, o.floor, count, Random(seed_, stream_of({kChoice, stream}))))
+    for (std::size_t k = 0; k < points.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
+  return points;
+}
+
+Points data_points(const Problem& problem, int set) {
+  const PointSet& s = problem.point_sets[set];
+  Points points = empty_points(problem.domain.size());
+  points.columns.resize(s.columns.size());
+  for (const auto& row : s.rows) {
+    for (std::size_t k = 0; k < points.coordinates.size(); ++k) points.coordinates[k].push_back(row[k]);
+    for (std::size_t k = 0; k < points.columns.size(); ++k)
+      points.columns[k].push_back(row[points.coordinates.size() + k]);
+  }
+  return points;
+}
+
+Points PointSource::draw_batch(int set, std::uint64_t batch) const {
+  const Points all = data_points(problem_, set);
+  const std::size_t rows = all.count(), size = static_cast<std::size_t>(settings_.options.data_batch);
+  if (size == 0 || size >= rows) return all;
+  Points points = empty_points(all.coordinates.size());
+  points.columns.resize(all.columns.size());
+  // Row number `first + j` of an endless list of passes, each in an order of its own.
+  const std::uint64_t first = batch * size;
+  std::vector<std::pair<std::uint64_t, std::size_t>> order(rows);
+  std::uint64_t ordered = ~std::uint64_t{0};
+  for (std::uint64_t j = first; j < first + size; ++j) {
+    if (j / rows != ordered) {
+      ordered = j / rows;
+      const Random random(seed_, stream_of({kBatch, static_cast<std::uint64_t>(set), ordered}));
+      for (std::size_t i = 0; i < rows; ++i) order[i] = {random.bits(i), i};
+      std::sort(order.begin(), order.end());
+    }
+    const std::size_t i = order[j % rows].second;
+    for (std::size_t k = 0; k < all.coordinates.size(); ++k)
+      points.coordinates[k].push_back(all.coordinates[k][i]);
+    for (std::size_t k = 0; k < all.columns.size(); ++k) points.columns[k].push_back(all.columns[k][i]);
+  }
+  return points;
+}
+
+Points PointSource::validation(int set) const {
+  if (problem_.point_sets[set].kind == PointSet::Kind::data) return data_points(problem_, set);
+  const auto chosen = static_cast<std::size_t>(settings_.options.validation);
+  const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
+  Points points = empty_points(problem_.domain.size());
+  for (const Part& part : pieces_of(set, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
+    append(points, points_in(part.box, part.piece, Design::sobol, part.count, seed_,
+                             stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index})));
+  return points;
+}
+
+void PointSource::state(StateVisitor& visitor) {
+  for (std::size_t s = 0; s < points_.size(); ++s) {
+    visitor.integer("drawn", drawn_[s]);
+    points_[s].coordinates.resize(problem_.domain.size());
+    points_[s].columns.resize(problem_.point_sets[s].columns.size());
+    for (auto& c : points_[s].coordinates) visitor.array("coordinate", c);
+    for (auto& c : points_[s].columns) visitor.array("column", c);
+  }
+  if (visitor.reading()) installed_ = false;
+}
+
+}  // namespace lather::pde

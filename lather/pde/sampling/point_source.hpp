@@ -1,0 +1,113 @@
+#pragma once
+// Where training points come from: a recipe's keys `points`, `sampling`, `focus` and `resample_every`, and
+// the source that follows them. Points of all methods are drawn by counter-based random numbers; adaptive
+// ones depend on the network as well.
+//
+//   points = {interior = 4096, walls = 256}
+//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000 says
+//   `every` too focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "lather/core/options.hpp"
+#include "lather/core/recurrence.hpp"
+#include "lather/core/state.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/sampling/point_plan.hpp"
+
+namespace lather::pde {
+
+enum class SamplingMethod { uniform, latin_hypercube, sobol, grid, adaptive };
+
+struct SamplingOptions {
+  SamplingMethod method = SamplingMethod::sobol;
+  std::int64_t every = 0;
+  bool shift = true;
+  std::int64_t candidates = 0;
+  double exponent = 1, floor = 1;
+  std::int64_t data_batch = 0, data_every = 1;
+  std::int64_t validation = 0;
+  void fields(FieldVisitor& v);
+};
+
+// Points of the interior that are drawn in a box of their own.
+struct Focus {
+  double share = 0;  // of the points of every interior set
+  std::vector<Interval> box;
+  std::optional<SamplingMethod> method;  // default: that of the settings
+};
+
+struct SamplingSettings {
+  SamplingOptions options;
+  std::vector<std::size_t> counts;  // per point set; ignored for data
+  std::vector<Focus> focus;         // shares add up to at most 1; the rest is drawn over the whole domain
+};
+
+// The keys of a recipe this file reads; others are left to their owners.
+std::vector<std::string> sampling_keys();
+// Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
+// one point.
+inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
+// More than any memory holds the jets of is a slip, not a wish.
+inline constexpr std::int64_t kMostPoints = 100'000'000;
+// Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
+// points than pieces.
+SamplingSettings sampling_settings(const nlohmann::json& recipe, const Problem& problem);
+
+// Draws points when they are due and hands them to the objective.
+//
+// A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets
+// only; adaptive sampling begins with the second draw, before that (and for candidates) the shifted Sobol'
+// sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
+// weight * residual^2) with the weights of the moment. Data are used as given, or in mini-batches: a new
+// order in every pass, the last batch of a pass filled up from the next.
+class PointSource {
+ public:
+  PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);
+
+  // Draws at step 0 and whenever due; true if points changed. After reading a state the saved points are
+  // installed, which does not count as a change.
+  bool update(std::int64_t step, PinnObjective& objective, std::span<const double> x);
+  // The first step after `step` at which points are drawn; kNever: they stay.
+  std::int64_t next_change(std::int64_t step) const;
+  // Whether an optimizer on the device may go past such steps: the points of its steps are drawn there.
+  bool device_draws() const { return device_draws_; }
+
+  // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data:
+  // all rows.
+  Points validation(int set) const;
+
+  void state(StateVisitor& visitor);
+
+ private:
+  struct Part {  // consecutive points of a set
+    std::uint64_t index;
+    std::size_t first, count;
+    SamplingMethod method;
+    std::vector<Interval> box;
+    Piece piece;
+  };
+  std::vector<Part> parts_of(int set) const;
+  std::vector<Part> pieces_of(int set, std::size_t count) const;
+  std::vector<Part> regions_of(int set) const;
+  std::optional<PointPlan> plan() const;  // none where points are drawn rarely, or not by number alone
+  Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
+  Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream,
+                       PinnObjective& objective, std::span<const double> x) const;
+  Points draw_batch(int set, std::uint64_t batch) const;
+  std::int64_t period(int set) const;
+
+  Problem problem_;
+  SamplingSettings settings_;
+  std::uint64_t seed_;
+  std::vector<std::vector<int>> terms_of_;
+  std::vector<Points> points_;       // as installed
+  std::vector<std::int64_t> drawn_;  // per set: at which step; -1: never
+  bool installed_ = false, device_draws_ = false;
+};
+
+// Rows of a data set as points.
+Points data_points(const Problem& problem, int set);
+
+}  // namespace lather::pde

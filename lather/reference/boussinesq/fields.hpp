@@ -1,0 +1,36 @@
+#pragma once
+// Values and derivatives of a Boussinesq profile, in the compact coordinates (q, eta) and in the physical
+// half plane (y1, y2).
+
+#include <array>
+#include <span>
+
+#include "lather/reference/boussinesq/solver.hpp"
+
+namespace lather::reference {
+
+class BoussinesqFields {
+ public:
+  static constexpr int kHighestOrder = 3;  // of nodal derivatives
+  explicit BoussinesqFields(const BoussinesqProfile& profile);
+
+  enum Compact { w, h, c };
+  enum Physical { Omega, U1, U2, Phi, Psi, Theta };
+
+  double lambda() const { return lambda_; }
+  double compact(Compact field, int by_q, int by_eta, double q, double eta) const;
+  // ∂_1^a ∂_2^b of a physical field, a + b <= 2; y1 of either sign, y2 >= 0.
+  double physical(Physical field, int a, int b, double y1, double y2) const;
+
+ private:
+  double plane(Compact field, int a, int b, double y1,
+               double y2) const;  // ∂_1^a ∂_2^b of Omega, Theta or psi, y1 >= 0
+  double beside_focus(Compact field, int a, int b, double y1, double y2) const;
+
+  double lambda_, alpha_;
+  std::vector<double> q_, eta_;
+  // grids_[field][index of (a, b)]: ∂_q^a ∂_eta^b at the nodes
+  std::array<std::vector<Table<double>>, 3> grids_;
+};
+
+}  // namespace lather::reference

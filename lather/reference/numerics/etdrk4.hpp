@@ -1,0 +1,40 @@
+#pragma once
+// Exponential time differencing, fourth-order Runge–Kutta (Cox & Matthews 2002), for v' = L v + N(v) with
+// diagonal L; the coefficients as means over a circle (Kassam & Trefethen 2005), which avoids the
+// cancellation of their closed forms.
+//
+//   letters: h step; E = e^{hL}; E2 = e^{hL/2}; Q, f1, f2, f3 the weights of N (Kassam & Trefethen, eqs. 2.5
+//   and the listing)
+
+#include <functional>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "lather/reference/numerics/fourier.hpp"
+
+namespace lather::reference {
+
+class Etdrk4 {
+ public:
+  using Nonlinear = std::function<void(std::span<const Complex> v, std::span<Complex> out)>;
+  Etdrk4(std::span<const Complex> L, Nonlinear nonlinear, ThreadTeam& team);
+  void step(double h, std::span<Complex> v);
+
+  struct Weights {
+    Complex E, E2, Q, f1, f2, f3;
+  };
+  static Weights weights(Complex hL);
+
+ private:
+  const std::vector<Weights>& weights_for(double h);
+
+  std::vector<Complex> distinct_;     // values of L, each once
+  std::vector<std::uint32_t> which_;  // mode -> index into distinct_
+  Nonlinear N_;
+  ThreadTeam& team_;
+  std::map<double, std::vector<Weights>> by_step_;
+  std::vector<Complex> Nv_, a_, Na_, b_, Nb_, c_, Nc_;
+};
+
+}  // namespace lather::reference

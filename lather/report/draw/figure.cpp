@@ -1,0 +1,255 @@
+#include "lather/report/draw/figure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lather/core/error.hpp"
+#include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/svg.hpp"
+
+namespace lather::report {
+
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr double kHeight = 330, kTop = 62, kPlot = 214;  // of the picture, of its panels
+constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
+constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
+
+// What a curve shows: the worst error of all fields, or the residual where no error is known.
+struct Curve {
+  std::string optimizer;
+  std::vector<double> clock, figure;
+};
+
+bool has_errors(const RunData& run) {
+  for (const auto& [name, column] : run.history.items())
+    if (name.starts_with("l2.")) return true;
+  return false;
+}
+
+Curve curve_of(const RunData& run, bool errors, const char* clock) {
+  Curve curve{run.optimizer.empty() ? run.name : run.optimizer, {}, {}};
+  const auto& times = run.history.at(clock);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    double worst = kUnknown;
+    for (const auto& [name, column] : run.history.items())
+      if ((errors ? name.starts_with("l2.") : name == "residual") && column[i].is_number() &&
+          !(worst >= column[i].get<double>()))
+        worst = column[i].get<double>();
+    if (!(worst > 0) || !times[i].is_number()) continue;
+    curve.clock.push_back(times[i].get<double>());
+    curve.figure.push_back(std::log10(worst));
+  }
+  return curve;
+}
+
+void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, const Axis& x, const Axis& y) {
+  svg.axes(box, x, y, true);
+  struct Label {
+    std::string optimizer, colour;
+    double y, value, sum;
+    int runs;
+  };
+  std::vector<Label> labels;
+  for (const auto& curve : curves) {
+    if (curve.clock.empty()) continue;
+    auto label = std::find_if(labels.begin(), labels.end(),
+                              [&](const Label& l) { return l.optimizer == curve.optimizer; });
+    if (label == labels.end())
+      label = labels.insert(
+          label, {curve.optimizer, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
+    std::vector<Svg::Share> points;
+    for (std::size_t i = 0; i < curve.clock.size(); ++i)
+      points.push_back({x.share(curve.clock[i]), y.share(curve.figure[i])});
+    svg.curve(box, points, label->colour, 1.8);
+    svg.dot(box.left + points.back().x * box.width, box.top + (1 - points.back().y) * box.height, 3,
+            label->colour);
+    label->sum += curve.figure.back();
+    ++label->runs;
+  }
+  for (auto& label : labels) {  // at the geometric mean of where its curves end
+    label.value = label.sum / label.runs;
+    label.y = box.top + (1 - y.share(label.value)) * box.height;
+  }
+  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.y < b.y; });
+  constexpr double kLine = 31;
+  for (std::size_t i = 1; i < labels.size(); ++i)
+    labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLine);
+  for (std::size_t i = labels.size(); i-- > 0;)  // and back up from the bottom
+    labels[i].y =
+        std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLine : box.top + box.height - 8);
+  for (const auto& label : labels) {
+    const double left = box.left + box.width + 12;
+    svg.text(left, label.y, label.optimizer, fmt::format("fill=\"{}\" font-weight=\"600\"", label.colour));
+    svg.text(left, label.y + 14, short_figure(std::pow(10, label.value)), kSub);
+  }
+}
+
+// A plane through the fields: of two coordinates all, of more the first two, the others in the middle.
+struct Plane {
+  Axis x, y;
+  std::size_t columns = 0;
+  std::vector<std::size_t> cells;  // places in an array, row by row
+};
+
+std::vector<double> numbers(const Json& list) {
+  std::vector<double> values;
+  for (const auto& v : list) values.push_back(v.is_number() ? v.get<double>() : kUnknown);
+  return values;
+}
+
+Plane plane_of(const Json& fields) {
+  std::vector<std::string> names;
+  std::vector<std::vector<double>> axes;
+  for (std::size_t k = 0; k < fields["axes"].size(); ++k) {
+    names.push_back(fields["coordinates"][k].get<std::string>());
+    axes.push_back(numbers(fields["axes"][k]));
+  }
+  const std::size_t across = axes.size() == 2 && names[1] == "t" ? 1 : 0,
+                    up = 1 - across;  // time runs to the right
+  std::vector<std::size_t> strides(axes.size(), 1);
+  for (std::size_t k = axes.size(); k-- > 1;) strides[k - 1] = strides[k] * axes[k].size();
+  std::size_t base = 0;
+  for (std::size_t k = 2; k < axes.size(); ++k) base += axes[k].size() / 2 * strides[k];
+  Plane plane{{axes[across].front(), axes[across].back(), false, names[across]},
+              {axes[up].front(), axes[up].back(), false, names[up]},
+              axes[across].size(),
+              {}};
+  for (std::size_t j = 0; j < axes[up].size(); ++j)
+    for (std::size_t i = 0; i < axes[across].size(); ++i)
+      plane.cells.push_back(base + i * strides[across] + j * strides[up]);
+  return plane;
+}
+
+std::vector<double> values_on(const Plane& plane, const Json& array) {
+  std::vector<double> values;
+  for (const std::size_t cell : plane.cells)
+    values.push_back(array[cell].is_number() ? array[cell].get<double>() : kUnknown);
+  return values;
+}
+
+Axis range_of(std::vector<double> values, bool logarithmic) {
+  std::erase_if(values, [](double v) { return !std::isfinite(v); });
+  if (values.empty()) return {0, 1, logarithmic, ""};
+  std::sort(values.begin(), values.end());
+  // Where an error changes its sign its logarithm has no lower end: a part of the map may be below the scale.
+  const double low = values[logarithmic ? values.size() / 16 : 0], high = values.back();
+  return high > low ? Axis{low, high, logarithmic, ""} : Axis{low - 0.5, high + 0.5, logarithmic, ""};
+}
+
+void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<double>& values,
+              bool logarithmic) {
+  Axis scale = range_of(values, logarithmic);
+  Svg::Colours colours = sequential_colour;
+  if (!logarithmic && scale.low < 0 && scale.high > 0) {
+    scale.high = std::max(-scale.low, scale.high);
+    scale.low = -scale.high;
+    colours = diverging_colour;
+  }
+  svg.contours(box, plane.columns, values, scale, colours);
+  svg.axes(box, plane.x, plane.y, false);
+  svg.colour_bar({box.left + box.width + 10, box.top, 9, box.height}, scale, colours);
+}
+
+double last_figure(const Curve& curve) {
+  return curve.figure.empty() ? std::numeric_limits<double>::infinity() : curve.figure.back();
+}
+
+bool can_be_drawn(const Json& fields) {
+  if (!fields.is_object() || fields["arrays"].empty() || fields["axes"].size() < 2) return false;
+  return fields["axes"][0].size() > 1 && fields["axes"][1].size() > 1;
+}
+
+std::string problem_of(const RunData& run) {
+  return run.summary.is_object() && run.summary.contains("problem") && run.summary["problem"].is_string()
+             ? run.summary["problem"].get<std::string>()
+             : run.name;
+}
+
+// The seconds every run was given, if they were all given the same.
+std::string budget_of(const std::vector<RunData>& runs) {
+  const auto limit = [](const RunData& run) {
+    const auto at = Json::json_pointer("/stop/seconds");
+    return run.config.is_object() && run.config.contains(at) && run.config[at].is_number()
+               ? run.config[at].get<double>()
+               : 0;
+  };
+  const double seconds = limit(runs[0]);
+  const bool same =
+      std::all_of(runs.begin(), runs.end(), [&](const RunData& r) { return limit(r) == seconds; });
+  return same && seconds > 0 ? fmt::format(", {:g} s each", seconds) : "";
+}
+
+// Prediction and error of the first field, from `left` to the right.
+void draw_maps(Svg& svg, double left, const RunData& best) {
+  const auto& arrays = best.fields["arrays"];
+  std::string field;
+  for (const auto& [name, values] : arrays.items())
+    if (field.empty() && !name.starts_with("residual.") && !name.ends_with(".error") &&
+        !name.ends_with(".reference"))
+      field = name;
+  if (field.empty()) return;
+  const Plane plane = plane_of(best.fields);
+  constexpr double kMapWidth = 216, kStep = 330;
+  svg.text(left, 30,
+           fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
+                       best.fields["coordinates"][1].get<std::string>()),
+           kHeading);
+  svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
+           kSub);
+  draw_map(svg, {left, kTop, kMapWidth, kPlot}, plane, values_on(plane, arrays[field]), false);
+  const std::string error = field + ".error";
+  if (!arrays.contains(error)) return;
+  auto sizes = values_on(plane, arrays[error]);
+  for (double& v : sizes) v = v == 0 ? -300 : std::log10(std::abs(v));
+  svg.text(left + kStep, 30, "Its error", kHeading);
+  svg.text(left + kStep, 47, "magnitude, against the reference", kSub);
+  draw_map(svg, {left + kStep, kTop, kMapWidth, kPlot}, plane, sizes, true);
+}
+
+}  // namespace
+
+std::string svg_figure(const std::vector<RunData>& runs) {
+  if (runs.empty()) throw Error("no run was given");
+  const bool errors = std::all_of(runs.begin(), runs.end(), has_errors);
+  const auto timed = [&](const RunData& r) { return !curve_of(r, errors, "seconds").clock.empty(); };
+  const char* clock = std::all_of(runs.begin(), runs.end(), timed) ? "seconds" : "step";
+  std::vector<Curve> curves;
+  Axis x{0, 0, false, std::string(clock) == "seconds" ? "seconds of training" : "steps"},
+      y{1e300, -1e300, true, ""};
+  std::size_t best = 0;
+  for (const auto& run : runs) {
+    curves.push_back(curve_of(run, errors, clock));
+    const Curve& curve = curves.back();
+    if (last_figure(curve) < last_figure(curves[best])) best = curves.size() - 1;
+    for (const double t : curve.clock) x.high = std::max(x.high, t);
+    for (const double f : curve.figure) y.low = std::min(y.low, f), y.high = std::max(y.high, f);
+  }
+  if (!(y.low <= y.high)) throw Error("the runs have no history to draw");
+  x.high = std::max(x.high, 1e-3);
+  const double room = std::max(0.06 * (y.high - y.low), 0.02);
+  y.low -= room;
+  y.high += room;
+
+  const bool maps = can_be_drawn(runs[best].fields);
+  const double curves_width = 258, maps_left = 462;
+  Svg svg(maps ? maps_left + 330 + 216 + 62 : 462, kHeight,
+          fmt::format("{}: {}", problem_of(runs[best]), errors ? "errors" : "residuals"));
+  svg.text(58, 30, errors ? "Relative L² error" : "Residual", kHeading);
+  svg.text(58, 47,
+           runs.size() == 1
+               ? problem_of(runs[best])
+               : fmt::format("{}, {} runs{}", problem_of(runs[best]), runs.size(), budget_of(runs)),
+           kSub);
+  draw_curves(svg, {58, kTop, curves_width, kPlot}, curves, x, y);
+  if (maps) draw_maps(svg, maps_left, runs[best]);
+  return std::move(svg).finish();
+}
+
+}  // namespace lather::report

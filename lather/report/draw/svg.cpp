@@ -1,0 +1,225 @@
+#include "lather/report/draw/svg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "lather/report/draw/contour.hpp"
+
+namespace lather::report {
+
+namespace {
+
+constexpr const char* kSoft = "#6a6f78";
+constexpr const char* kRule = "#d9d7d2";
+constexpr const char* kGrid = "#efede9";
+constexpr int kBands = 24;  // of a colour scale
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+// At most one decimal: a tenth of a pixel is not seen.
+std::string to_a_tenth(double v) {
+  const double rounded = std::round(v * 10) / 10;
+  return fmt::format("{:g}", rounded == 0 ? 0.0 : rounded);
+}
+
+std::string superscript(int n) {
+  constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string out = n < 0 ? "⁻" : "";
+  for (const char c : std::to_string(std::abs(n))) out += kDigits[c - '0'];
+  return out;
+}
+
+std::string power_of_ten(int n) { return n == 0 ? "1" : n == 1 ? "10" : "10" + superscript(n); }
+
+std::string signed_number(double v) {
+  std::string text = fmt::format("{:.6g}", v);
+  return text[0] == '-' ? "−" + text.substr(1) : text;
+}
+
+// Closed polygons in relative coordinates without points that a straight line would meet anyway.
+class PathText {
+ public:
+  void loop(const std::vector<std::pair<double, double>>& points) {
+    std::vector<std::pair<double, double>> kept;
+    for (const auto& p : points) {
+      const auto rounded = std::pair(std::round(p.first * 10), std::round(p.second * 10));
+      if (!kept.empty() && kept.back() == rounded) continue;
+      while (kept.size() > 1 && straight(kept[kept.size() - 2], kept.back(), rounded)) kept.pop_back();
+      kept.push_back(rounded);
+    }
+    if (kept.size() < 3) return;
+    out_ += fmt::format("M{:g} {:g}", kept[0].first / 10, kept[0].second / 10);
+    out_ += 'l';
+    for (std::size_t i = 1; i < kept.size(); ++i) {
+      if (i > 1) out_ += ' ';
+      out_ += fmt::format("{:g} {:g}", (kept[i].first - kept[i - 1].first) / 10,
+                          (kept[i].second - kept[i - 1].second) / 10);
+    }
+    out_ += 'z';
+  }
+  const std::string& str() const { return out_; }
+
+ private:
+  using Point = std::pair<double, double>;
+  static bool straight(const Point& a, const Point& b, const Point& c) {
+    const double ux = b.first - a.first, uy = b.second - a.second, vx = c.first - b.first,
+                 vy = c.second - b.second;
+    return std::abs(ux * vy - uy * vx) <= 1.5 * std::hypot(vx, vy) && ux * vx + uy * vy >= 0;
+  }
+  std::string out_;
+};
+
+}  // namespace
+
+std::string short_figure(double value) {
+  if (!std::isfinite(value) || value == 0) return signed_number(value);
+  if (std::abs(value) >= 0.01 && std::abs(value) < 1000)
+    return signed_number(std::strtod(fmt::format("{:.2g}", value).c_str(), nullptr));
+  int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  double digits = std::round(value / std::pow(10, exponent) * 10) / 10;
+  if (std::abs(digits) >= 10) digits /= 10, ++exponent;
+  return fmt::format("{}·{}", signed_number(digits), power_of_ten(exponent));
+}
+
+std::vector<std::pair<double, std::string>> ticks(const Axis& axis, int about) {
+  std::vector<std::pair<double, std::string>> list;
+  if (axis.logarithmic && std::floor(axis.high + 1e-9) - std::ceil(axis.low - 1e-9) >= 1) {
+    const int first = static_cast<int>(std::ceil(axis.low - 1e-9)),
+              last = static_cast<int>(std::floor(axis.high + 1e-9));
+    const int every = std::max(1, (last - first + about) / about);
+    for (int n = first; n <= last; n += every) list.emplace_back(n, power_of_ten(n));
+    return list;
+  }
+  if (axis.logarithmic)  // less than a decade or two: round numbers in between
+    for (const auto& digits : {std::vector<double>{1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 7}}) {
+      list.clear();
+      for (double n = std::floor(axis.low); n <= axis.high; ++n)
+        for (const double m : digits)
+          if (const double at = n + std::log10(m); at >= axis.low && at <= axis.high)
+            list.emplace_back(at, short_figure(m * std::pow(10, n)));
+      if (list.size() > 1) return list;
+    }
+  list.clear();
+  const double raw = (axis.high - axis.low) / about, power = std::pow(10, std::floor(std::log10(raw)));
+  double step = 10 * power;
+  for (const double m : {5.0, 2.0, 1.0})
+    if (m * power >= raw * 0.999) step = m * power;
+  for (double k = std::ceil(axis.low / step - 1e-9); k * step <= axis.high + 1e-9 * step; ++k)
+    list.emplace_back(
+        k * step, axis.logarithmic ? short_figure(std::pow(10, k * step)) : signed_number(k * step + 0.0));
+  return list;
+}
+
+Svg::Svg(double width, double height, const std::string& title)
+    : out_(fmt::format(
+          R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:g} {1:g}" width="{0:g}" height="{1:g}" role="img" )"
+          R"(font-family="Inter,'Source Sans 3',system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif" )"
+          R"(font-size="12" fill="#23262b">
+<title>{2}</title>
+<rect width="{0:g}" height="{1:g}" rx="8" fill="#fff"/>
+)",
+          width, height, escaped(title))) {}
+
+void Svg::text(double x, double y, const std::string& words, const std::string& style, const char* anchor) {
+  out_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", to_a_tenth(x), to_a_tenth(y),
+                      std::string(anchor) == "start" ? "" : fmt::format(" text-anchor=\"{}\"", anchor),
+                      style.empty() ? "" : " " + style, escaped(words));
+}
+
+void Svg::line(double x1, double y1, double x2, double y2, const std::string& colour, double width) {
+  out_ += fmt::format("<path d=\"M{} {}L{} {}\" stroke=\"{}\" stroke-width=\"{:g}\"/>\n", to_a_tenth(x1),
+                      to_a_tenth(y1), to_a_tenth(x2), to_a_tenth(y2), colour, width);
+}
+
+void Svg::rectangle(const Box& b, const std::string& fill, const std::string& stroke) {
+  out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n",
+                      to_a_tenth(b.left), to_a_tenth(b.top), to_a_tenth(b.width), to_a_tenth(b.height), fill,
+                      stroke);
+}
+
+void Svg::dot(double x, double y, double radius, const std::string& fill) {
+  out_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{:g}\" fill=\"{}\"/>\n", to_a_tenth(x), to_a_tenth(y),
+                      radius, fill);
+}
+
+void Svg::curve(const Box& b, std::span<const Share> points, const std::string& colour, double width,
+                bool dashed) {
+  std::string path;
+  for (const auto& p : points)
+    path += fmt::format("{}{} {}", path.empty() ? "M" : "L", to_a_tenth(b.left + p.x * b.width),
+                        to_a_tenth(b.top + (1 - p.y) * b.height));
+  out_ += fmt::format(
+      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:g}\" stroke-linejoin=\"round\" "
+      "stroke-linecap=\"round\"{}/>\n",
+      path, colour, width, dashed ? " stroke-dasharray=\"5 4\"" : "");
+}
+
+void Svg::axes(const Box& b, const Axis& x, const Axis& y, bool grid) {
+  const std::string soft = fmt::format("fill=\"{}\" font-size=\"11\"", kSoft);
+  const double bottom = b.top + b.height;
+  for (const auto& [at, words] : ticks(y, 5)) {
+    const double level = bottom - y.share(at) * b.height;
+    if (grid) line(b.left, level, b.left + b.width, level, kGrid);
+    text(b.left - 7, level + 3.8, words, soft, "end");
+  }
+  for (const auto& [at, words] : ticks(x, 4)) {
+    const double place = b.left + x.share(at) * b.width;
+    line(place, bottom, place, bottom + 4, kRule);
+    text(place, bottom + 17, words, soft, "middle");
+  }
+  text(b.left + b.width / 2, bottom + 33, x.name, soft, "middle");
+  if (!y.name.empty()) text(b.left - 30, b.top + b.height / 2 + 4, y.name, soft, "end");
+  line(b.left, bottom, b.left + b.width, bottom, kRule);
+}
+
+void Svg::contours(const Box& b, std::size_t columns, std::span<const double> values, const Axis& scale,
+                   const Colours& colours) {
+  const double rows = static_cast<double>(values.size() / columns),
+               across = b.width / static_cast<double>(columns - 1), down = b.height / (rows - 1);
+  rectangle(b, colours(0.5 / kBands));
+  for (int band = 1; band < kBands; ++band) {
+    PathText path;
+    const double level = scale.low + (scale.high - scale.low) * band / kBands;
+    for (const auto& loop : region_above(level, columns, values)) {
+      std::vector<std::pair<double, double>> points;
+      for (const auto& p : loop)
+        points.emplace_back(b.left + p.column * across, b.top + b.height - p.row * down);
+      path.loop(points);
+    }
+    if (!path.str().empty())
+      out_ += fmt::format("<path d=\"{}\" fill=\"{}\" fill-rule=\"evenodd\"/>\n", path.str(),
+                          colours((band + 0.5) / kBands));
+  }
+  rectangle(b, "none", kRule);
+}
+
+void Svg::colour_bar(const Box& b, const Axis& scale, const Colours& colours) {
+  const double step = b.height / kBands;
+  for (int band = 0; band < kBands; ++band)  // each reaches to the top, so that no seams show
+    rectangle({b.left, b.top, b.width, b.height - band * step}, colours((band + 0.5) / kBands));
+  for (const auto& [at, words] : ticks(scale, 5))
+    text(b.left + b.width + 5, b.top + b.height * (1 - scale.share(at)) + 3.8, words,
+         fmt::format("fill=\"{}\" font-size=\"11\"", kSoft));
+}
+
+std::string Svg::finish() && { return std::move(out_) + "</svg>\n"; }
+
+}  // namespace lather::report

@@ -1,0 +1,106 @@
+#pragma once
+// What a trained network is judged by. One definition each, for all problems:
+//
+// Errors, per field, on a uniform grid over the whole domain, ends included (u computed, u* true, sums over
+// the grid):
+//   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
+//   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
+//   coordinates, time too maximum        max |u - u*|
+// Where the true field vanishes on the whole grid, the denominator is the number of points: a root mean
+// square error. A field known up to a constant (pressure) has its mean over the grid taken out of u and of u*
+// first.
+//
+// Residuals, per term, at held-out points (data: the rows in use), without weights:
+//   mean square    mean r^2
+//   maximum        max |r|
+//
+// Unknowns: value - known value.
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/reference/reference.hpp"
+
+namespace lather::train {
+
+// The true fields of a problem.
+class TrueSolution {
+ public:
+  virtual ~TrueSolution() = default;
+  virtual const std::vector<int>& fields() const = 0;  // which fields of the problem are known
+  // One derivative of a known field (an entry of fields()): orders[k] times along coordinate k.
+  virtual std::vector<double> evaluate(int field, std::span<const int> orders,
+                                       const pde::Points& points) const = 0;
+  virtual std::string provenance() const = 0;
+};
+
+// By the problem's [reference]: closed forms, or a reference solver whose result is kept in
+// `cache_directory`. nullptr if the problem has neither. Throws Error if the reference has other coordinates
+// or a smaller domain than the problem.
+std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
+                                            const std::filesystem::path& cache_directory);
+// The fields that [reference] up_to_constant = ["p"] names.
+std::vector<std::string> fields_up_to_constant(const pde::Problem& problem);
+std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem);
+std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
+                                             std::shared_ptr<const reference::ReferenceSolution> reference);
+
+struct ErrorOptions {
+  std::int64_t grid = 0;
+  std::vector<std::string> up_to_constant;  // fields
+};
+// Points along each coordinate for `dimensions` where the options say 0: 10001, 401, 65, 17, 9, 7.
+std::int64_t default_grid(int dimensions);
+
+struct FieldError {
+  std::string field;
+  double relative_l2 = 0, relative_h1 = 0, maximum = 0;
+};
+
+// Values and first derivatives of all fields at points: [field][0] the values, [field][1 + k] those along
+// coordinate k.
+using FieldValues = std::vector<std::vector<std::vector<double>>>;
+using Predict = std::function<FieldValues(const pde::Points&)>;
+FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, const pde::Points& points);
+
+// Compares with the truth on a fixed grid. The truth is computed once, here.
+class ErrorMeter {
+ public:
+  // Throws Error for a field that is not one of the problem's.
+  ErrorMeter(const pde::Problem& problem, const TrueSolution& truth, const ErrorOptions& options = {});
+  std::vector<FieldError> measure(const Predict& predict) const;
+  std::vector<FieldError> measure(pde::PinnObjective& objective, std::span<const double> x) const;
+  const pde::Points& grid() const { return grid_; }
+
+ private:
+  std::vector<std::string> names_;  // of the known fields
+  std::vector<int> fields_;
+  std::vector<char> up_to_constant_;
+  pde::Points grid_;
+  FieldValues truth_;  // by place in fields_
+};
+
+struct TermResidual {
+  std::string term;
+  double mean_square = 0, maximum = 0;
+};
+// At the held-out points of `source`; data terms at the rows in use.
+std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
+                                               const pde::PointSource& source);
+
+struct UnknownError {
+  std::string name;
+  double value = 0;
+  std::optional<double> deviation;  // value - known value
+};
+std::vector<UnknownError> unknown_errors(const pde::Problem& problem, std::span<const double> x);
+
+// Uniform, ends included; the first coordinate varies slowest.
+pde::Points uniform_grid(std::span<const pde::Interval> domain, std::size_t per_coordinate);
+
+}  // namespace lather::train

@@ -1,0 +1,135 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "lather/core/error.hpp"
+#include "lather/symbolic/machine/machine.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
+
+namespace lather::train {
+
+using symbolic::Expr;
+
+namespace {
+
+int field_index(const pde::Problem& problem, const std::string& name) {
+  for (std::size_t f = 0; f < problem.fields.size(); ++f)
+    if (problem.fields[f].name == name) return static_cast<int>(f);
+  return -1;
+}
+
+class ClosedForm final : public TrueSolution {
+ public:
+  explicit ClosedForm(const pde::Problem& problem) : problem_(problem), values_(problem.fields.size()) {
+    for (const auto& exact : problem.exact) {
+      const int f = field_index(problem, exact.name);
+      fields_.push_back(f);
+      values_[f] = exact.value;
+    }
+  }
+  const std::vector<int>& fields() const override { return fields_; }
+  std::string provenance() const override { return "closed form"; }
+
+  std::vector<double> evaluate(int field, std::span<const int> orders,
+                               const pde::Points& points) const override {
+    std::vector<Expr> inputs;
+    Expr e = values_.at(field);
+    for (std::size_t k = 0; k < orders.size(); ++k) {
+      inputs.push_back(problem_.symbols->coordinate(static_cast<int>(k)));
+      for (int i = 0; i < orders[k]; ++i) e = problem_.symbols->total_derivative(e, static_cast<int>(k));
+    }
+    const auto program = symbolic::compile(std::span(&e, 1), inputs);
+    symbolic::Machine<double> machine(program);
+    std::vector<double> values(points.count());
+    std::vector<const double*> in;
+    for (const auto& c : points.coordinates) in.push_back(c.data());
+    double* out = values.data();
+    machine.run(values.size(), in, std::span(&out, 1));
+    return values;
+  }
+
+ private:
+  pde::Problem problem_;
+  std::vector<int> fields_;
+  std::vector<Expr> values_;  // by field
+};
+
+class FromReference final : public TrueSolution {
+ public:
+  FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference)
+      : reference_(std::move(reference)) {
+    const auto& names = problem.symbols->coordinate_names();
+    if (reference_->coordinates() != names)
+      throw Error(fmt::format("the reference has the coordinates {}, the problem {}",
+                              fmt::join(reference_->coordinates(), ", "), fmt::join(names, ", ")));
+    const auto domain = reference_->domain();
+    for (std::size_t k = 0; k < names.size(); ++k)
+      if (problem.domain[k].low < domain[k].low || problem.domain[k].high > domain[k].high)
+        throw Error(fmt::format("the reference knows {} in [{}, {}], the problem has [{}, {}]", names[k],
+                                domain[k].low, domain[k].high, problem.domain[k].low,
+                                problem.domain[k].high));
+    const auto known = reference_->fields();
+    for (std::size_t f = 0; f < problem.fields.size(); ++f) {
+      const auto at = std::find(known.begin(), known.end(), problem.fields[f].name);
+      place_.push_back(at == known.end() ? -1 : static_cast<int>(at - known.begin()));
+      if (place_.back() >= 0) fields_.push_back(static_cast<int>(f));
+    }
+    if (fields_.empty())
+      throw Error(fmt::format("the reference knows the fields {}, none of which the problem has",
+                              fmt::join(known, ", ")));
+  }
+  const std::vector<int>& fields() const override { return fields_; }
+  std::string provenance() const override { return reference_->provenance; }
+
+  std::vector<double> evaluate(int field, std::span<const int> orders,
+                               const pde::Points& points) const override {
+    const std::size_t d = points.coordinates.size();
+    std::vector<double> rows(points.count() * d), values(points.count());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      for (std::size_t k = 0; k < d; ++k) rows[i * d + k] = points.coordinates[k][i];
+    reference_->evaluate(rows, values.size(), place_.at(field), orders, values);
+    return values;
+  }
+
+ private:
+  std::shared_ptr<const reference::ReferenceSolution> reference_;
+  std::vector<int> fields_, place_;  // place_: field of the problem -> field of the reference
+};
+
+}  // namespace
+
+std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem) {
+  return std::make_unique<ClosedForm>(problem);
+}
+
+std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
+                                             std::shared_ptr<const reference::ReferenceSolution> reference) {
+  return std::make_unique<FromReference>(problem, std::move(reference));
+}
+
+namespace {
+constexpr const char* kUpToConstant = "up_to_constant";  // a key of [reference]
+}
+
+std::vector<std::string> fields_up_to_constant(const pde::Problem& problem) {
+  if (!problem.reference.contains(kUpToConstant)) return {};
+  const auto& names = problem.reference[kUpToConstant];
+  if (!names.is_array() ||
+      !std::all_of(names.begin(), names.end(), [](const auto& n) { return n.is_string(); }))
+    throw Error(fmt::format("[reference] {} must be a list of fields", kUpToConstant));
+  return names.get<std::vector<std::string>>();
+}
+
+std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
+                                            const std::filesystem::path& cache_directory) {
+  if (!problem.exact.empty()) return closed_form(problem);
+  if (!problem.reference.contains("solver")) return nullptr;
+  nlohmann::json settings = problem.reference;
+  settings.erase("solver");
+  settings.erase(kUpToConstant);
+  return from_reference(problem, reference::make_reference(problem.reference["solver"].get<std::string>(),
+                                                           settings, cache_directory));
+}
+
+}  // namespace lather::train

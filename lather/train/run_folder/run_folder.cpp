@@ -1,0 +1,141 @@
+#include "lather/train/run_folder/run_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lather/core/error.hpp"
+
+namespace lather::train {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl",
+                                                      "timing.csv"};
+
+void create_folder(const fs::path& path) {
+  std::error_code status;
+  fs::create_directories(path, status);
+  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder) {
+  const fs::path file = folder / "lock";
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    throw Error(fmt::format("cannot write into '{}': {}", folder.string(), std::strerror(errno)));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    char owner[64] = {};
+    const ssize_t count = ::pread(descriptor_, owner, sizeof owner - 1, 0);
+    ::close(std::exchange(descriptor_, -1));
+    throw Error(fmt::format("the run folder '{}' is in use by process {}", folder.string(),
+                            count > 0 ? std::string(owner, static_cast<std::size_t>(count)) : "(unknown)"));
+  }
+  const std::string owner = std::to_string(::getpid());
+  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {
+    const int code = errno;
+    ::close(std::exchange(descriptor_, -1));
+    throw Error(fmt::format("cannot write '{}': {}", file.string(), std::strerror(code)));
+  }
+}
+FolderLock::~FolderLock() {
+  if (descriptor_ >= 0) ::close(descriptor_);  // releases the lock
+}
+FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+RunFolder::RunFolder(fs::path path, FolderLock lock) : path_(std::move(path)), lock_(std::move(lock)) {
+  for (int i = 0; i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
+}
+
+RunFolder RunFolder::create(const fs::path& path, const nlohmann::json& config) {
+  create_folder(path);
+  FolderLock lock(path);
+  if (fs::exists(path / "config.json"))
+    throw Error(fmt::format("'{}' holds a run already; go on with it by --resume {}, or give another --out",
+                            path.string(), path.string()));
+  write_file_atomically(path / "config.json", config.dump(2) + "\n");
+  return RunFolder(path, std::move(lock));
+}
+
+RunFolder RunFolder::open(const fs::path& path) {
+  if (!fs::is_directory(path)) throw Error(fmt::format("there is no run folder '{}'", path.string()));
+  if (!fs::exists(path / "config.json"))
+    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  FolderLock lock(path);
+  return RunFolder(path, std::move(lock));
+}
+
+void RunFolder::append(Log log, std::string_view line) {
+  std::string bytes(line);
+  logs_[static_cast<int>(log)].append(bytes += '\n');
+}
+
+std::array<std::uint64_t, kLogs> RunFolder::log_sizes() const {
+  std::array<std::uint64_t, kLogs> sizes{};
+  for (int i = 0; i < kLogs; ++i) sizes[i] = logs_[i].size();
+  return sizes;
+}
+
+void RunFolder::sync_logs() {
+  for (auto& log : logs_) log.sync();
+}
+
+bool RunFolder::truncate_logs(const std::array<std::uint64_t, kLogs>& sizes) {
+  bool whole = true;
+  for (int i = 0; i < kLogs; ++i) {
+    whole = whole && logs_[i].size() >= sizes[i];
+    logs_[i].truncate(sizes[i]);
+  }
+  return whole;
+}
+
+void RunFolder::write_json(const std::string& name, const nlohmann::json& content) const {
+  write_file_atomically(path_ / name, content.dump(2) + "\n");
+}
+
+nlohmann::json parse_json(std::string_view text, const std::string& name) {
+  using Json = nlohmann::json;
+  constexpr int kMostLevels = 64;  // copying and writing recurse
+  const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostLevels)
+      throw Error(fmt::format("'{}' is nested more than {} levels deep", name, kMostLevels));
+    return true;
+  };
+  try {
+    return Json::parse(text, limit_depth);
+  } catch (const Json::exception& error) {
+    throw Error(fmt::format("'{}' is damaged or no JSON: {}", name, error.what()));
+  }
+}
+
+nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(path), path.string()); }
+
+fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
+  create_folder(parent);
+  for (int n = 1;; ++n) {
+    const fs::path path = parent / fmt::format("{}-{}", name, n);
+    std::error_code status;
+    if (fs::create_directory(path, status)) return path;
+    if (status)
+      throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
+  }
+}
+
+Checkpoint read_newest_checkpoint(const fs::path& run, std::uint64_t identity,
+                                  std::vector<std::string>& messages) {
+  auto checkpoint = CheckpointStore(run / "checkpoints").load_newest(identity, messages);
+  if (!checkpoint) throw Error(fmt::format("the run '{}' has no checkpoint yet", run.string()));
+  return std::move(*checkpoint);
+}
+
+}  // namespace lather::train

@@ -1,0 +1,76 @@
+#pragma once
+// The folder of a run. docs/command.md describes every file in it.
+//
+//   config.json        everything the run depends on; `lather train --config` runs it again as it is
+//   history.jsonl .csv losses, residuals, errors; the same configuration gives the same bytes
+//   diagnostics.jsonl  what the optimizer says about each layer
+//   timing.csv         step, seconds: apart, because it differs from run to run
+//   checkpoints/       the two newest states
+//   environment.json   version, compiler, machine
+//   summary.json, fields.json   written when the run ends or is interrupted
+//   lock               held by the process that writes here
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lather/core/files.hpp"
+#include "lather/train/run_folder/checkpoint.hpp"
+
+namespace lather::train {
+
+// Exclusive right to write into a folder, until destroyed or the process ends, however it ends.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);  // throws Error naming the process that has it
+  ~FolderLock();
+  FolderLock(FolderLock&& other) noexcept;
+  FolderLock& operator=(FolderLock&&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Logs that a checkpoint cuts back to their length at its step.
+enum class Log { history, history_csv, diagnostics, timing };
+inline constexpr int kLogs = 4;
+
+class RunFolder {
+ public:
+  // A new folder: it must not hold a run already.
+  static RunFolder create(const std::filesystem::path& path, const nlohmann::json& config);
+  // One that exists, to go on writing.
+  static RunFolder open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const { return path_; }
+  CheckpointStore checkpoints() const { return CheckpointStore(path_ / "checkpoints"); }
+
+  void append(Log log, std::string_view line);  // a line feed is added
+  std::array<std::uint64_t, kLogs> log_sizes() const;
+  void sync_logs();
+  // Returns whether the logs were at least that long.
+  bool truncate_logs(const std::array<std::uint64_t, kLogs>& sizes);
+
+  void write_json(const std::string& name, const nlohmann::json& content) const;
+
+ private:
+  RunFolder(std::filesystem::path path, FolderLock lock);
+  std::filesystem::path path_;
+  FolderLock lock_;
+  std::array<AppendFile, kLogs> logs_;
+};
+
+// JSON nested no deeper than anything Lather writes; throws Error naming the file if it is damaged.
+nlohmann::json parse_json(std::string_view text, const std::string& name);
+nlohmann::json read_json(const std::filesystem::path& path);
+
+// Creates the first of PARENT/NAME-1, -2, … that does not exist.
+std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
+
+// The newest whole state of a run for reading only, without a lock.
+Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity,
+                                  std::vector<std::string>& messages);
+
+}  // namespace lather::train

@@ -1,0 +1,223 @@
+#include "lather/train/stages/stage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "lather/core/error.hpp"
+#include "lather/symbolic/evaluate.hpp"
+
+namespace lather::train {
+
+using pde::PointSet;
+
+namespace {
+
+double largest(const std::vector<double>& values) {
+  double largest = std::numeric_limits<double>::quiet_NaN();
+  for (const double v : values)
+    if (!(v <= largest)) largest = std::isnan(v) ? largest : v;
+  return largest;
+}
+
+pde::EngineOptions engine_options(const Config& config) {
+  pde::EngineOptions options;
+  options.threads = config.threads;
+  options.precision = config.precision;
+  options.device = config.device == "cuda" ? Device::cuda : Device::cpu;
+  return options;
+}
+
+}  // namespace
+
+double Figures::worst_l2() const { return largest(l2); }
+double Figures::worst_h1() const { return largest(h1); }
+
+void Figures::state(StateVisitor& v) {
+  v.integer("figures_step", step);
+  v.real("residual", residual);
+  v.real("validation_loss", loss);
+  v.array("term_residuals", term_residuals);
+  v.array("l2", l2);
+  v.array("h1", h1);
+}
+
+nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe) {
+  if (!recipe.contains("points") || !recipe["points"].is_object()) return recipe;
+  nlohmann::json points = recipe["points"];
+  for (const auto& set : problem.point_sets)
+    if (set.kind == PointSet::Kind::data) points.erase(set.name);
+  recipe["points"] = points;
+  return recipe;
+}
+
+Stage::Stage(const pde::Problem& problem, const Config& config)
+    : objective_(std::make_shared<pde::PinnObjective>(problem, engine_options(config))),
+      points_(problem, pde::sampling_settings(recipe_for(problem, config.training), problem), config.seed),
+      weighting_(make_weighting(config.training, problem)) {}
+
+bool Stage::update(std::int64_t step, std::span<const double> x) {
+  const bool moved = points_.update(step, *objective_, x);
+  return weighting_->update(step, *objective_, x) || moved;
+}
+
+Figures Stage::measure(std::span<const double> x) {
+  const pde::Problem& problem = objective_->problem();
+  const auto residuals = validation_residuals(*objective_, x, points_);
+  Figures figures;
+  double equations = 0;
+  for (std::size_t k = 0; k < residuals.size(); ++k) {
+    const double square = residuals[k].mean_square;
+    figures.term_residuals.push_back(std::sqrt(square));
+    figures.loss += problem.terms[k].weight * square;
+    if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += square;
+  }
+  figures.residual = std::sqrt(equations);
+  return figures;
+}
+
+void Stage::state(StateVisitor& v) {
+  points_.state(v);
+  weighting_->state(v);
+}
+
+namespace {
+
+std::optional<Continuation> continuation_of(const Config& config) {
+  const auto options = continuation_options(config.training);
+  if (!options) return {};
+  return Continuation(*options, [config, parameter = options->parameter](double value) {
+    Config changed = config;
+    changed.overrides.push_back(parameter_override(parameter, value));
+    return read_problem(changed);
+  });
+}
+
+pde::Problem whole_problem(const Config& config, const std::optional<Continuation>& continuation) {
+  return continuation ? continuation->problem(continuation->count() - 1) : read_problem(config);
+}
+
+// Whether two readings of one file ask for the same: residuals that agree as functions, tried at random
+// values of their symbols. Where points are taken does not matter.
+bool same_equations(const pde::Problem& a, const pde::Problem& b) {
+  if (a.terms.size() != b.terms.size()) return false;
+  std::mt19937_64 generator(1);
+  std::uniform_real_distribution<double> uniform(0.25, 1);
+  std::map<std::string, double> values;
+  const auto evaluate = [&](const symbolic::Expr residual) {
+    symbolic::ExprMap<double> at;
+    for (const auto s : symbolic::symbols_of(std::span(&residual, 1))) {
+      const auto [value, fresh] = values.try_emplace(s.node().name, 0);
+      if (fresh) value->second = uniform(generator);
+      at[s] = value->second;
+    }
+    return symbolic::evaluate(residual, at);
+  };
+  for (std::size_t k = 0; k < a.terms.size(); ++k)
+    if (evaluate(a.terms[k].residual) != evaluate(b.terms[k].residual)) return false;
+  return true;
+}
+
+}  // namespace
+
+StagePlan::StagePlan(const Config& config)
+    : config_(config),
+      problem_(whole_problem(config, continuation_of(config))),
+      windows_(problem_, window_options(config.training)),
+      continuation_(continuation_of(config)),
+      planned_steps_(config.training.value("planned_steps", config.stop.steps)) {
+  if (continuation_ && in_windows())
+    throw Error("training: time_windows and continuation do not go together");
+}
+
+int StagePlan::count() const { return continuation_ ? continuation_->count() : windows_.count(); }
+
+std::int64_t StagePlan::end_of(int stage) const {
+  if (stage + 1 == count()) return std::numeric_limits<std::int64_t>::max();
+  if (!continuation_) return planned_steps_ * (stage + 1) / count();
+  std::int64_t end = 0;
+  for (int i = 0; i <= stage; ++i) end += continuation_->steps(i, planned_steps_);
+  return end;
+}
+
+bool StagePlan::fresh_weights(int stage) const {
+  return stage == 0 || (in_windows() && !windows_.options().warm_start);
+}
+
+std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<FinishedStage>& finished) const {
+  if (continuation_) return std::make_unique<Stage>(continuation_->problem(index), config_);
+  if (index == 0) return std::make_unique<Stage>(windows_.first(), config_);
+  const auto previous = window_objective(index - 1, finished);
+  const auto counts = pde::sampling_settings(config_.training, problem_).counts;
+  return std::make_unique<Stage>(
+      windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
+}
+
+// Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the
+// equations contain and no setting follows is handed to the solver by its own name; where the solver does not
+// know it, the reference would be that of other equations.
+std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
+  const auto cache = reference::default_cache_directory();
+  if (!problem_.exact.empty() || !problem_.reference.contains("solver"))
+    return true_solution(problem_, cache);
+  const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
+  if (as_written.reference != problem_.reference || same_equations(as_written, problem_))
+    return true_solution(problem_, cache);
+  const auto solver = problem_.reference["solver"].get<std::string>();
+  const auto options = reference::reference_options(solver);
+  pde::Problem told = problem_;
+  for (const auto& [name, value] : changed_parameters()) {
+    if (std::none_of(options.begin(), options.end(),
+                     [&](const FieldDescription& o) { return o.name == name; }))
+      throw Error(fmt::format(
+          "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
+          solver));
+    told.reference[name] = value;
+  }
+  return true_solution(told, cache);
+}
+
+// As {name, value}, the last change of each counting.
+std::vector<pde::Override> StagePlan::changed_parameters() const {
+  constexpr std::string_view kPrefix = "parameters.";
+  std::vector<pde::Override> changed;
+  for (const auto& [path, value] : config_.overrides)
+    if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
+  if (continuation_)
+    if (const auto options = continuation_options(config_.training))
+      changed.push_back(
+          {options->parameter, parameter_override(options->parameter, options->values.back()).value});
+  return changed;
+}
+
+// An objective of a finished window, for evaluating its fields: what was handed over to it does not matter.
+std::shared_ptr<pde::PinnObjective> StagePlan::window_objective(
+    int window, const std::vector<FinishedStage>& finished) const {
+  pde::Problem problem = windows_.first();
+  if (window > 0) {
+    const std::vector<std::vector<std::vector<double>>> nothing(problem_.point_sets.size());
+    problem = windows_.restored(window, nothing);
+  }
+  auto objective = std::make_shared<pde::PinnObjective>(problem, engine_options(config_));
+  objective->set_frozen(finished[window].frozen);
+  return objective;
+}
+
+Solution StagePlan::solution(const std::vector<FinishedStage>& finished,
+                             std::shared_ptr<pde::PinnObjective> objective,
+                             std::vector<double> parameters) const {
+  std::vector<Solution::Piece> pieces;
+  const int current = static_cast<int>(finished.size());
+  if (in_windows())
+    for (int w = 0; w < current; ++w)
+      pieces.push_back({window_objective(w, finished), finished[w].parameters, windows_.interval(w).high});
+  pieces.push_back({std::move(objective), std::move(parameters), 0});
+  return {in_windows() ? problem_ : pieces.back().objective->problem(), std::move(pieces),
+          in_windows() ? windows_.coordinate() : -1};
+}
+
+}  // namespace lather::train

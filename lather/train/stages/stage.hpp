@@ -1,0 +1,111 @@
+#pragma once
+// Training in stages: a plain run is one stage; continuation in a parameter (a Reynolds number) has one per
+// value; time windows one per window. A stage is a problem with its points, its weights, and measures of what
+// was reached.
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/core/state.hpp"
+#include "lather/pde/objective.hpp"
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/accuracy/solution.hpp"
+#include "lather/train/config.hpp"
+#include "lather/train/stages/continuation.hpp"
+#include "lather/train/stages/windows.hpp"
+#include "lather/train/weighting/weighting.hpp"
+
+namespace lather::train {
+
+// What was reached at one step.
+struct Figures {
+  std::int64_t step = 0;
+  double residual = 0;  // root mean square of all equations' residuals together, at held-out points
+  double loss = 0;      // the loss there, with the problem's own weights: what the best step is chosen by
+  std::vector<double> term_residuals;  // of every term by itself
+  std::vector<double> l2, h1;          // relative errors per field, NaN for those not known; empty if none is
+  double worst_l2() const;             // of all fields that are known; NaN if none is
+  double worst_h1() const;
+  void state(StateVisitor& v);
+};
+
+class Stage {
+ public:
+  Stage(const pde::Problem& problem, const Config& config);
+
+  pde::PinnObjective& objective() { return *objective_; }
+  const pde::PinnObjective& objective() const { return *objective_; }
+  std::shared_ptr<pde::PinnObjective> shared_objective() const { return objective_; }
+
+  // Draws points and sets weights that are due when `step` steps are done; whether the objective is another
+  // function now. After a state was read this hands its points and weights to the objective, which is no
+  // change.
+  bool update(std::int64_t step, std::span<const double> x);
+  // The first step after `step` at which update() may do something; kNever: at none.
+  std::int64_t next_change(std::int64_t step) const {
+    return std::min(points_.next_change(step), weighting_->next_change(step));
+  }
+  // The first step after `step` before which update() must be called. Weights of points go with the points.
+  std::int64_t next_update(std::int64_t step) const {
+    const std::int64_t weights = weighting_->next_change(step);
+    return weights == kNever && points_.device_draws() ? kNever : next_change(step);
+  }
+
+  // Residuals and loss at held-out points.
+  Figures measure(std::span<const double> x);
+
+  void state(StateVisitor& v);
+
+ private:
+  std::shared_ptr<pde::PinnObjective> objective_;
+  pde::PointSource points_;
+  std::unique_ptr<Weighting> weighting_;
+};
+
+// What a finished stage leaves behind.
+struct FinishedStage {
+  std::vector<double> parameters, frozen;
+};
+
+// Which stages a configuration has, and how long each takes.
+class StagePlan {
+ public:
+  explicit StagePlan(const Config& config);
+  int count() const;
+  std::int64_t end_of(int stage) const;  // the step after which the next one begins; the last one goes on
+  bool in_windows() const { return windows_.count() > 1; }
+  bool fresh_weights(int stage) const;  // or those of the stage before
+
+  const pde::Problem& problem() const {
+    return problem_;
+  }  // over the whole domain, at the last value of the parameter
+  // The true fields of problem(); nullptr if it names none. Throws Error where they cannot be had, also where
+  // a parameter was changed and the reference solver cannot be told.
+  std::unique_ptr<TrueSolution> true_fields() const;
+  std::unique_ptr<Stage> make_stage(int index, const std::vector<FinishedStage>& finished) const;
+  // The fields of all stages so far, the present one by its objective and parameters.
+  Solution solution(const std::vector<FinishedStage>& finished, std::shared_ptr<pde::PinnObjective> objective,
+                    std::vector<double> parameters) const;
+
+ private:
+  std::vector<pde::Override> changed_parameters() const;
+  std::shared_ptr<pde::PinnObjective> window_objective(int window,
+                                                       const std::vector<FinishedStage>& finished) const;
+
+  Config config_;
+  pde::Problem problem_;
+  TimeWindows windows_;
+  std::optional<Continuation> continuation_;
+  std::int64_t planned_steps_;
+};
+
+// The recipe for a problem whose conditions may have become data: numbers of points are for sets that are
+// drawn.
+nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe);
+
+}  // namespace lather::train

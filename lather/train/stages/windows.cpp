@@ -1,0 +1,179 @@
+#include "lather/train/stages/windows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lather/core/error.hpp"
+#include "lather/pde/engine/compiled_point_set.hpp"
+#include "lather/pde/sampling/sampling.hpp"
+
+namespace lather::train {
+
+using pde::PointSet;
+using pde::Problem;
+using symbolic::Expr;
+
+namespace {
+
+constexpr std::uint64_t kHandOver =
+    6;  // label of the random stream, after those of pde/sampling/point_source.cpp
+
+std::string column_of(const pde::Term& term) { return term.name; }
+
+}  // namespace
+
+WindowOptions window_options(const nlohmann::json& recipe) {
+  WindowOptions options;
+  if (!recipe.contains("time_windows")) return options;
+  const auto& value = recipe["time_windows"];
+  if (value.is_object())
+    options::set_all(options, "time_windows", value);
+  else
+    options::set(options, "time_windows", "count", value);
+  return options;
+}
+
+TimeWindows::TimeWindows(const Problem& problem, const WindowOptions& options)
+    : problem_(problem), options_(options), time_(-1) {
+  if (options.count == 1) return;  // also for problems without a time
+  const auto& names = problem.symbols->coordinate_names();
+  const auto at = std::find(names.begin(), names.end(), options.coordinate);
+  if (at == names.end())
+    throw Error("time_windows: " +
+                unknown_name_message("coordinate for the time", options.coordinate, names));
+  time_ = static_cast<int>(at - names.begin());
+  const double start = problem.domain[time_].low;
+  bool found = false;
+  for (const auto& set : problem.point_sets) {
+    const auto at_start = std::count_if(set.pieces.begin(), set.pieces.end(),
+                                        [&](const pde::Piece& p) { return p[time_] == start; });
+    if (at_start == 0) continue;
+    if (at_start != static_cast<std::ptrdiff_t>(set.pieces.size()))
+      throw Error(fmt::format(
+          "time_windows: the condition '{}' holds at {} = {} and elsewhere; make it two conditions", set.name,
+          options.coordinate, start));
+    found = true;
+  }
+  if (!found)
+    throw Error(fmt::format(
+        "time_windows: there is no condition at {} = {} to hand over (one built into the ansatz cannot be)",
+        options.coordinate, start));
+}
+
+bool TimeWindows::is_initial(const PointSet& set) const {
+  return time_ >= 0 && set.kind == PointSet::Kind::boundary && !set.pieces.empty() &&
+         set.pieces[0][time_] == problem_.domain[time_].low;
+}
+
+pde::Interval TimeWindows::interval(int window) const {
+  const double low = problem_.domain[time_].low, high = problem_.domain[time_].high;
+  const auto end = [&](std::int64_t i) {
+    return i == options_.count
+               ? high
+               : low + (high - low) * static_cast<double>(i) / static_cast<double>(options_.count);
+  };
+  return {end(window), end(window + 1)};
+}
+
+Problem TimeWindows::part(int window) const {
+  Problem p = problem_;
+  if (options_.count == 1) return p;
+  const pde::Interval whole = problem_.domain[time_], now = interval(window);
+  p.domain[time_] = now;
+
+  // t -> low + (t - t_i) (high - low) / (t_{i+1} - t_i)
+  const Expr t = p.symbols->coordinate(time_);
+  const double stretch = (whole.high - whole.low) / (now.high - now.low);
+  p.network_inputs = symbolic::substitute(p.network_inputs,
+                                          symbolic::ExprMap<Expr>{{t, whole.low + (t - now.low) * stretch}});
+
+  // What belongs to other times is left out, with its terms. The last window takes the end of the interval,
+  // others do not.
+  const auto inside = [&](double time) {
+    return std::isnan(time) ||
+           (time >= now.low && (time < now.high || (window + 1 == count() && time <= now.high)));
+  };
+  p.point_sets.clear();
+  p.terms.clear();
+  for (std::size_t s = 0; s < problem_.point_sets.size(); ++s) {
+    PointSet set = problem_.point_sets[s];
+    const bool handed_over = window > 0 && is_initial(set);
+    if (handed_over) {
+      set.kind = PointSet::Kind::data;
+      set.pieces.clear();
+    } else if (set.kind == PointSet::Kind::boundary) {
+      std::erase_if(set.pieces, [&](const pde::Piece& piece) { return !inside(piece[time_]); });
+      if (set.pieces.empty()) continue;
+    } else if (set.kind == PointSet::Kind::data) {
+      std::erase_if(set.rows, [&](const std::vector<double>& row) { return !inside(row[time_]); });
+      if (set.rows.empty()) continue;
+    }
+    for (pde::Term term : problem_.terms) {
+      if (term.point_set != static_cast<int>(s)) continue;
+      term.point_set = static_cast<int>(p.point_sets.size());
+      if (handed_over) {
+        set.columns.push_back(column_of(term));
+        term.residual = term.residual - pde::column_symbol(*p.graph, column_of(term));
+      }
+      p.terms.push_back(term);
+    }
+    p.point_sets.push_back(std::move(set));
+  }
+  return p;
+}
+
+Problem TimeWindows::next(int window, pde::PinnObjective& previous, std::span<const double> x,
+                          std::span<const std::size_t> points, std::uint64_t seed) const {
+  const double time = interval(window).low;
+  std::vector<std::vector<std::vector<double>>> rows;
+  for (std::size_t s = 0; s < problem_.point_sets.size(); ++s) {
+    const PointSet& set = problem_.point_sets[s];
+    if (!is_initial(set)) continue;
+    const std::size_t count = options_.points > 0 ? static_cast<std::size_t>(options_.points) : points[s];
+    std::vector<Expr> conditions;
+    for (const auto& term : problem_.terms)
+      if (term.point_set == static_cast<int>(s)) conditions.push_back(term.residual);
+    auto& list = rows.emplace_back();
+    for (std::size_t i = 0; i < set.pieces.size(); ++i) {
+      pde::Piece piece = set.pieces[i];
+      piece[time_] = time;
+      const std::size_t share = count * (i + 1) / set.pieces.size() - count * i / set.pieces.size();
+      const auto stream = pde::stream_of({kHandOver, s, static_cast<std::uint64_t>(window), i});
+      const pde::Points face =
+          pde::points_in(problem_.domain, piece, pde::Design::sobol, share, seed, stream);
+      const auto values = previous.evaluate(x, conditions, face);
+      for (std::size_t n = 0; n < face.count(); ++n) {
+        auto& row = list.emplace_back();
+        for (const auto& c : face.coordinates) row.push_back(c[n]);
+        for (const auto& v : values) row.push_back(v[n]);
+      }
+    }
+  }
+  return restored(window, rows);
+}
+
+Problem TimeWindows::restored(int window, const std::vector<std::vector<std::vector<double>>>& rows) const {
+  Problem p = part(window);
+  std::size_t next = 0;
+  for (const auto& set : problem_.point_sets) {
+    if (window == 0 || !is_initial(set)) continue;
+    if (next == rows.size()) throw Error("time_windows: handed-over data of a condition are missing");
+    const auto target = std::find_if(p.point_sets.begin(), p.point_sets.end(),
+                                     [&](const PointSet& t) { return t.name == set.name; });
+    target->rows = rows[next++];
+  }
+  return p;
+}
+
+std::vector<std::vector<std::vector<double>>> TimeWindows::handed_over(const Problem& window) const {
+  std::vector<std::vector<std::vector<double>>> rows;
+  for (const auto& set : problem_.point_sets)
+    if (is_initial(set))
+      for (const auto& t : window.point_sets)
+        if (t.name == set.name && t.kind == PointSet::Kind::data) rows.push_back(t.rows);
+  return rows;
+}
+
+}  // namespace lather::train
