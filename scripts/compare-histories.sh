@@ -16,7 +16,7 @@ runs=(
   "kdv --optimizer soap --steps 40"
   "kdv --optimizer purifying-shampoo --steps 40"
   "allen-cahn --optimizer muon --steps 40"
-  "allen-cahn --optimizer lbfgs --steps 30"
+  "allen-cahn --optimizer lbfgs --steps 12"
   "wave --optimizer ss-broyden --steps 30"
   "poisson-2d --optimizer engd --steps 10"
   "poisson-2d --optimizer spring --steps 10"
