@@ -3,7 +3,11 @@
 // compiler; the threads of a block are fibers that take turns and meet at barriers. Slow, and blind to races
 // and to what only hardware does; it checks that kernels, indices, sums and the order of work are right.
 
+// glibc's checked longjmp refuses to change stacks.
+#undef _FORTIFY_SOURCE
+
 #include <dlfcn.h>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -63,35 +67,28 @@ struct Kernel {
   Index *thread, *block, *block_size, *grid_size;
 };
 
-// The threads of one block as fibers.
+// The threads of one block as fibers. They are made once and switched by setjmp and longjmp: swapcontext would call
+// the kernel for the signal mask every time.
 class Block {
  public:
   static Block* current;
   void run(const Kernel& kernel, const void* parameter, unsigned threads) {
     current = this;
     kernel_ = &kernel, parameter_ = parameter;
-    if (stacks_.size() < threads * kStack) stacks_.resize(threads * kStack);
-    fibers_.assign(threads, {});
+    while (fibers_.size() < threads) fibers_.push_back(std::make_unique<Fiber>());
     alive_ = static_cast<int>(threads);
     arrived_ = 0, generation_ = 0;
     warp_arrived_.assign(threads / 32 + 1, 0);
     warp_generation_.assign(threads / 32 + 1, 0);
-    for (unsigned t = 0; t < threads; ++t) {
-      getcontext(&fibers_[t].context);
-      fibers_[t].context.uc_stack.ss_sp = stacks_.data() + t * kStack;
-      fibers_[t].context.uc_stack.ss_size = kStack;
-      fibers_[t].context.uc_link = &scheduler_;
-      makecontext(
-          &fibers_[t].context, [] { current->body(); }, 0);
-    }
+    for (unsigned t = 0; t < threads; ++t) fibers_[t]->done = false;
     const unsigned width = kernel.block_size->x;
     while (alive_ > 0)
       for (unsigned t = 0; t < threads; ++t) {
-        Fiber& f = fibers_[t];
+        Fiber& f = *fibers_[t];
         if (f.done || (f.wait && *f.wait == f.wait_generation)) continue;
         running_ = t;
         *kernel.thread = {t % width, t / width, 0};
-        swapcontext(&scheduler_, &f.context);
+        resume(f);
       }
   }
   static void block_barrier() {
@@ -104,17 +101,38 @@ class Block {
   }
 
  private:
-  static constexpr std::size_t kStack = 1 << 16;
   struct Fiber {
-    ucontext_t context;
-    bool done = false;
+    std::vector<char> stack = std::vector<char>(1 << 16);
+    jmp_buf place;
+    bool started = false, done = false;
     int* wait = nullptr;
     int wait_generation = 0;
   };
-  void body() {
-    kernel_->function(parameter_);
-    fibers_[running_].done = true;
-    --alive_;
+  void resume(Fiber& f) {
+    if (_setjmp(scheduler_) != 0) return;
+    if (f.started) _longjmp(f.place, 1);
+    f.started = true;
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = f.stack.data();
+    context.uc_stack.ss_size = f.stack.size();
+    context.uc_link = nullptr;
+    makecontext(
+        &context, [] { current->live(); }, 0);
+    setcontext(&context);
+  }
+  void leave(Fiber& f) {
+    if (_setjmp(f.place) == 0) _longjmp(scheduler_, 1);
+  }
+  // One kernel after another.
+  [[noreturn]] void live() {
+    for (;;) {
+      kernel_->function(parameter_);
+      Fiber& f = *fibers_[running_];
+      f.done = true;
+      --alive_;
+      leave(f);
+    }
   }
   void meet(int& arrived, int& generation, int all) {
     if (++arrived == all) {
@@ -122,17 +140,16 @@ class Block {
       ++generation;
       return;
     }
-    Fiber& f = fibers_[running_];
+    Fiber& f = *fibers_[running_];
     f.wait = &generation, f.wait_generation = generation;
-    swapcontext(&f.context, &scheduler_);
+    leave(f);
     f.wait = nullptr;
   }
   const Kernel* kernel_ = nullptr;
   const void* parameter_ = nullptr;
-  std::vector<char> stacks_;
-  std::vector<Fiber> fibers_;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<int> warp_arrived_, warp_generation_;
-  ucontext_t scheduler_;
+  jmp_buf scheduler_;
   unsigned running_ = 0;
   int alive_ = 0, arrived_ = 0, generation_ = 0;
 };

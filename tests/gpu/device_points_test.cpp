@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "gpu/require_gpu.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/sampling/point_source.hpp"
@@ -73,7 +74,7 @@ std::vector<double> train(const Json& recipe, std::size_t row, Precision precisi
 }
 
 TEST_P(DrawnOnTheDevice, GivesTheBitsOfTheHost) {
-  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text;
+  REQUIRE_GPU();
   for (const Precision precision : {Precision::float64, Precision::float32}) {
     const auto by_the_host = train(GetParam().recipe, 0, precision);
     EXPECT_EQ(train(GetParam().recipe, 1, precision), by_the_host);
@@ -97,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, DrawnOnTheDevice,
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(DeviceDraws, AreLeftToTheHostWhereTheyDependOnResidualsOrAreRare) {
-  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text;
+  REQUIRE_GPU();
   const Problem problem = read_problem_text(kProblem, "small.toml");
   PinnObjective objective(problem, {.device = Device::cuda});
   const auto x = objective.initialize(3);

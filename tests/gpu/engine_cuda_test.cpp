@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "gpu/require_gpu.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -23,9 +24,6 @@ using net::NetworkOptions;
 using net::NetworkType;
 using symbolic::Expr;
 using symbolic::MultiIndex;
-
-#define REQUIRE_GPU() \
-  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text
 
 struct DerivativeSet {
   const char* name;

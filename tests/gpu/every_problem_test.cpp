@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "gpu/require_gpu.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/sampling/point_source.hpp"
@@ -24,7 +25,7 @@ nlohmann::json few_points(const Problem& problem) {
 }
 
 TEST_P(EveryProblemOnCuda, HasTheLossAndTheGradientOfTheCpu) {
-  if (const auto report = cuda_report(); !report.usable) GTEST_SKIP() << report.text;
+  REQUIRE_GPU();
   const Problem problem = read_problem_file(find_problem(GetParam()));
   PinnObjective cpu(problem, {}), gpu(problem, {.device = Device::cuda});
   auto x = cpu.initialize(3);

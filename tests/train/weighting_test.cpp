@@ -219,15 +219,45 @@ TEST(Causal, FollowsThePointsWhenTheyChange) {
   EXPECT_EQ(b.objective.point_weights(0).size(), 50u);
 }
 
-TEST(SelfAdaptive, WeightsGrowAndMoreWhereTheResidualStays) {
+// Adam at a slope of constant sign takes steps of nearly its learning rate: after three of 0.01 l is about 1.03, and
+// the weight its square.
+TEST(SelfAdaptive, WeightsGrowByTheLearningRateWhereTheResidualStays) {
   Bench b;
   const auto weighting =
       make_weighting({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
   for (int step = 0; step < 3; ++step) EXPECT_TRUE(weighting->update(step, b.objective, b.x));
-  // Adam at a slope of constant sign takes steps of nearly its learning rate: l is about 1.03, and the weight
-  // its square.
   for (int k = 0; k < 3; ++k)
     for (const double w : b.objective.point_weights(k)) EXPECT_NEAR(w, 1.03 * 1.03, 2e-3);
+}
+
+// The residual u + step(x) of a network that becomes zero: it vanishes on the left and stays on the right.
+TEST(SelfAdaptive, WeightsGrowMoreWhereTheResidualStays) {
+  pde::ProblemBuilder builder("vanishing");
+  builder.coordinate("x", -1, 1);
+  builder.coordinate("t", 0, 1);
+  builder.field("u");
+  builder.equation("vanishing", builder.parse("u + step(x)"));
+  builder.problem().network.width = 4;
+  const Problem problem = builder.build();
+  PinnObjective objective(problem, {.threads = 1});
+  auto x = objective.initialize(1);
+  place_points(objective, 30);
+  const auto weighting = make_weighting({{"weighting", "self-adaptive"}}, problem);
+  for (int step = 0; step < 12; ++step) {
+    if (step == 2) std::fill(x.begin(), x.end(), 0.0);
+    weighting->update(step, objective, x);
+  }
+  double most_left = 0, least_right = HUGE_VAL;
+  for (std::size_t i = 0; i < 30; ++i) {
+    const double w = objective.point_weights(0)[i];
+    EXPECT_GT(w, 1);
+    if (objective.points(0).coordinates[0][i] < 0)
+      most_left = std::max(most_left, w);
+    else
+      least_right = std::min(least_right, w);
+  }
+  EXPECT_GT(most_left, 1);
+  EXPECT_LT(most_left, least_right);
 }
 
 TEST(SelfAdaptive, DoesNotMoveWhereTheResidualVanishes) {
