@@ -27,7 +27,7 @@ std::vector<pde::Override> overrides_of(const std::vector<std::string>& settings
 }  // namespace
 
 void add_check(CLI::App& app, int&) {
-  auto* check = app.add_subcommand("check", "Read a problem file and say what was understood");
+  auto* check = app.add_subcommand("check", "Check a problem file and show what was understood");
   struct Arguments {
     std::string problem;
     std::vector<std::string> settings;
@@ -35,6 +35,7 @@ void add_check(CLI::App& app, int&) {
   auto arguments = std::make_shared<Arguments>();
   check->add_option("problem", arguments->problem, "a file, or the name of a built-in problem")->required();
   check->add_option("--set", arguments->settings, "change a value of the file: --set parameters.nu=0.02");
+  check->footer("Examples:\n  lather check my_pde.toml\n  lather check burgers --set parameters.nu=0.02");
   check->callback([arguments] {
     const auto path = pde::find_problem(arguments->problem);
     fmt::print("{}", pde::describe(pde::read_problem_file(path, overrides_of(arguments->settings))));

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "arguments.hpp"
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
@@ -54,6 +55,20 @@ Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool
   return outcome.summary;
 }
 
+// An earlier comparison may go on in its folder; beside other files nothing is written.
+void require_comparison_or_empty(const fs::path& folder) {
+  std::string other;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename() == "table.md" || fs::exists(entry.path() / "config.json")) return;
+    other = entry.path().filename().string();
+  }
+  if (!other.empty())
+    throw Error(
+        fmt::format("the folder '{}' is neither empty nor that of a comparison (it holds '{}'); give "
+                    "another --out",
+                    folder.string(), other));
+}
+
 void write_tables(const report::Table& table, const fs::path& folder) {
   write_file_atomically(folder / "table.md", report::to_markdown(table));
   write_file_atomically(folder / "table.csv", report::to_csv(table));
@@ -61,7 +76,6 @@ void write_tables(const report::Table& table, const fs::path& folder) {
 }
 
 int compare(CompareArguments& a) {
-  if (a.seeds < 1) throw Error("--seeds: expected at least one");
   std::vector<std::vector<train::Config>> configs;  // resolved before anything is run: mistakes show at once
   for (const auto& optimizer : a.optimizers) {
     configs.emplace_back();
@@ -78,6 +92,7 @@ int compare(CompareArguments& a) {
   fs::create_directories(folder, status);
   if (status)
     throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
+  require_comparison_or_empty(folder);
 
   std::vector<report::RunGroup> groups;
   for (std::size_t i = 0; i < a.optimizers.size(); ++i) {
@@ -88,7 +103,7 @@ int compare(CompareArguments& a) {
       group.summaries.push_back(
           run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
       if (interrupted) {
-        fmt::print(stderr, "interrupted and saved; go on with the same command and --out {}\n",
+        fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n",
                    folder.string());
         return 130;
       }
@@ -105,20 +120,21 @@ int compare(CompareArguments& a) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& exit_status) {
-  auto* command = app.add_subcommand("compare", "Train with several optimizers and seeds, and make a table");
+  auto* command =
+      app.add_subcommand("compare", "Train with several optimizers and seeds and tabulate the results");
   auto a = std::make_shared<CompareArguments>();
   command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
       ->required()
       ->type_name("PROBLEM");
-  command
-      ->add_option("--optimizers", a->optimizers, "names, separated by commas (default: adam,soap,ss-esoap)")
+  command->add_option("--optimizers", a->optimizers, "comma-separated names (default: adam,soap,ss-esoap)")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--seeds", a->seeds, "how many: 0, 1, … (default 3)");
+  command->add_option("--seeds", a->seeds, "number of seeds: 0, 1, … (default 3)")
+      ->transform(whole_number(1, 1000000));
   add_config_options(*command, a->config);
-  command->add_option("--out", a->out, "the folder; an interrupted comparison goes on in it")
+  command->add_option("--out", a->out, "the folder; an interrupted comparison is resumed in it")
       ->type_name("DIR");
-  command->add_flag("--quiet,-q", a->quiet, "print the table only");
+  command->add_flag("--quiet,-q", a->quiet, "print only the table");
   command->footer(
       "Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"
       "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat");

@@ -7,7 +7,7 @@
 namespace lather::command {
 
 void add_completion(CLI::App& app, int&) {
-  auto* completion = app.add_subcommand("completion", "Completion for a shell, or the manual page");
+  auto* completion = app.add_subcommand("completion", "Print shell completion or the manual page");
   completion->require_subcommand(1);
   completion->footer(
       "Examples:\n  source <(lather completion bash)\n  lather completion fish > "
@@ -16,10 +16,10 @@ void add_completion(CLI::App& app, int&) {
   const auto add = [&](const char* name, const char* what, std::string (*text)(const CLI::App&)) {
     completion->add_subcommand(name, what)->callback([&app, text] { fmt::print("{}", text(app)); });
   };
-  add("bash", "For bash", bash_completion);
-  add("zsh", "For zsh", zsh_completion);
-  add("fish", "For fish", fish_completion);
-  add("man", "The manual page, for man", manual_page);
+  add("bash", "Completion for bash", bash_completion);
+  add("zsh", "Completion for zsh", zsh_completion);
+  add("fish", "Completion for fish", fish_completion);
+  add("man", "The manual page", manual_page);
 }
 
 }  // namespace lather::command

@@ -41,10 +41,10 @@ void print_environment(const train::Environment& e) {
 }  // namespace
 
 void add_doctor(CLI::App& app, int&) {
-  auto* doctor = app.add_subcommand("doctor", "What this machine has and what of it is used");
+  auto* doctor = app.add_subcommand("doctor", "Show what this machine has and what this build uses");
   doctor->footer("Example:\n  lather doctor");
   auto json = std::make_shared<bool>(false);
-  doctor->add_flag("--json", *json, "as JSON");
+  doctor->add_flag("--json", *json, "print JSON");
   doctor->callback([json] {
     const auto environment = train::find_environment();
     if (*json)

@@ -49,11 +49,11 @@ void print_figures(const nlohmann::json& summary, const nlohmann::json& figures)
 }  // namespace
 
 void add_eval(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("eval", "Residuals and errors of a trained run");
+  auto* command = app.add_subcommand("eval", "Evaluate a run: residuals, errors, unknowns");
   auto a = std::make_shared<EvalArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
   command->add_flag("--best", a->best, "at the best step instead of the last");
-  command->add_flag("--json", a->json, "as JSON");
+  command->add_flag("--json", a->json, "print JSON");
   command->footer(
       "Examples:\n  lather eval runs/burgers-ss-esoap-0-1\n  lather eval runs/burgers-ss-esoap-0-1 --json");
   command->callback([a] {

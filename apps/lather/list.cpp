@@ -184,23 +184,23 @@ void list_experiments(const ListArguments& a) {
 }  // namespace
 
 void add_list(CLI::App& app, int&) {
-  auto* list = app.add_subcommand("list", "What there is: problems, optimizers, networks, experiments");
+  auto* list = app.add_subcommand("list", "List problems, optimizers, networks, experiments");
   list->require_subcommand(1);
   list->footer(
       "Examples:\n  lather list problems\n  lather list optimizers ss-esoap\n  lather list networks");
   auto a = std::make_shared<ListArguments>();
   const auto add = [&](const char* name, const char* what, void (*action)(const ListArguments&)) {
     auto* sub = list->add_subcommand(name, what);
-    sub->add_option("name", a->name, "one of them, in detail")->type_name("NAME");
-    sub->add_flag("--names", a->names, "the names alone");
+    sub->add_option("name", a->name, "show one of them in detail")->type_name("NAME");
+    sub->add_flag("--names", a->names, "print names only");
     sub->callback([a, action] { action(*a); });
     return sub;
   };
   add("problems", "Built-in problems and those in $LATHER_PROBLEMS", list_problems);
   add("optimizers", "Optimizers; with a name, its options and their defaults", list_optimizers)
-      ->add_flag("--markdown", a->markdown, "the options of all optimizers as docs/optimizer-options.md");
+      ->add_flag("--markdown", a->markdown, "print all options as docs/optimizer-options.md");
   add("networks", "Networks and their options", list_networks);
-  add("experiments", "Experiments that come along", list_experiments);
+  add("experiments", "Bundled experiments", list_experiments);
 }
 
 }  // namespace lather::command

@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 
+#include "arguments.hpp"
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
@@ -18,7 +20,12 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 1;  // --help and --version are no errors
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
+    std::fprintf(stderr, "lather: %s\n", lather::command::parse_error_message(app, e).c_str());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "lather: out of memory\n");
+    return 2;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "lather: %s\n", e.what());
     return 2;

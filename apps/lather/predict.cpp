@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "commands.hpp"
@@ -53,21 +54,24 @@ void warn_outside(const pde::Points& points, const pde::Problem& problem) {
 }  // namespace
 
 void add_predict(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("predict", "Values of a trained run at points of a CSV file");
+  auto* command = app.add_subcommand("predict", "Evaluate a trained network at points from a CSV file");
   auto a = std::make_shared<PredictArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
-  command->add_option("points", a->points, "CSV with a column per coordinate")
+  command->add_option("points", a->points, "CSV file with one column per coordinate")
       ->required()
       ->type_name("POINTS");
-  command->add_option("--derivatives", a->derivatives, "more columns: u_x,u_xx")
+  command->add_option("--derivatives", a->derivatives, "add derivatives: u_x,u_xx")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--out", a->out, "write to a file instead of the screen")->type_name("FILE");
+  command->add_option("--out", a->out, "write to this file (default: standard output)")->type_name("FILE");
   command->add_flag("--best", a->best, "the best parameters instead of the last");
   command->footer(
       "Examples:\n  lather predict runs/burgers-ss-esoap-0-1 points.csv\n"
       "  lather predict runs/burgers-ss-esoap-0-1 points.csv --derivatives u_x,u_xx --out values.csv");
   command->callback([a] {
+    std::error_code status;
+    if (!a->out.empty() && std::filesystem::equivalent(a->out, a->points, status))
+      throw Error(fmt::format("--out {}: this is the file of the points; give another name", a->out));
     auto table = report::parse_csv(read_file(a->points), a->points);
     const auto solution = load_run(a->run)->solution(a->best);
     const auto points = points_of(table, solution.problem(), a->points);

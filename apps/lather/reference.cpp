@@ -81,16 +81,19 @@ void add_reference(CLI::App& app, int& exit_status) {
   };
   auto arguments = std::make_shared<Arguments>();
   auto* command = app.add_subcommand("reference", "Compute, cache, check and evaluate reference solutions");
-  command->add_option("name", arguments->name, "which one; without it all names are listed");
-  command->add_option("--set", arguments->assignments, "an option of the reference, key=value");
+  command->add_option("name", arguments->name, "name of the reference; without it, list all names");
+  command->add_option("--set", arguments->assignments, "set an option of the reference: KEY=VALUE");
   command->add_option("--at", arguments->points,
-                      "a point, such as 0.5,0.25: print fields and first derivatives there");
+                      "print fields and first derivatives at a point such as 0.5,0.25");
   command->add_option("--cache", arguments->cache,
                       "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
   command->add_flag("--check", arguments->check,
-                    "compare the two finest resolutions; status 1 if they differ too much");
+                    "compare the two finest resolutions; exit status 1 if they differ too much");
   command->add_flag("--tables", arguments->tables,
                     "print the self-convergence of all references as Markdown");
+  command->footer(
+      "Examples:\n  lather reference\n  lather reference burgers --at 0.5,0.25\n"
+      "  lather reference kdv --set modes=512 --check");
   command->callback([arguments, &exit_status] {
     const std::filesystem::path cache = arguments->cache.empty() ? reference::default_cache_directory()
                                                                  : std::filesystem::path(arguments->cache);

@@ -85,7 +85,8 @@ void add_replay(CLI::App& app, int& exit_status) {
   auto* replay =
       app.add_subcommand("replay", "Replay recorded reference trajectories and print the largest deviation");
   auto files = std::make_shared<std::vector<std::string>>();
-  replay->add_option("files", *files, "JSON records")->required();
+  replay->add_option("files", *files, "recorded trajectories (JSON)")->required();
+  replay->footer("Example:\n  lather replay tests/golden/*.json");
   replay->callback([files, &exit_status] { exit_status = replay_all(*files); });
 }
 

@@ -45,22 +45,23 @@ void make_page(const ReportArguments& a) {
 }  // namespace
 
 void add_report(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("report", "One HTML page about a run or a comparison");
+  auto* command = app.add_subcommand("report", "Write an HTML report about a run or a comparison");
   auto a = std::make_shared<ReportArguments>();
-  command->add_option("runs", a->runs, "run folders, or a folder made by compare")
+  command->add_option("runs", a->runs, "run folders, or the folder of a comparison")
       ->required()
       ->type_name("RUN");
-  command->add_option("--out", a->out, "the page (default: report.html in the folder; for several, here)")
+  command
+      ->add_option("--out", a->out,
+                   "the page (default: report.html in the run folder, or here if there are several runs)")
       ->type_name("FILE");
   command
-      ->add_option("--figure", a->figure,
-                   "also draw the curves, the best prediction and its error as an SVG picture")
+      ->add_option("--figure", a->figure, "also write an SVG figure: convergence, best prediction, its error")
       ->type_name("FILE");
   command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
       ->type_name("DIR");
   command->footer(
-      "The page needs no network: open it in a browser, send it by mail.\n\nExamples:\n"
+      "The page is self-contained: open it in a browser, or mail it.\n\nExamples:\n"
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
       "  lather report runs/compare-burgers-1 --figure burgers.svg");

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <csignal>
+#include <cstdint>
+#include <limits>
 
+#include "arguments.hpp"
 #include "lather/core/error.hpp"
 #include "progress.hpp"
 
@@ -21,16 +25,19 @@ void note_interrupt(int signal) {
 
 class CatchInterrupts {
  public:
-  CatchInterrupts()
-      : old_int_(std::signal(SIGINT, note_interrupt)), old_term_(std::signal(SIGTERM, note_interrupt)) {}
+  CatchInterrupts() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      old_[i] = std::signal(kSignals[i], note_interrupt);
+      if (kSignals[i] == SIGHUP && old_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
+    }
+  }
   ~CatchInterrupts() {
-    std::signal(SIGINT, old_int_);
-    std::signal(SIGTERM, old_term_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
   }
 
  private:
-  void (*old_int_)(int);
-  void (*old_term_)(int);
+  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};  // SIGHUP: the terminal was closed
+  std::array<void (*)(int), kSignals.size()> old_{};
 };
 
 }  // namespace
@@ -47,6 +54,7 @@ std::vector<pde::Override> parse_settings(const std::vector<std::string>& settin
 }
 
 void add_config_options(CLI::App& command, ConfigArguments& a) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   command.add_option("--size", a.size, "the recipe of the problem file: quick or paper");
   command
       .add_option("--set", a.settings,
@@ -54,16 +62,17 @@ void add_config_options(CLI::App& command, ConfigArguments& a) {
                   "training.points.interior=4096, parameters.nu=0.01")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command.add_option("--threads", a.threads, "threads; 0: all cores");
-  command.add_option("--device", a.device, "cpu or cuda");
+  command.add_option("--threads", a.threads, "number of threads; 0: all cores")
+      ->transform(whole_number(0, std::numeric_limits<int>::max()));
+  command.add_option("--device", a.device, "cpu or cuda")->check(device_name());
   command.add_option("--precision", a.precision, "float64 or float32")
       ->check(CLI::IsMember({"float64", "float32"}));
-  command.add_option("--steps", a.steps, "stop after so many steps");
-  command.add_option("--time", a.seconds, "stop after so many seconds of training");
+  command.add_option("--steps", a.steps, "stop after this many steps")->transform(whole_number(1, kMost));
+  command.add_option("--time", a.seconds, "stop after this many seconds of training")->check(real_number(0));
   command
       .add_option("--target", a.target,
-                  "stop when a figure is reached: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")
-      ->type_name("WHAT=VALUE");
+                  "stop when a metric reaches a value: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")
+      ->type_name("METRIC=VALUE");
 }
 
 train::ConfigRequest request_from(const ConfigArguments& a) {
@@ -82,14 +91,14 @@ train::ConfigRequest request_from(const ConfigArguments& a) {
   return request;
 }
 
-train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder,
-                                   const OutputMode& manner, double seconds_before) {
-  ProgressLine line(trainer.term_names(), manner.quiet || manner.json);
+train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder, const OutputMode& mode,
+                                   double seconds_before) {
+  ProgressLine line(trainer.term_names(), mode.quiet || mode.json);
   const CatchInterrupts guard;
   train::Watcher watcher;
   watcher.progress = [&](const train::Progress& progress) { line.update(progress); };
   watcher.message = [&](const std::string& text) {
-    if (!manner.quiet) line.message(text);
+    if (!mode.quiet) line.message(text);
   };
   watcher.interrupted = [] { return interrupts != 0; };
   return train::run(trainer, folder, watcher, seconds_before);

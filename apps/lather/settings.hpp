@@ -31,9 +31,9 @@ train::ConfigRequest request_from(const ConfigArguments& arguments);
 struct OutputMode {
   bool quiet = false, json = false;
 };
-// Trains with progress on the screen; Ctrl-C and SIGTERM save and end.
-train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder,
-                                   const OutputMode& manner, double seconds_before = 0);
+// Trains with progress on the screen; Ctrl-C, SIGTERM and SIGHUP save and end.
+train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& folder, const OutputMode& mode,
+                                   double seconds_before = 0);
 
 // 0: as asked; 3: no target reached or not a number; 130: interrupted.
 int exit_status_of(const train::Outcome& outcome, const train::Config& config);

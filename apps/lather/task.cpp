@@ -282,30 +282,31 @@ void run_task(const TaskArguments& arguments) {
 }  // namespace
 
 void add_task(CLI::App& app, int&) {
-  auto* task = app.add_subcommand(
-      "task", "The paper's matrix problems: a table of several optimizers over several seeds");
+  auto* task = app.add_subcommand("task", "Compare optimizers on the paper's matrix problems");
   auto a = std::make_shared<TaskArguments>();
   task->add_option("task", a->task, "quadratic, logistic or completion")->required();
   task->add_option("--optimizers", a->optimizers, "names, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
   task->add_option("--seeds", a->seeds, "number of seeds")->check(CLI::PositiveNumber)->capture_default_str();
-  task->add_option("--steps", a->steps, "steps per run (default: as the task's data file says)")
+  task->add_option("--steps", a->steps, "steps per run (default: from the task's data file)")
       ->check(CLI::PositiveNumber);
-  task->add_option("--batch", a->batch, "logistic: samples per step; 0 for all")
-      ->check(CLI::NonNegativeNumber);
+  task->add_option("--batch", a->batch, "logistic: samples per step; 0: all")->check(CLI::NonNegativeNumber);
   task->add_option("--record", a->record,
                    "steps between points of the curves (default: a thirtieth of the steps)")
       ->check(CLI::PositiveNumber);
-  task->add_option("--size", a->size, "paper, or small for a quick look")
+  task->add_option("--size", a->size, "paper, or small for a quick run")
       ->check(CLI::IsMember({"paper", "small"}))
       ->capture_default_str();
   task->add_option(
       "--set", a->settings,
       "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them; task.KEY=VALUE for the problem");
-  task->add_flag("--tune", a->tune, "first search the paper's grid of learning rates for each optimizer");
+  task->add_flag("--tune", a->tune, "first search the paper's grid of learning rates, for each optimizer");
   task->add_option("--out", a->out, "folder for curves.csv, table.md and settings.json");
   task->add_option("--data", a->data, "the paper's numbers and the settings")->capture_default_str();
+  task->footer(
+      "Examples:\n  lather task quadratic --size small --seeds 1\n"
+      "  lather task completion --optimizers adam,ss-esoap --tune --out runs/completion");
   task->callback([a] { run_task(*a); });
 }
 

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 
+#include "arguments.hpp"
 #include "commands.hpp"
 #include "lather/core/error.hpp"
 #include "progress.hpp"
@@ -16,7 +18,7 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   std::string resume, config_file, out;
-  OutputMode manner;
+  OutputMode mode;
 };
 
 void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
@@ -48,16 +50,16 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
 }
 
 int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
-        const OutputMode& manner) {
-  if (manner.json) {
+        const OutputMode& mode) {
+  if (mode.json) {
     auto summary = outcome.summary;
     summary["folder"] = folder.path().string();
     fmt::print("{}\n", summary.dump(2));
-  } else if (!manner.quiet) {
+  } else if (!mode.quiet) {
     print_end(outcome, folder);
   }
   if (outcome.reason == train::EndReason::interrupted)
-    fmt::print(stderr, "interrupted at step {} and saved; go on with: lather train --resume {}\n",
+    fmt::print(stderr, "interrupted at step {} and saved; resume with: lather train --resume {}\n",
                trainer.step(), folder.path().string());
   return exit_status_of(outcome, trainer.config());
 }
@@ -78,10 +80,10 @@ int resume(const TrainArguments& a) {
   const double seconds = train::restore(trainer, folder, messages);
   for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
   if (train::to_json(config) != before) folder.write_json("config.json", train::to_json(config));
-  if (!a.manner.quiet && !a.manner.json)
+  if (!a.mode.quiet && !a.mode.json)
     fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
-  const auto outcome = train_with_progress(trainer, folder, a.manner, seconds);
-  return end(outcome, folder, trainer, a.manner);
+  const auto outcome = train_with_progress(trainer, folder, a.mode, seconds);
+  return end(outcome, folder, trainer, a.mode);
 }
 
 std::string memory(const train::Trainer& trainer) {
@@ -101,19 +103,22 @@ int start(const TrainArguments& a) {
     apply_limits(config.stop, a.config);
   }
   train::Trainer trainer(config);
+  if (!a.mode.quiet)
+    for (const auto& warning : trainer.problem().warnings)
+      fmt::print(stderr, "lather: warning: {}\n", warning);
   const std::filesystem::path path =
       !a.out.empty() ? std::filesystem::path(a.out)
                      : train::create_unused_folder(
                            "runs", fmt::format("{}-{}-{}", config.problem_name,
                                                config.optimizer["name"].get<std::string>(), config.seed));
   auto folder = train::RunFolder::create(path, train::to_json(config));
-  if (!a.manner.quiet && !a.manner.json)
+  if (!a.mode.quiet && !a.mode.json)
     fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem_name,
                config.optimizer["name"].get<std::string>(), trainer.parameters().size(),
                config.device == "cuda" ? "device cuda" : fmt::format("{} threads", config.threads),
                memory(trainer), path.string());
-  const auto outcome = train_with_progress(trainer, folder, a.manner);
-  return end(outcome, folder, trainer, a.manner);
+  const auto outcome = train_with_progress(trainer, folder, a.mode);
+  return end(outcome, folder, trainer, a.mode);
 }
 
 }  // namespace
@@ -124,17 +129,18 @@ void add_train(CLI::App& app, int& exit_status) {
   auto* problem = command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
                       ->type_name("PROBLEM");
   auto* optimizer =
-      command->add_option("--optimizer", a->config.optimizer, "an optimizer of `lather list optimizers`");
-  auto* seed = command->add_option("--seed", a->config.seed, "of weights and points");
+      command->add_option("--optimizer", a->config.optimizer, "optimizer name, see `lather list optimizers`");
+  auto* seed = command->add_option("--seed", a->config.seed, "random seed for weights and points")
+                   ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   add_config_options(*command, a->config);
   command->add_option("--out", a->out, "the run folder (default: runs/PROBLEM-OPTIMIZER-SEED-N)")
       ->type_name("DIR");
-  auto* config =
-      command->add_option("--config", a->config_file, "run again what a config.json says")->type_name("FILE");
+  auto* config = command->add_option("--config", a->config_file, "run the configuration in a config.json")
+                     ->type_name("FILE");
   auto* resume_option =
-      command->add_option("--resume", a->resume, "go on with a run, bit for bit")->type_name("DIR");
-  command->add_flag("--quiet,-q", a->manner.quiet, "print nothing but errors");
-  command->add_flag("--json", a->manner.json, "print the summary as JSON instead");
+      command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
+  command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
+  command->add_flag("--json", a->mode.json, "print the summary as JSON");
   for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--size"),
                       command->get_option("--threads"), command->get_option("--device"),
                       command->get_option("--precision")}) {
@@ -156,7 +162,8 @@ void add_train(CLI::App& app, int& exit_status) {
   command->callback([a, &exit_status] {
     if (a->config.problem.empty() && a->resume.empty() && a->config_file.empty())
       throw Error(
-          "which problem? Give a name of `lather list problems`, a file, --resume DIR or --config FILE");
+          "no problem given: name one of `lather list problems`, a problem file, --resume DIR or --config "
+          "FILE");
     exit_status = a->resume.empty() ? start(*a) : resume(*a);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 
 #include "lather/symbolic/differentiate.hpp"
@@ -10,6 +11,16 @@ namespace lather::pde {
 
 using symbolic::Expr;
 using symbolic::MultiIndex;
+
+namespace {
+
+bool has_kinks(symbolic::Kind kind) {
+  using symbolic::Kind;
+  return kind == Kind::step || kind == Kind::sign || kind == Kind::abs || kind == Kind::min ||
+         kind == Kind::max;
+}
+
+}  // namespace
 
 OutputSymbols::OutputSymbols(symbolic::Graph& graph, std::vector<std::string> coordinates,
                              std::vector<std::string> outputs)
@@ -45,12 +56,29 @@ std::optional<OutputSymbols::Derivative> OutputSymbols::find(Expr symbol) const 
   return it->second;
 }
 
+Expr OutputSymbols::derivative_of_symbol(Expr s, int coordinate) {
+  if (s == coordinates_[coordinate]) return graph_->constant(1);
+  if (const auto d = find(s)) return output(d->output, d->orders.plus(coordinate));
+  return {};
+}
+
 Expr OutputSymbols::total_derivative(Expr e, int coordinate) {
-  return symbolic::differentiate(e, [&](Expr s) -> Expr {
-    if (s == coordinates_[coordinate]) return graph_->constant(1);
-    if (const auto d = find(s)) return output(d->output, d->orders.plus(coordinate));
-    return {};
-  });
+  note_kinks(e, coordinate);
+  return symbolic::differentiate(e, [&](Expr s) { return derivative_of_symbol(s, coordinate); });
+}
+
+void OutputSymbols::note_kinks(Expr e, int coordinate) {
+  const auto varies = [&](Expr part) {
+    const auto symbols = symbolic::symbols_of(std::span(&part, 1));
+    return std::any_of(symbols.begin(), symbols.end(),
+                       [&](Expr s) { return s == coordinates_[coordinate] || find(s); });
+  };
+  for (Expr part : symbolic::topological_order(std::span(&e, 1))) {
+    if (!has_kinks(part.kind()) || !varies(part)) continue;
+    if (std::none_of(kinks_.begin(), kinks_.end(),
+                     [&](const Kink& k) { return k.function == part && k.coordinate == coordinate; }))
+      kinks_.push_back({part, coordinate});
+  }
 }
 
 }  // namespace lather::pde

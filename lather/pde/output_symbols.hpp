@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lather/symbolic/jets.hpp"
@@ -30,11 +31,24 @@ class OutputSymbols {
   // d e / d coordinate i, where outputs depend on all coordinates and every other symbol is a constant.
   symbolic::Expr total_derivative(symbolic::Expr e, int coordinate);
 
+  // A derivative that was taken of step, sign, abs, min or max. The rules hold between its jumps and kinks; what
+  // happens at them is lost.
+  struct Kink {
+    symbolic::Expr function;
+    int coordinate;
+  };
+  // Those found since the last call, each once.
+  std::vector<Kink> take_kinks() { return std::exchange(kinks_, {}); }
+
  private:
+  symbolic::Expr derivative_of_symbol(symbolic::Expr symbol, int coordinate);
+  void note_kinks(symbolic::Expr e, int coordinate);
+
   symbolic::Graph* graph_;
   std::vector<std::string> coordinate_names_, output_names_;
   std::vector<symbolic::Expr> coordinates_;
   symbolic::ExprMap<Derivative> derivatives_;
+  std::vector<Kink> kinks_;
 };
 
 }  // namespace lather::pde

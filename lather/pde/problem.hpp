@@ -64,6 +64,7 @@ struct Problem {
   net::NetworkOptions network;
   nlohmann::json training = nlohmann::json::object();   // the recommended recipe, as written
   nlohmann::json reference = nlohmann::json::object();  // how to get the true solution, as written
+  std::vector<std::string> warnings;  // what is probably not meant, with its place in the file
 
   int dimensions() const { return static_cast<int>(domain.size()); }
   int outputs() const { return static_cast<int>(symbols->output_names().size()); }

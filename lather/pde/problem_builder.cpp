@@ -119,10 +119,12 @@ Piece ProblemBuilder::face(const std::vector<std::pair<std::string, double>>& fi
     const int i = coordinate_index(name, where);
     if (!std::isnan(piece[i])) throw Error(where, fmt::format("the coordinate '{}' is fixed twice", name));
     const auto [low, high] = problem_.domain[i];
-    const double rounding = 1e-12 * (high - low);  // "1/3" and "0.333333333333333" are the same end
-    if (!(value >= low - rounding && value <= high + rounding))
+    // "1/3" and "0.333333333333333" are the same end. The allowance is that of the end's own size, so that
+    // x = 1 is not the end -1 of a domain that reaches to 1e13.
+    const auto is = [value = value](double end) { return std::abs(value - end) <= 1e-12 * std::abs(end); };
+    if (!(value >= low && value <= high) && !is(low) && !is(high))
       throw Error(where, fmt::format("{} = {} lies outside the domain [{}, {}]", name, value, low, high));
-    piece[i] = std::abs(value - low) <= rounding ? low : std::abs(value - high) <= rounding ? high : value;
+    piece[i] = is(low) ? low : is(high) ? high : value;
   }
   return piece;
 }

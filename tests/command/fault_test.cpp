@@ -72,7 +72,7 @@ TEST_F(Fault, ACorruptedConfigurationIsNamed) {
   const std::string whole = content(config);
   overwrite(config, whole.substr(0, whole.size() / 2));
   EXPECT_EQ(resume().status, 2);
-  EXPECT_TRUE(contains(resume().err, "config.json' is damaged or no JSON")) << resume().err;
+  EXPECT_TRUE(contains(resume().err, "config.json' is damaged or not valid JSON")) << resume().err;
 
   auto json = nlohmann::json::parse(whole);
   json["seed"] = 99;  // another run than the checkpoints are of

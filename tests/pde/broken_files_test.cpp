@@ -37,7 +37,7 @@ const Broken kBroken[] = {
     {"cyclic-parameters", "11:1", "a -> b -> c -> a"},
     {"data-bad-number", "3:5", "finite number, found 'nan'"},
     {"data-column-clash", "12:8", "the name 'u' is used twice"},
-    {"data-empty", "", "the data file is empty"},
+    {"data-empty", "", "the file is empty"},
     {"data-missing-coordinate", "12:8", "no column for the coordinate 't'"},
     {"data-missing-file", "12:8", "cannot open the data file"},
     {"data-outside-domain", "12:8", "row 2 of outside.csv"},

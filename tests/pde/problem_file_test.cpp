@@ -303,6 +303,16 @@ TEST(ProblemFile, ConditionsMayHoldOnEdgesPointsAndSeveralFaces) {
   EXPECT_TRUE(pieces[2][0] == 0.5 && std::isnan(pieces[2][1]));
 }
 
+// The allowance for rounding goes by the end itself, not by the width of the domain.
+TEST(ProblemFile, AFaceNearOneEndOfAWideDomainStaysWhereItIs) {
+  ProblemBuilder b("wide");
+  b.coordinate("x", -1, 1e13);
+  EXPECT_EQ(b.face({{"x", 1}})[0], 1);
+  EXPECT_EQ(b.face({{"x", -1}})[0], -1);
+  EXPECT_EQ(b.face({{"x", 1e13 * (1 + 1e-15)}})[0], 1e13);
+  EXPECT_THROW(b.face({{"x", -1.1}}), Error);
+}
+
 TEST(ProblemFile, UnknownsAndDataAreRead) {
   const Problem p = read_problem_file(find_problem("burgers-inverse"));
   ASSERT_EQ(p.unknowns.size(), 1u);

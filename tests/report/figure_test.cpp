@@ -122,6 +122,19 @@ TEST_F(Figure, EscapesNamesAndDoesWithoutFieldsAndErrors) {
   EXPECT_EQ(count(svg, "evenodd"), 0u);
 }
 
+// What was allowed says nothing: a run may end earlier.
+TEST_F(Figure, StatesTheTimeTheRunsTook) {
+  auto list = runs({"adam", "ss-esoap"});
+  for (auto& run : list) run.config["stop"]["seconds"] = 600;
+  list[0].summary["seconds"] = 12.2;
+  list[1].summary["seconds"] = 12.4;
+  EXPECT_EQ(count(svg_figure(list), "2 runs, 12 s each"), 1u);
+  list[1].summary["seconds"] = 3.14;
+  EXPECT_EQ(count(svg_figure(list), "2 runs, 3.1 to 12 s each"), 1u);
+  list[1].summary = nullptr;
+  EXPECT_EQ(count(svg_figure(list), " s each"), 0u);
+}
+
 TEST_F(Figure, OfRunsWithoutAnyHistoryIsAnError) {
   auto list = runs({"adam"});
   list[0].history = {{"step", nlohmann::ordered_json::array()}, {"seconds", nlohmann::ordered_json::array()}};

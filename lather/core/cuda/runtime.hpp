@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "lather/core/memory.hpp"
+
 namespace lather::cuda {
 
 // Throw Error saying which call failed and why.
@@ -97,10 +99,14 @@ class Memory {
   explicit Memory(std::size_t size) : size_(size) {
     if (size == 0) return;
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)));
+    count_device_memory(static_cast<std::ptrdiff_t>(bytes()));
     check(cudaMemset(data_, 0, size * sizeof(T)));
     check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
   }
-  ~Memory() { cudaFree(data_); }
+  ~Memory() {
+    if (data_) count_device_memory(-static_cast<std::ptrdiff_t>(bytes()));
+    cudaFree(data_);
+  }
   Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) {
     other.data_ = nullptr, other.size_ = 0;
   }

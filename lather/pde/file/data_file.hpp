@@ -1,18 +1,13 @@
 #pragma once
-// Points with measured values from a CSV file: a header that names the columns, then numbers.
+// Points with measured values from a CSV file.
 
 #include <filesystem>
-#include <string>
-#include <vector>
+
+#include "lather/core/csv.hpp"
 
 namespace lather::pde {
 
-struct DataFile {
-  std::vector<std::string> columns;       // as in the header
-  std::vector<std::vector<double>> rows;  // one number per column
-};
-
-// Commas separate; blank lines and lines that begin with # are skipped. Throws Error with line and column.
-DataFile read_data_file(const std::filesystem::path& path);
+// Throws Error with line and column, also where there are no rows.
+CsvTable read_data_file(const std::filesystem::path& path);
 
 }  // namespace lather::pde

@@ -7,6 +7,7 @@
 
 #include "lather/core/toml.hpp"
 #include "lather/pde/file/data_file.hpp"
+#include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/problem_builder.hpp"
 
 namespace lather::pde {
@@ -85,6 +86,7 @@ class Reader {
     read_definitions("map", NameKind::physical);
     read_fields(fields);
     builder_.resolve();
+    note_kinks(section("let").where);
     read_periodic();
     read_network();
     read_equations();
@@ -296,7 +298,20 @@ class Reader {
     std::vector<Expr> list;
     for (const auto& text : table.required("residual", what).as_texts("residual"))
       list.push_back(builder_.parse(text));
+    note_kinks(table.required("residual", what).where);
     return list;
+  }
+
+  void note_kinks(const SourceLocation& where) {
+    Problem& problem = builder_.problem();
+    for (const auto& [function, coordinate] : problem.symbols->take_kinks()) {
+      const bool jumps = function.kind() == symbolic::Kind::step || function.kind() == symbolic::Kind::sign;
+      problem.warnings.push_back(
+          fmt::format("{}: the derivative of {} by {} is taken{}", where.str(),
+                      written_out(problem, function), problem.symbols->coordinate_names()[coordinate],
+                      jumps ? ": its jump is dropped, as if it were constant"
+                            : ": it jumps at the kink, and a further derivative drops that jump"));
+    }
   }
 
   double weight(const TomlValue& table) {
@@ -364,7 +379,7 @@ class Reader {
       const SourceText name = term_name(table, "[[data]]");
       const TomlValue& file = table.required("file", "[[data]]");
       const std::filesystem::path path = folder_ / file.as_text("file").text;
-      const DataFile data = [&] {
+      const CsvTable data = [&] {
         try {
           return read_data_file(path);
         } catch (const Error& error) {
@@ -378,22 +393,22 @@ class Reader {
 
   // Columns by name: the coordinates first, as the engine wants them, then the values.
   void add_data(const TomlValue& table, const SourceText& name, const std::filesystem::path& path,
-                const DataFile& data, const SourceLocation& where) {
+                const CsvTable& data, const SourceLocation& where) {
     const auto& coordinates = builder_.problem().symbols->coordinate_names();
     std::vector<std::size_t> order;
     for (const auto& c : coordinates) {
-      const auto it = std::find(data.columns.begin(), data.columns.end(), c);
-      if (it == data.columns.end())
+      const auto it = std::find(data.names.begin(), data.names.end(), c);
+      if (it == data.names.end())
         throw Error(where,
                     fmt::format("the data file has no column for the coordinate '{}' (its columns: {})", c,
-                                fmt::join(data.columns, ", ")));
-      order.push_back(static_cast<std::size_t>(it - data.columns.begin()));
+                                fmt::join(data.names, ", ")));
+      order.push_back(static_cast<std::size_t>(it - data.names.begin()));
     }
     std::vector<std::string> values;
-    for (std::size_t k = 0; k < data.columns.size(); ++k)
+    for (std::size_t k = 0; k < data.names.size(); ++k)
       if (std::find(order.begin(), order.end(), k) == order.end()) {
         order.push_back(k);
-        values.push_back(data.columns[k]);
+        values.push_back(data.names[k]);
       }
     std::vector<std::vector<double>> rows;
     for (const auto& row : data.rows) {

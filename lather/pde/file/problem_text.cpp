@@ -116,6 +116,7 @@ std::string describe(const Problem& problem) {
     line("reference", "closed form");
   else if (problem.reference.contains("solver"))
     line("reference", "solver " + problem.reference["solver"].get<std::string>());
+  for (const auto& warning : problem.warnings) line("warning", warning);
   return out;
 }
 

@@ -172,18 +172,19 @@ std::string problem_of(const RunData& run) {
              : run.name;
 }
 
-// The seconds every run was given, if they were all given the same.
-std::string budget_of(const std::vector<RunData>& runs) {
-  const auto limit = [](const RunData& run) {
-    const auto at = Json::json_pointer("/stop/seconds");
-    return run.config.is_object() && run.config.contains(at) && run.config[at].is_number()
-               ? run.config[at].get<double>()
-               : 0;
-  };
-  const double seconds = limit(runs[0]);
-  const bool same =
-      std::all_of(runs.begin(), runs.end(), [&](const RunData& r) { return limit(r) == seconds; });
-  return same && seconds > 0 ? fmt::format(", {:g} s each", seconds) : "";
+// How long the runs trained, as measured, which may be less than they were allowed.
+std::string times_of(const std::vector<RunData>& runs) {
+  double shortest = kUnknown, longest = kUnknown;
+  for (const auto& run : runs) {
+    if (!run.summary.is_object() || !run.summary.contains("seconds") || !run.summary["seconds"].is_number())
+      return "";
+    const double seconds = run.summary["seconds"].get<double>();
+    if (!(shortest <= seconds)) shortest = seconds;
+    if (!(longest >= seconds)) longest = seconds;
+  }
+  const auto text = [](double s) { return s < 10 ? fmt::format("{:.2g}", s) : fmt::format("{:.0f}", s); };
+  const std::string low = text(shortest), high = text(longest);
+  return low == high ? fmt::format(", {} s each", low) : fmt::format(", {} to {} s each", low, high);
 }
 
 // Prediction and error of the first field, from `left` to the right.
@@ -245,7 +246,7 @@ std::string svg_figure(const std::vector<RunData>& runs) {
   svg.text(58, 47,
            runs.size() == 1
                ? problem_of(runs[best])
-               : fmt::format("{}, {} runs{}", problem_of(runs[best]), runs.size(), budget_of(runs)),
+               : fmt::format("{}, {} runs{}", problem_of(runs[best]), runs.size(), times_of(runs)),
            kSub);
   draw_curves(svg, {58, kTop, curves_width, kPlot}, curves, x, y);
   if (maps) draw_maps(svg, maps_left, runs[best]);

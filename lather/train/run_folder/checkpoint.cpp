@@ -70,7 +70,10 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
 
 void CheckpointStore::save(const Checkpoint& checkpoint) {
   std::error_code status;
-  fs::create_directories(folder_, status);
+  if (!fs::is_directory(folder_.parent_path(), status))
+    throw Error(fmt::format("the run folder '{}' was deleted or moved: step {} cannot be saved",
+                            folder_.parent_path().string(), checkpoint.step));
+  fs::create_directory(folder_, status);
   if (status) throw Error(fmt::format("cannot create '{}': {}", folder_.string(), status.message()));
   write_file_atomically(folder_ / fmt::format("step-{:012}{}", checkpoint.step, kExtension),
                         encode_checkpoint(checkpoint));

@@ -29,7 +29,8 @@ class CheckpointStore {
  public:
   explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  void save(const Checkpoint& checkpoint);  // creates the folder, removes all but the two newest
+  // Creates the folder, but not the run folder it lies in; removes all but the two newest.
+  void save(const Checkpoint& checkpoint);
 
   // The newest checkpoint that is whole; a sentence in `messages` for each newer one that is not. Nothing if
   // there are none at all; throws Error if there are some and all are damaged, or if it belongs to another

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/device.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/core/version.hpp"
 #include "lather/linalg/simd.hpp"
@@ -85,8 +86,7 @@ Environment find_environment() {
   e.mpi = true;
 #endif
   e.mpi_launcher = on_path("mpirun");
-  e.memory_gib = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
-                 static_cast<double>(::sysconf(_SC_PAGE_SIZE)) / (1 << 30);
+  e.memory_gib = physical_memory_bytes() / (1 << 30);
   utsname system{};
   if (::uname(&system) == 0) {
     e.host = system.nodename;

@@ -27,6 +27,17 @@ void create_folder(const fs::path& path) {
   if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
 }
 
+// What a run killed before it had written config.json leaves behind does not count.
+void require_no_other_files(const fs::path& folder) {
+  if (fs::exists(folder / "config.json"))
+    throw Error(fmt::format("'{0}' holds a run already; resume it with --resume {0}, or give another --out",
+                            folder.string()));
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (const auto name = entry.path().filename(); name != "lock" && name != "config.json.tmp")
+      throw Error(fmt::format("the folder '{}' is not empty (it holds '{}'); give another --out",
+                              folder.string(), name.string()));
+}
+
 }  // namespace
 
 FolderLock::FolderLock(const fs::path& folder) {
@@ -59,10 +70,8 @@ RunFolder::RunFolder(fs::path path, FolderLock lock) : path_(std::move(path)), l
 
 RunFolder RunFolder::create(const fs::path& path, const nlohmann::json& config) {
   create_folder(path);
+  require_no_other_files(path);
   FolderLock lock(path);
-  if (fs::exists(path / "config.json"))
-    throw Error(fmt::format("'{}' holds a run already; go on with it by --resume {}, or give another --out",
-                            path.string(), path.string()));
   write_file_atomically(path / "config.json", config.dump(2) + "\n");
   return RunFolder(path, std::move(lock));
 }
@@ -114,7 +123,7 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   try {
     return Json::parse(text, limit_depth);
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("'{}' is damaged or no JSON: {}", name, error.what()));
+    throw Error(fmt::format("'{}' is damaged or not valid JSON: {}", name, error.what()));
   }
 }
 

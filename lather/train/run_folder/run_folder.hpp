@@ -39,9 +39,9 @@ inline constexpr int kLogs = 4;
 
 class RunFolder {
  public:
-  // A new folder: it must not hold a run already.
+  // A new folder, or an empty one.
   static RunFolder create(const std::filesystem::path& path, const nlohmann::json& config);
-  // One that exists, to go on writing.
+  // One that holds a run, to go on writing.
   static RunFolder open(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }

@@ -1,0 +1,33 @@
+#include "lather/core/memory.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace lather {
+
+namespace {
+std::atomic<std::ptrdiff_t> device_bytes = 0, most_device_bytes = 0;
+}
+
+double physical_memory_bytes() {
+  return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+}
+
+std::size_t peak_host_memory_bytes() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
+}
+
+std::size_t peak_device_memory_bytes() { return static_cast<std::size_t>(most_device_bytes.load()); }
+
+void count_device_memory(std::ptrdiff_t bytes) {
+  const std::ptrdiff_t now = device_bytes += bytes;
+  std::ptrdiff_t most = most_device_bytes;
+  while (now > most && !most_device_bytes.compare_exchange_weak(most, now)) {
+  }
+}
+
+}  // namespace lather

@@ -1,0 +1,17 @@
+#pragma once
+// Memory of this machine and of this process.
+
+#include <cstddef>
+
+namespace lather {
+
+double physical_memory_bytes();
+// The most this process has held at one time so far, as the system counts it.
+std::size_t peak_host_memory_bytes();
+// The most this process has allocated on the GPU at one time so far, what libraries keep for themselves not
+// counted; 0 where no GPU is used.
+std::size_t peak_device_memory_bytes();
+// Every allocation on the GPU (and its end, negative) is counted by this call.
+void count_device_memory(std::ptrdiff_t bytes);
+
+}  // namespace lather
