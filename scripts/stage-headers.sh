@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf .staged
 mkdir -p .staged/include .staged/peers
-for folder in eigen3 kissfft toml++ CLI nlohmann; do cp -rL "/usr/include/$folder" .staged/include/; done
+for folder in eigen3 kissfft toml++ CLI nlohmann fmt; do cp -rL "/usr/include/$folder" .staged/include/; done
 [ -d /usr/src/googletest/googletest ] && cp -rL /usr/src/googletest .staged/googletest
 for peers in ../shared/peers ../../shared/peers; do
   [ -d "$peers" ] && cp "$peers"/*.py .staged/peers/

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "experiments.hpp"
 #include "lather/core/error.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -172,7 +173,7 @@ void list_networks(const ListArguments& a) {
 void list_experiments(const ListArguments& a) {
   std::vector<std::string> names;
   std::error_code status;
-  for (const auto& entry : std::filesystem::directory_iterator(LATHER_EXPERIMENT_DIR, status))
+  for (const auto& entry : std::filesystem::directory_iterator(experiment_folder(), status))
     if (entry.is_regular_file()) names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   if (!a.name.empty() && std::find(names.begin(), names.end(), a.name) == names.end())

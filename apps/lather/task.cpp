@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "experiments.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -25,7 +26,7 @@ using Json = nlohmann::json;
 using optim::MatrixProblem;
 
 struct TaskArguments {
-  std::string task, size = "paper", out, data = LATHER_EXPERIMENT_DIR "/matrix-tasks.json";
+  std::string task, size = "paper", out, data = experiment_folder() / "matrix-tasks.json";
   std::vector<std::string> optimizers{"adam", "muon", "soap", "purifying-shampoo", "ss-esoap"}, settings;
   std::int64_t seeds = 3, steps = 0, batch = -1, record = 0;
   bool tune = false;

@@ -147,7 +147,7 @@ class Lowering {
       const auto best = std::max_element(pairs.begin(), pairs.end(),
                                          [](const auto& x, const auto& y) { return x.second < y.second; });
       if (best == pairs.end() || best->second < 2) break;
-      const auto [first, second] = best->first;
+      const int first = best->first.first, second = best->first.second;
       factors_.push_back({Expr(), 1, first, second});
       const int joined = static_cast<int>(factors_.size()) - 1;
       for (auto& [e, list] : products) {

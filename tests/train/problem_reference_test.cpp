@@ -40,7 +40,7 @@ TEST(ProblemReferences, AreSetByOptionsTheirSolversHave) {
     for (const auto& [key, value] : problem.reference.items())
       EXPECT_TRUE(key == "solver" || key == "up_to_constant" ||
                   std::any_of(options.begin(), options.end(),
-                              [&](const FieldDescription& o) { return o.name == key; }))
+                              [&, &key = key](const FieldDescription& o) { return o.name == key; }))
           << name << ": " << key;
   }
 }

@@ -9,22 +9,22 @@ namespace lather::cuda {
 
 namespace {
 
-[[noreturn]] void fail(const char* library, const std::string& why, const std::source_location& where) {
-  throw Error(fmt::format("{}: {} ({}:{})", library, why, where.file_name(), where.line()));
+[[noreturn]] void fail(const char* library, const std::string& why, CallSite where) {
+  throw Error(fmt::format("{}: {} ({}:{})", library, why, where.file, where.line));
 }
 
 }  // namespace
 
-void check(cudaError_t status, std::source_location where) {
+void check(cudaError_t status, CallSite where) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // so that the next call does not report this one again
   fail("CUDA", cudaGetErrorString(status), where);
 }
-void check(cublasStatus_t status, std::source_location where) {
+void check(cublasStatus_t status, CallSite where) {
   if (status != CUBLAS_STATUS_SUCCESS)
     fail("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where);
 }
-void check(cusolverStatus_t status, std::source_location where) {
+void check(cusolverStatus_t status, CallSite where) {
   if (status != CUSOLVER_STATUS_SUCCESS)
     fail("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where);
 }

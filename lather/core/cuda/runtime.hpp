@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -18,10 +17,19 @@
 
 namespace lather::cuda {
 
+// Where a function was called, as a default argument. std::source_location does not exist for clang 14.
+struct CallSite {
+  const char* file;
+  int line;
+  static constexpr CallSite here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 // Throw Error saying which call failed and why.
-void check(cudaError_t status, std::source_location where = std::source_location::current());
-void check(cublasStatus_t status, std::source_location where = std::source_location::current());
-void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
+void check(cudaError_t status, CallSite where = CallSite::here());
+void check(cublasStatus_t status, CallSite where = CallSite::here());
+void check(cusolverStatus_t status, CallSite where = CallSite::here());
 
 // Throws Error unless a GPU can be used; says what is missing.
 void require_device();

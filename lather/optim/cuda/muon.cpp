@@ -48,7 +48,8 @@ class DeviceMuon final : public DeviceMethod {
     for (auto& X : X_) X = cuda::Memory<double>(layout.size());
     for (auto* square : {&A_, &P_}) *square = cuda::Memory<double>(squares);
     for (const auto& [sides, members] : equal) {
-      const auto addresses = [&](const cuda::Memory<double>& base, long long MuonLayer::*place) {
+      const auto addresses = [&, &members = members](const cuda::Memory<double>& base,
+                                                     long long MuonLayer::*place) {
         std::vector<double*> list;
         for (const std::size_t l : members) list.push_back(base.data() + layers[l].*place);
         cuda::Memory<double*> memory(list.size());

@@ -73,19 +73,24 @@ void Machine<T>::run(std::size_t n, std::span<const T* const> inputs, std::span<
 namespace {
 
 // Element-wise loops; the result may be one of the operands.
+#ifdef __clang__
+#define LATHER_INDEPENDENT_ITERATIONS _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define LATHER_INDEPENDENT_ITERATIONS _Pragma("GCC ivdep")
+#endif
 template <class T, class F>
 inline void map(std::size_t n, T* r, const T* a, const F& f) {
-#pragma GCC ivdep
+  LATHER_INDEPENDENT_ITERATIONS
   for (std::size_t i = 0; i < n; ++i) r[i] = f(a[i]);
 }
 template <class T, class F>
 inline void map(std::size_t n, T* r, const T* a, const T* b, const F& f) {
-#pragma GCC ivdep
+  LATHER_INDEPENDENT_ITERATIONS
   for (std::size_t i = 0; i < n; ++i) r[i] = f(a[i], b[i]);
 }
 template <class T, class F>
 inline void map(std::size_t n, T* r, const T* a, const T* b, const T* c, const F& f) {
-#pragma GCC ivdep
+  LATHER_INDEPENDENT_ITERATIONS
   for (std::size_t i = 0; i < n; ++i) r[i] = f(a[i], b[i], c[i]);
 }
 

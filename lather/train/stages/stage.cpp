@@ -172,7 +172,7 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   pde::Problem told = problem_;
   for (const auto& [name, value] : changed_parameters()) {
     if (std::none_of(options.begin(), options.end(),
-                     [&](const FieldDescription& o) { return o.name == name; }))
+                     [&, &name = name](const FieldDescription& o) { return o.name == name; }))
       throw Error(fmt::format(
           "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
           solver));
