@@ -1,5 +1,6 @@
 #pragma once
-// Where the bundled experiments lie: in the source tree the command was built from, or where it was installed.
+// Where the bundled experiments lie: in the source tree the command was built from, or where it was
+// installed.
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 #pragma once
 // Steady flow in the unit square driven by its lid, by stream function: u = psi_y, v = -psi_x,
 //
-//   Δ²psi/Re - (psi_y Δpsi_x - psi_x Δpsi_y) = 0,   psi = 0 and no slip on the walls, psi_y = lid(x) on the
-//   top,
+//   Δ²psi/Re - (psi_y Δpsi_x - psi_x Δpsi_y) = 0,
+//   psi = 0 and no slip on the walls, psi_y = lid(x) on the top,
 //
 // collocated at (N+1)² Chebyshev points and solved by Newton's method with continuation in Re.
 

@@ -1,6 +1,8 @@
-// u_t = 0.2 Δu + 40 (1 - u) - 1000 u v²,  v_t = 0.1 Δv - 100 v + 1000 u v² on the periodic square [-1,1]², t
-// in [0,2], u(0) = 1 - exp(-10((x+.05)² + (y+.02)²)),  v(0) = exp(-10((x-.05)² + (y-.02)²)). Departs from the
-// paper: it prints v(0) = 1 - exp(…), with which the solution falls to the trivial state (1, 0) at once.
+// u_t = 0.2 Δu + 40 (1 - u) - 1000 u v²,  v_t = 0.1 Δv - 100 v + 1000 u v²
+// on the periodic square [-1,1]², t in [0,2],
+// u(0) = 1 - exp(-10((x+.05)² + (y+.02)²)),  v(0) = exp(-10((x-.05)² + (y-.02)²)).
+// Departs from the paper: it prints v(0) = 1 - exp(…), with which the solution falls to the trivial state
+// (1, 0) at once.
 #include <cmath>
 #include <numbers>
 

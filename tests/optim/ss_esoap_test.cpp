@@ -204,7 +204,7 @@ TEST(SsEsoap, AStepWithoutBasisChangeDoesSixProductsAndNoFactorization) {
   }
 }
 
-// (b)15 of optimizers.md: with the loss times kappa, c / a of the paper's metric grows like kappa^5, of the
+// With the loss times kappa, c / a of the paper's metric grows like kappa^5, of the
 // others not at all.
 TEST(SsEsoap, OnlyThePaperMetricDependsOnTheScaleOfTheLoss) {
   const auto layout = one_matrix(6, 4);

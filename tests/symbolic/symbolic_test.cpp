@@ -196,7 +196,7 @@ TEST(Machine, RunsRandomProgramsOfAnyLengthWithScalarsAndSums) {
   }
 }
 
-// The known rules of speed.md 1.1 for tanh and the set {value, x, t, xx}.
+// The known rules for tanh and the set {value, x, t, xx}.
 TEST(Jets, OfAnActivationAreFaaDiBrunoByHand) {
   Graph g;
   MultiIndex xx, t;

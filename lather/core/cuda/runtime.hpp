@@ -1,5 +1,6 @@
 #pragma once
-// The CUDA runtime and its libraries with owners and checked calls. Only files named *_cuda include this.
+// The CUDA runtime and its libraries with owners and checked calls. Only files in folders named cuda include
+// this.
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>

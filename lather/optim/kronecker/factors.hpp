@@ -1,7 +1,7 @@
 #pragma once
 // What Shampoo, SOAP, Purifying Shampoo and SS-eSOAP share: for a matrix block W (m × n) with gradient G,
-//   factors L ≈ E[G G^T] (m × m), R ≈ E[G^T G] (n × n), and orthonormal bases Q_L, Q_R that (nearly)
-//   diagonalize them.
+//   factors L ≈ E[G G^T] (m × m), R ≈ E[G^T G] (n × n), and orthonormal bases Q_L, Q_R
+//   that (nearly) diagonalize them.
 // A side longer than `max_dimension` has no factor; its basis is the identity.
 
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 // SS-eSOAP: Adam in an adaptively refreshed Kronecker eigenbasis, with a self-scaling factor tau from the
-// last secant (paper.tex, Algorithm 2). This is the fast form; tests/optim/ss_esoap_literal.hpp is the
-// specification it is tested against.
+// last secant ("Self-Scaled Adaptive Preconditioning for Physics-Informed Learning", Algorithm 2). This is the
+// fast form; tests/optim/ss_esoap_literal.hpp is the specification it is tested against.
 
 #include "lather/optim/first_order/gradient_method.hpp"
 #include "lather/optim/kronecker/factors.hpp"

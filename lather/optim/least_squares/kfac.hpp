@@ -7,8 +7,8 @@
 //   delta    the step of the iteration before           mu    momentum
 //
 //   kfac        Delta^ = mu Delta^_prev + Delta, step = best of 2^0, …, 2^-halvings times Delta^
-//   kfac-star   delta = alpha Delta + mu delta_prev, both from the exact quadratic model with J^T J + lambda
-//   I
+//   kfac-star   delta = alpha Delta + mu delta_prev, both from the exact quadratic model with
+//               J^T J + lambda I
 //
 // Parameters in no dense layer (unknowns, gates, scales): Delta_i = -(J^T r)_i / (diag(J^T J)_i + lambda),
 // the diagonal averaged likewise.

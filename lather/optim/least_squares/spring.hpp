@@ -2,9 +2,10 @@
 // SPRING (Goldshlager, Abrahamsen & Lin 2024) for PINNs: damped least squares in residual space that stays
 // near the direction of the step before.
 //
-//   phi   argmin |J phi + r|^2 + lambda |phi - mu phi_prev|^2 = mu phi_prev + J^T (J J^T + lambda I)^{-1}
-//   zeta zeta  -r - mu J phi_prev C     bound of the squared length of a step: x += min(learning_rate,
-//   sqrt(C) / |phi|) phi
+//   phi   argmin |J phi + r|^2 + lambda |phi - mu phi_prev|^2
+//         = mu phi_prev + J^T (J J^T + lambda I)^{-1} zeta
+//   zeta  -r - mu J phi_prev
+//   C     bound of the squared length of a step: x += min(learning_rate, sqrt(C) / |phi|) phi
 //
 // mu = 0 is the damped Gauss–Newton step in its dual form (ENGD-W).
 

@@ -1,7 +1,9 @@
 // Letters of the paper (section 4) and of MINPACK-2:
-//   stx, fx, dx   best step so far, value and slope there     sty, fy, dy   the other end of the interval of
-//   uncertainty stp, fp, dp   the current trial                            brackt        whether a minimizer
-//   is bracketed psi(t) = phi(t) - phi(0) - c1 phi'(0) t                    the auxiliary function of stage 1
+//   stx, fx, dx   best step so far, value and slope there
+//   sty, fy, dy   the other end of the interval of uncertainty
+//   stp, fp, dp   the current trial
+//   brackt        whether a minimizer is bracketed
+//   psi(t)        phi(t) - phi(0) - c1 phi'(0) t, the auxiliary function of stage 1
 
 #include "lather/optim/line_search/more_thuente.hpp"
 

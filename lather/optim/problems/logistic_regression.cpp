@@ -1,5 +1,5 @@
-//   Z = A X B    margin_ij = c_ij z_ij    f = sum log(1 + exp(-margin))    W = df/dZ = -c sigmoid(-margin)
-//   gradient A^T (W B^T)
+//   Z = A X B    margin_ij = c_ij z_ij    f = sum log(1 + exp(-margin))
+//   W = df/dZ = -c sigmoid(-margin)       gradient A^T (W B^T)
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-//   H  approximate inverse Hessian    g  gradient    p = -H g  search direction    alpha  step length
-//   (LinePoint::t) s = alpha p    y = g+ - g
+//   H  approximate inverse Hessian    g  gradient    p = -H g  search direction
+//   alpha  step length (LinePoint::t)    s = alpha p    y = g+ - g
 
 #include "lather/optim/quasi_newton/dense_quasi_newton.hpp"
 

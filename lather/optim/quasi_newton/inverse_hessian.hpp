@@ -2,10 +2,10 @@
 // The update of a dense inverse Hessian H that BFGS, SS-BFGS and SS-Broyden share (Urbán, Stefanou & Pons
 // 2025, eqs 7–13):
 //
-//   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,    v = rho s - H y / (y^T H
-//   y)
+//   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,
+//   v  = rho s - H y / (y^T H y)
 //
-// The methods differ in the two numbers tau (self-scaling) and phi (member of Broyden's family) only; both
+// The methods differ only in the two numbers tau (self-scaling) and phi (member of Broyden's family); both
 // are functions of
 //
 //   rho = 1 / y.s      b = s^T H^{-1} s / y.s      h = y^T H y / y.s      a = h b - 1 >= 0

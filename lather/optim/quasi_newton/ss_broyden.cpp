@@ -1,7 +1,7 @@
 //   b, h, a    Curvature (inverse_hessian.hpp)       c        sqrt(a / (1 + a))
 //   theta      member of Broyden's family of the Hessian, theta = 0 BFGS, theta = 1 DFP; phi the same member
-//   of the inverse sigma      1 + a theta, the ratio of determinants  rho_k    min(1, 1/b)   (not rho = 1 /
-//   y.s)
+//              of the inverse
+//   sigma      1 + a theta, the ratio of determinants  rho_k    min(1, 1/b)   (not rho = 1 / y.s)
 
 #include "lather/optim/quasi_newton/ss_broyden.hpp"
 

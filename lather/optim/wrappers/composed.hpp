@@ -2,8 +2,9 @@
 // An optimizer with its wrappers from one JSON object:
 //
 //   {"name": "adam", "learning_rate": 1e-3,
-//    "clip": {"limit": 1}, "schedule": {"decay": "cosine", "total_steps": 20000}, "schedule_free": {"beta":
-//    0.9}, "then": {"name": "lbfgs", "at_step": 20000}}
+//    "clip": {"limit": 1}, "schedule": {"decay": "cosine", "total_steps": 20000},
+//    "schedule_free": {"beta": 0.9},
+//    "then": {"name": "lbfgs", "at_step": 20000}}
 //
 // Keys other than the five words are options of the named optimizer. Clipping is innermost, then averaging,
 // then the schedule; "then" takes the options of SwitchOptions beside those of the second optimizer, which

@@ -1,9 +1,10 @@
 // The Jacobian of the weighted residuals, r_i = sqrt(weight * point weight / points) * residual_i, and
 // products with it, all from the layers' inputs and back-propagated signals:
 //
-//   row p of J for a layer   sum_c a_cp z_cp^T                        c: derivative components, a: inputs, z:
-//   signals (J v)_p                  sum_c (a_cp V) . z_cp                    V: the layer's part of v, as a
-//   matrix (J J^T)_pq               sum_cd (a_cp . a_dq) (z_cp . z_dq)       without forming J
+//   row p of J for a layer   sum_c a_cp z_cp^T                        c: derivative components,
+//                                                                     a: inputs, z: signals
+//   (J v)_p                  sum_c (a_cp V) . z_cp                    V: the layer's part of v, as a matrix
+//   (J J^T)_pq               sum_cd (a_cp . a_dq) (z_cp . z_dq)       without forming J
 
 #include <algorithm>
 #include <cmath>

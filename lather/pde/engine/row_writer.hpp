@@ -1,7 +1,7 @@
 #pragma once
 // Rows of the Jacobian from layer signals, point by point. Where they go is the target's business:
-//   target.write(point, first parameter, values, count)     calls for different points may run at the same
-//   time
+//   target.write(point, first parameter, values, count)     calls for different points may run
+//                                                           at the same time
 // What a term does not depend on is not written.
 
 #include <algorithm>

@@ -4,8 +4,9 @@
 // ones depend on the network as well.
 //
 //   points = {interior = 4096, walls = 256}
-//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000 says
-//   `every` too focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
+//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000
+//                                                          # says `every` too
+//   focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
 
 #include <nlohmann/json.hpp>
 #include <optional>

@@ -5,7 +5,8 @@
 // the grid):
 //   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
 //   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
-//   coordinates, time too maximum        max |u - u*|
+//                  coordinates, time too
+//   maximum        max |u - u*|
 // Where the true field vanishes on the whole grid, the denominator is the number of points: a root mean
 // square error. A field known up to a constant (pressure) has its mean over the grid taken out of u and of u*
 // first.

@@ -14,8 +14,8 @@ nlohmann::json to_json(const Trainer& trainer, const Figures& figures);
 nlohmann::json summarize(Trainer& trainer, bool fine);
 
 // The best fields, the true ones and the residuals on a grid for pictures, as JSON text:
-//   {"step", "coordinates": […], "axes": [[…], …], "arrays": {"u": […], "u.reference": […], "u.error": […],
-//   "residual.momentum": […]}}
+//   {"step", "coordinates": […], "axes": [[…], …],
+//    "arrays": {"u": […], "u.reference": […], "u.error": […], "residual.momentum": […]}}
 // Arrays have the first coordinate slowest, nine digits.
 std::string fields_text(Trainer& trainer);
 

@@ -4,8 +4,9 @@
 //
 //   TimeWindows windows(problem, {.count = 5});
 //   for (int i = 0; i < windows.count(); ++i) {
-//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, handover);   // objective, x:
-//     of window i - 1 … train …
+//     // objective, x: of window i - 1
+//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, handover);
+//     … train …
 //   }
 //
 // Hand-over. A condition at the initial time says r[u] = 0, for instance r = u - f(x) or r = u_t. In window i

@@ -6,8 +6,8 @@
 // Letters: a_c, zbar_c: input and back-propagated signal of a dense layer for jet component c of one point.
 //   weight       d r / d W   = sum_c a_c zbar_c^T        |.|^2 = sum_{c,c'} (a_c . a_c') (zbar_c . zbar_c')
 //   bias         d r / d b   = zbar_0                    (the bias enters the value only)
-//   W = V diag g d r / d V   = (d r / d W) diag g        |.|^2 = sum_{c,c'} (a_c . a_c') (g zbar_c . g
-//   zbar_c')
+//   W = V diag g d r / d V   = (d r / d W) diag g        |.|^2 = sum_{c,c'} (a_c . a_c')
+//                                                                (g zbar_c . g zbar_c')
 //                d r / d g_j = sum_c zbar_cj (a_c V)_j
 //   scalars (PirateNet's alpha, unknowns): one number per point.
 

@@ -11,15 +11,16 @@ namespace lather::train {
 
 std::uint64_t fingerprint(const pde::Points& points);
 
-// Letters of Wang, Sankaran & Perdikaris (2024; arXiv 2203.07404), eq. 16 and alg. 1: eps, M, delta, w_i,
-// L_j.
+// Letters of Wang, Sankaran & Perdikaris (2024; arXiv 2203.07404), eq. 16 and alg. 1:
+// eps, M, delta, w_i, L_j.
 //
 //   w_i = exp(-eps sum_{j<i} L_j)       over M chunks of points in the order of their time
 //
 // L_j: mean square residual of chunk j, times the problem's own weight of the term. Chunks hold equal numbers
 // of points. With several equations every chunk takes the smallest of their weights (as the authors' code
-// does). Only terms on the interior are weighed. Not in the paper: weights are recomputed every n steps; n =
-// 1 is the paper. A computation costs one forward pass.
+// does). Only terms on the interior are weighed.
+// Not in the paper: weights are recomputed every n steps; n = 1 is the paper. A computation costs one forward
+// pass.
 struct CausalOptions {
   double tolerance = 1;
   std::vector<double> tolerances;
@@ -71,7 +72,7 @@ std::vector<double> causal_weights(std::span<const double> chunk_losses, double 
 // l_i trained by ascent on the loss while the network descends, here by Adam as in the authors' code.
 //
 //   d L / d l_i = m'(l_i) r_i^2      Departs from the paper: without lambda_k / N, which Adam's division
-//   takes out anyway
+//                                    takes out anyway
 struct SelfAdaptiveOptions {
   double learning_rate = 5e-3, initial = 1;
   std::int64_t every = 1;

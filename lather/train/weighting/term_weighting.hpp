@@ -1,14 +1,13 @@
 #pragma once
 // Weights of whole terms that bring their scales into balance:
 //
-//   lambda_k <- beta lambda_k + (1 - beta) sum_j s_j / s_k       every n steps, beginning with step 0 and the
-//   problem's weights
+//   lambda_k <- beta lambda_k + (1 - beta) sum_j s_j / s_k       every n steps, beginning with step 0
+//                                                                and the problem's weights
 //
-// gradient-norm (Wang, Teng & Perdikaris 2021; Wang et al. 2023, alg. 1): s_k = |grad L_k|, L_k the mean
-// square residual
-//   without its weight lambda_k, but with the weights of its points.
-// ntk (Wang, Yu & Perdikaris 2022): s_k = tr(K_k) / N_k, K_k = J_k J_k^T, the mean over the term's points of
-// |grad r_i|^2.
+// gradient-norm (Wang, Teng & Perdikaris 2021; Wang et al. 2023, alg. 1): s_k = |grad L_k|,
+//   L_k the mean square residual without its weight lambda_k, but with the weights of its points.
+// ntk (Wang, Yu & Perdikaris 2022): s_k = tr(K_k) / N_k, K_k = J_k J_k^T,
+//   the mean over the term's points of |grad r_i|^2.
 //   Departs from the paper: divided by N_k, since our terms are means; without that a term with more points
 //   would count less.
 // Not in the paper: the denominator is s_k + 1e-5 mean(s), so a term that is solved does not get an infinite
