@@ -3,16 +3,35 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <string>
 
 namespace lather {
 
 namespace {
 std::atomic<std::ptrdiff_t> device_bytes = 0, most_device_bytes = 0;
+
+// The number a file consists of; negative: there is none.
+double number_in(const char* path) {
+  double value = -1;
+  return std::ifstream(path) >> value ? value : -1;
 }
+}  // namespace
 
 double physical_memory_bytes() {
   return static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+}
+
+double available_memory_bytes() {
+  double bytes = physical_memory_bytes();
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("MemAvailable:")) bytes = 1024 * std::stod(line.substr(13));
+  const double limit = number_in("/sys/fs/cgroup/memory.max"),
+               used = number_in("/sys/fs/cgroup/memory.current");
+  return limit > 0 && used >= 0 ? std::min(bytes, std::max(0.0, limit - used)) : bytes;
 }
 
 std::size_t peak_host_memory_bytes() {

@@ -5,7 +5,11 @@
 
 namespace lather {
 
+constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+
 double physical_memory_bytes();
+// What this process may still take; the limit of a container counts.
+double available_memory_bytes();
 // The most this process has held at one time so far, as the system counts it.
 std::size_t peak_host_memory_bytes();
 // The most this process has allocated on the GPU at one time so far, what libraries keep for themselves not

@@ -1,6 +1,7 @@
 #pragma once
 // What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are both Objectives.
 // value and gradient are required; the rest is offered by those who can (asking an objective that cannot throws Error).
+// A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and means folded into r.
 
 #include <cstddef>
 #include <span>
@@ -8,10 +9,7 @@
 #include <vector>
 
 #include "lather/optim/parameters.hpp"
-
-namespace lather {
-class ThreadTeam;
-}
+#include "lather/optim/residuals.hpp"
 
 namespace lather::optim {
 
@@ -37,12 +35,10 @@ struct KroneckerFactors {
 
 class CudaObjective;
 
-class Objective {
+class Objective : public Residuals {
  public:
-  virtual ~Objective() = default;
-
   virtual const ParameterLayout& layout() const = 0;
-  std::size_t size() const { return layout().size(); }
+  std::size_t size() const final { return layout().size(); }
 
   virtual double value(std::span<const double> x) = 0;
   // Writes the gradient (overwriting) and returns the value.
@@ -53,30 +49,6 @@ class Objective {
   // losses[k] and gradients[k] (each of size()) of weight_k * term_k.
   virtual void term_gradients(std::span<const double> x, std::span<double> losses,
                               std::vector<std::vector<double>>& gradients);
-
-  // Least squares: value = sum_i r_i(x)^2, all weights and means folded into r. 0 if the objective has no such form.
-  virtual std::size_t residual_count() const { return 0; }
-  virtual void residuals(std::span<const double> x, std::span<double> r);
-
-  // r_i = scale_i * (residual i as the equation states it).
-  virtual void residual_scales(std::span<double> scales) const;
-
-  // With J = dr/dx (residual_count × size), all of it at the same x:
-  // rows [first, first + count) of J, row-major;
-  virtual void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows);
-  // J^T J (size × size, row-major, lower triangle) and J^T r; returns the value r^T r;
-  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr);
-  // diag(J^T J);
-  virtual void normal_diagonal(std::span<const double> x, std::span<double> diagonal);
-  // J J^T (residual_count × residual_count, row-major, lower triangle) and r;
-  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r);
-  // J v and J^T w.
-  virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
-  virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
-                                         std::span<double> Jtw);
-
-  // Threads an optimizer may use between calls; null: only its own.
-  virtual ThreadTeam* team() { return nullptr; }
 
   virtual KroneckerFactors kronecker_factors(std::span<const double> x, KroneckerFactors::Sharing sharing);
 

@@ -6,8 +6,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
-#include "lather/linalg/column_gram.hpp"
-#include "lather/pde/engine/residual_weights.hpp"
+#include "lather/pde/engine/engine_residuals.hpp"
 
 namespace lather::pde {
 
@@ -57,10 +56,6 @@ void PinnObjective::set_frozen(std::span<const double> values) {
     throw Error(
         fmt::format("the network has {} frozen weights, got {}", engine_->frozen.size(), values.size()));
   std::copy(values.begin(), values.end(), engine_->frozen.begin());
-}
-
-void Engine::transposed_times(std::span<const double>, const std::vector<std::vector<double>>&, double*) {
-  throw Error("this engine forms products with the Jacobian on the device");
 }
 
 void PinnObjective::set_points(int point_set, Points points) {
@@ -123,32 +118,36 @@ void PinnObjective::term_gradients(std::span<const double> x, std::span<double> 
   std::copy(engine_->losses.begin(), engine_->losses.end(), losses.begin());
 }
 
-std::size_t PinnObjective::residual_count() const {
-  std::size_t count = 0;
-  for (const auto& term : engine_->problem.terms) count += engine_->points[term.point_set].count();
-  return count;
-}
-
+// Residuals, unlike their derivatives, are there in single precision too.
+std::size_t PinnObjective::residual_count() const { return EngineResiduals(*engine_).residual_count(); }
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
-  std::vector<double*> parts;
-  std::size_t offset = 0;
-  for (const auto& term : engine_->problem.terms) {
-    parts.push_back(r.data() + offset);
-    offset += engine_->points[term.point_set].count();
-  }
-  engine_->residuals(x, parts);
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const auto scales = root_weights(*engine_, static_cast<int>(k));
-    for (std::size_t i = 0; i < scales.size(); ++i) parts[k][i] *= scales[i];
-  }
+  EngineResiduals(*engine_).residuals(x, r);
+}
+void PinnObjective::residual_scales(std::span<double> scales) const {
+  EngineResiduals(*engine_).residual_scales(scales);
 }
 
-void PinnObjective::residual_scales(std::span<double> scales) const {
-  double* next = scales.data();
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const auto roots = root_weights(*engine_, static_cast<int>(k));
-    next = std::copy(roots.begin(), roots.end(), next);
-  }
+optim::Residuals& PinnObjective::source() { return engine_->jacobian(); }
+void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
+                                  double* rows) {
+  source().jacobian_rows(x, first, count, rows);
+}
+double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  return source().normal_equations(x, JtJ, Jtr);
+}
+void PinnObjective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  source().normal_diagonal(x, diagonal);
+}
+void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
+  source().residual_gram(x, JJt, r);
+}
+void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
+                                   std::span<double> Jv) {
+  source().jacobian_times(x, v, Jv);
+}
+void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                              std::span<double> Jtw) {
+  source().transposed_jacobian_times(x, w, Jtw);
 }
 
 std::span<const double> PinnObjective::term_losses() const { return engine_->losses; }

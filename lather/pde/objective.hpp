@@ -28,14 +28,6 @@ struct EngineOptions {
 class Engine;
 struct PointPlan;
 
-}  // namespace lather::pde
-
-namespace lather::linalg {
-class ColumnGram;
-}
-
-namespace lather::pde {
-
 class PinnObjective final : public optim::Objective {
  public:
   PinnObjective(const Problem& problem, const EngineOptions& options = {});
@@ -105,6 +97,8 @@ class PinnObjective final : public optim::Objective {
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, SignalVisitor& visitor);
 
+  // Of the engine's Jacobian, on the host or on the device.
+  optim::Residuals& source() override;
   void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
   void normal_diagonal(std::span<const double> x, std::span<double> diagonal) override;
@@ -125,7 +119,6 @@ class PinnObjective final : public optim::Objective {
 
  private:
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<linalg::ColumnGram> gram_;  // of normal_equations, kept between calls: it is large
 };
 
 }  // namespace lather::pde

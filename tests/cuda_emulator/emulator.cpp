@@ -208,6 +208,26 @@ cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasO
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// A triangle of C = alpha op(A) op(A)^T + beta C; the other one is left alone.
+cublasStatus_t syrk(cublasHandle_t, cublasFillMode_t fill, cublasOperation_t t, int n, int k,
+                    const double* alpha, const double* a, int lda, const double* beta, double* c, int ldc) {
+  enqueue([=, al = *alpha, be = *beta] {
+    const auto entry = [&](int i, int l) {
+      return t == CUBLAS_OP_N ? a[i + static_cast<std::size_t>(l) * lda]
+                              : a[l + static_cast<std::size_t>(i) * lda];
+    };
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < n; ++i) {
+        if (fill == CUBLAS_FILL_MODE_LOWER ? i < j : i > j) continue;
+        double sum = 0;
+        for (int l = 0; l < k; ++l) sum += entry(i, l) * entry(j, l);
+        double& target = c[i + static_cast<std::size_t>(j) * ldc];
+        target = al * sum + (be == 0 ? 0 : be * target);
+      }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 // Rows of the result are eigenvectors; values ascend.
 void eigenvectors(int d, double* matrix, double* values, int* info) {
   std::vector<double> vectors(static_cast<std::size_t>(d) * d), descending(d);
@@ -260,7 +280,8 @@ const BlasLibrary& blas_library() {
                                  [](cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; },
                                  gemm<double>,
                                  gemm<float>,
-                                 gemm_batched};
+                                 gemm_batched,
+                                 syrk};
   return table;
 }
 
@@ -292,11 +313,14 @@ const SolverLibrary& solver_library() {
         *on_device = *on_host = 0;
         return CUSOLVER_STATUS_SUCCESS;
       },
-      // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
+      // The upper triangle of a column-major matrix is the lower one of a row-major matrix. The other one is left alone.
       [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a,
          std::int64_t, cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
         const auto d = static_cast<std::size_t>(n);
-        *info = !lather::linalg::cholesky({static_cast<double*>(a), d, d});
+        auto* const matrix = static_cast<double*>(a);
+        std::vector<double> factor(matrix, matrix + d * d);
+        *info = !lather::linalg::cholesky({factor.data(), d, d});
+        for (std::size_t i = 0; i < d; ++i) std::copy_n(factor.data() + i * d, i + 1, matrix + i * d);
         return CUSOLVER_STATUS_SUCCESS;
       },
       [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t, cudaDataType,

@@ -177,6 +177,27 @@ TEST(LevenbergMarquardt, SaysWhichFormItChoseAndHowMuchMemoryItTakes) {
       std::string::npos);
 }
 
+TEST(LevenbergMarquardt, TakesWhatIsFreeWhereTheMatricesLieAndCountsThem) {
+  // Room for 100 doubles, of which 60 % may be taken: two matrices of 5 × 5 fit, of 6 × 6 they do not.
+  class Small final : public ResidualFunction {
+   public:
+    using ResidualFunction::ResidualFunction;
+    double available_bytes() const override { return 100 * sizeof(double); }
+  };
+  const auto zero = [](std::span<const double> x, std::span<double> r, double* J) {
+    for (std::size_t i = 0; i < x.size(); ++i) r[i] = x[i] - 1, J[i * (x.size() + 1)] = 1;
+  };
+  for (const std::size_t n : {5, 6}) {
+    Small problem(n, n, zero);
+    LevenbergMarquardt lm(problem.layout(), {});
+    EXPECT_EQ(lm.memory_bytes(), 0u);
+    std::vector<double> x(n);
+    const std::string message = lm.step(problem, x).message;
+    EXPECT_EQ(message.find("conjugate gradients") != std::string::npos, n == 6) << message;
+    EXPECT_EQ(lm.memory_bytes(), n == 6 ? 0 : 2 * n * n * sizeof(double));
+  }
+}
+
 TEST(LevenbergMarquardt, LeavesParametersAndDampingAloneWhereResidualsAreNotFinite) {
   for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
     auto problem = exponential_fit(), calm_problem = exponential_fit();

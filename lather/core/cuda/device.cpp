@@ -66,6 +66,13 @@ void Blas::multiply(const Product& p, int count, const double* const* a, int lda
                                      b, ldb, a, lda, &p.beta, c, ldc, count));
 }
 
+// Row-major A is column-major A^T, and the row-major upper triangle is the column-major lower one.
+void Blas::square(const Square& s, const double* a, int lda, double* c, int ldc) const {
+  const double one = 1;
+  check(blas_library().dsyrk(handle_, CUBLAS_FILL_MODE_LOWER, s.of_rows ? CUBLAS_OP_T : CUBLAS_OP_N, s.n, s.k,
+                             &one, a, lda, &s.beta, c, ldc));
+}
+
 void Blas::set_stream(cudaStream_t stream) const {
   check(blas_library().set_stream(handle_, stream));
   // A change of the stream resets the workspace.

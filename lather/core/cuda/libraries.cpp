@@ -46,6 +46,7 @@ const BlasLibrary& blas_library() {
     LATHER_FIND(t.dgemm, cublasDgemm);
     LATHER_FIND(t.sgemm, cublasSgemm);
     LATHER_FIND(t.dgemm_batched, cublasDgemmBatched);
+    LATHER_FIND(t.dsyrk, cublasDsyrk);
     return t;
   }();
   return table;

@@ -44,6 +44,7 @@ struct BlasLibrary {
   decltype(&cublasDgemm) dgemm;
   decltype(&cublasSgemm) sgemm;
   decltype(&cublasDgemmBatched) dgemm_batched;
+  decltype(&cublasDsyrk) dsyrk;
 };
 const BlasLibrary& blas_library();
 
@@ -186,6 +187,13 @@ class Blas {
   // The same for `count` matrices whose addresses stand in arrays on the device.
   void multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b, int ldb,
                 double* const* c, int ldc) const;
+  // Upper triangle (row-major) of C (n × n) = A^T A + beta C with A k × n, or A A^T + beta C with A n × k.
+  struct Square {
+    int n, k;
+    bool of_rows = false;  // A A^T
+    double beta = 0;
+  };
+  void square(const Square& s, const double* a, int lda, double* c, int ldc) const;
   void set_stream(cudaStream_t stream) const;
 
  private:

@@ -29,12 +29,6 @@ class CudaObjective {
   virtual void set_groups(std::span<const std::size_t> group_of_term) = 0;
   virtual void enqueue_group_gradients(double* gradients) = 0;  // groups × parameters, on the device
   virtual std::size_t version() const = 0;
-
-  // Least squares, as Objective has it, with matrices that stay on the device (Error in single precision).
-  // J^T J at x (size × size, symmetric, device) and J^T r; returns r^T r.
-  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
-  // J J^T at x (residuals × residuals, lower triangle, device) and r.
-  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) = 0;
 };
 
 }  // namespace lather::optim

@@ -1,68 +1,97 @@
 #include "lather/optim/cuda/normal_matrix.hpp"
+
+#include <fmt/format.h>
+
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
-#include "lather/optim/cuda/cuda_objective.hpp"
+#include "lather/core/error.hpp"
 
 namespace lather::optim {
 
 namespace {
 
-struct DiagonalWork {
+struct TriangleWork {
   double* matrix;
-  double* diagonal;
-  int size, add;  // add the diagonal to the matrix, or read it
+  double *diagonal, *shift;
+  int size, unused;
 };
 
-constexpr const char* kKernel = R"(
-struct DiagonalWork { double* matrix; double* diagonal; int size, add; };
-extern "C" __global__ void __launch_bounds__(256) matrix_diagonal(const __grid_constant__ DiagonalWork w) {
-  for (int i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256) {
-    double* entry = w.matrix + (long long)i * (w.size + 1);
-    if (w.add) *entry += w.diagonal[i];
-    else w.diagonal[i] = *entry;
+constexpr const char* kTriangleKernels = R"(
+struct TriangleWork { double* matrix; double *diagonal, *shift; int size, unused; };
+
+extern "C" __global__ void __launch_bounds__(256) keep_diagonal(const __grid_constant__ TriangleWork w) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256)
+    w.diagonal[i] = w.matrix[(long long)i * (w.size + 1)];
+}
+
+// What lies above the diagonal goes below it; on the diagonal: what was kept, and the shift. A block takes a tile of 32 x 32.
+extern "C" __global__ void __launch_bounds__(256) mirror(const __grid_constant__ TriangleWork w) {
+  __shared__ double tile[32][33];
+  const int row = blockIdx.y * 32, column = blockIdx.x * 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
+  if (column < row) return;
+  for (int k = y; k < 32; k += 8)
+    if (row + k < w.size && column + x < w.size) tile[k][x] = w.matrix[(long long)(row + k) * w.size + column + x];
+  __syncthreads();
+  for (int k = y; k < 32; k += 8) {
+    const int i = column + k, j = row + x;
+    if (i >= w.size || j > i) continue;
+    w.matrix[(long long)i * w.size + j] = i == j ? w.diagonal[i] + w.shift[i] : tile[x][k];
   }
 }
 )";
 
-class NormalMatrixOnCuda final : public DeviceNormalMatrix {
+class CudaNormalMatrix final : public NormalMatrix {
  public:
-  explicit NormalMatrixOnCuda(CudaObjective& objective, std::size_t size)
-      : objective_(&objective),
+  CudaNormalMatrix(DeviceJacobian& jacobian, std::size_t size)
+      : jacobian_(jacobian),
         size_(size),
-        module_(kKernel),
-        kernel_(module_.kernel("matrix_diagonal")),
+        module_(kTriangleKernels),
+        keep_(module_.kernel("keep_diagonal")),
+        mirror_(module_.kernel("mirror")),
         solver_(stream_),
         matrix_(size * size),
-        factor_(size * size),
+        diagonal_(size),
         vector_(size),
         info_(1) {}
 
   std::size_t dimension() const override { return size_; }
+  std::size_t bytes() const override { return matrix_.bytes() + diagonal_.bytes() + vector_.bytes(); }
 
   double build_normal(std::span<const double> x, std::span<double> Jtr) override {
-    return objective_->normal_equations(x, matrix_.data(), Jtr);
+    if (Jtr.size() != size_)
+      throw Error(fmt::format("J^T J of {} parameters in a matrix of {}", Jtr.size(), size_));
+    const double value = jacobian_.normal_matrix(x, matrix_.data(), Jtr);
+    keep_diagonal();
+    return value;
   }
-
   void build_gram(std::span<const double> x, std::span<double> r) override {
-    objective_->residual_gram(x, matrix_.data(), r);
+    if (r.size() != size_)
+      throw Error(fmt::format("J J^T of {} residuals in a matrix of {}", r.size(), size_));
+    jacobian_.gram_matrix(x, matrix_.data(), r);
+    keep_diagonal();
   }
 
-  std::vector<double> diagonal() override {
-    diagonal_kernel(matrix_.data(), false);
-    stream_.synchronize();
+  std::vector<double> diagonal() const override {
     std::vector<double> values(size_);
-    vector_.download(values);
+    diagonal_.download(values);
     return values;
   }
+  void copy_lower(std::span<double> matrix) const override {
+    matrix_.download(matrix);
+    const auto on_diagonal = diagonal();
+    for (std::size_t i = 0; i < size_; ++i) {
+      for (std::size_t j = 0; j < i; ++j) matrix[i * size_ + j] = matrix[j * size_ + i];
+      matrix[i * size_ + i] = on_diagonal[i];
+    }
+  }
 
-  void copy_to(std::span<double> matrix) const override { matrix_.download(matrix); }
-
-  bool factor(std::span<const double> shift) override {
+  bool factor(double lambda, std::span<const double> D) override {
+    std::vector<double> shift(D.begin(), D.end());
+    for (double& value : shift) value *= lambda;
     vector_.upload(shift);
-    cuda::check(
-        cudaMemcpyAsync(factor_.data(), matrix_.data(), matrix_.bytes(), cudaMemcpyDeviceToDevice, stream_));
-    diagonal_kernel(factor_.data(), true);
-    solver_.cholesky(static_cast<int>(size_), factor_.data(), info_.data());
+    const auto tiles = static_cast<unsigned>((size_ + 31) / 32);
+    cuda::launch(mirror_, {dim3(tiles, tiles), dim3(256)}, cuda::Parameter().add(work()), stream_);
+    solver_.cholesky(static_cast<int>(size_), matrix_.data(), info_.data());
     stream_.synchronize();
     int failed = 0;
     info_.download(std::span(&failed, 1));
@@ -71,33 +100,39 @@ class NormalMatrixOnCuda final : public DeviceNormalMatrix {
 
   void solve(std::span<double> b) override {
     vector_.upload(b);
-    solver_.cholesky_solve(static_cast<int>(size_), factor_.data(), vector_.data(), info_.data());
+    solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), vector_.data(), info_.data());
     stream_.synchronize();
     vector_.download(b);
   }
 
  private:
-  void diagonal_kernel(double* matrix, bool add) {
-    const DiagonalWork work{matrix, vector_.data(), static_cast<int>(size_), add};
-    cuda::launch(kernel_, {dim3(static_cast<unsigned>(size_ / 256 + 1)), dim3(256)},
-                 cuda::Parameter().add(work), stream_);
+  TriangleWork work() const {
+    return {matrix_.data(), diagonal_.data(), vector_.data(), static_cast<int>(size_), 0};
+  }
+  void keep_diagonal() {
+    cuda::launch(keep_, {dim3(static_cast<unsigned>(size_ / 256 + 1)), dim3(256)},
+                 cuda::Parameter().add(work()), stream_);
+    stream_.synchronize();
   }
 
-  CudaObjective* objective_;
+  DeviceJacobian& jacobian_;
   std::size_t size_;
   cuda::KernelModule module_;
-  cudaKernel_t kernel_;
+  cudaKernel_t keep_, mirror_;
   cuda::Stream stream_;
   cuda::Solver solver_;
-  cuda::Memory<double> matrix_, factor_, vector_;
+  cuda::Memory<double> matrix_, diagonal_, vector_;
   cuda::Memory<int> info_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective, std::size_t dimension) {
-  CudaObjective* device = objective.cuda_objective();
-  return device ? std::make_unique<NormalMatrixOnCuda>(*device, dimension) : nullptr;
+std::unique_ptr<NormalMatrix> make_device_normal_matrix(DeviceJacobian& jacobian, std::size_t dimension) {
+  return std::make_unique<CudaNormalMatrix>(jacobian, dimension);
+}
+
+double device_normal_matrix_bytes(std::size_t dimension) {
+  return static_cast<double>(dimension + 2) * static_cast<double>(dimension) * sizeof(double);
 }
 
 }  // namespace lather::optim

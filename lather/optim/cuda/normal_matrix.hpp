@@ -1,29 +1,22 @@
 #pragma once
-// J^T J or J J^T and its Cholesky factor on the GPU, for Levenberg–Marquardt.
+// J^T J or J J^T and its Cholesky factor on the GPU, in one square of memory: the matrix above the diagonal, the factor on and
+// below it.
 
-#include <memory>
-#include <span>
-#include <vector>
-
-#include "lather/optim/objective.hpp"
+#include "lather/optim/least_squares/normal_matrix.hpp"
 
 namespace lather::optim {
 
-class DeviceNormalMatrix {
+// The Jacobian of residuals on the GPU. Upper triangles, row-major, of matrices on the device.
+class DeviceJacobian {
  public:
-  virtual ~DeviceNormalMatrix() = default;
-  virtual std::size_t dimension() const = 0;
-  // At x: J^T J, with J^T r, and r^T r returned; or J J^T, with r.
-  virtual double build_normal(std::span<const double> x, std::span<double> Jtr) = 0;
-  virtual void build_gram(std::span<const double> x, std::span<double> r) = 0;
-  virtual std::vector<double> diagonal() = 0;
-  virtual void copy_to(std::span<double> matrix) const = 0;  // the matrix, to the host
-  // Factors the matrix + diag(shift). False if that is not positive definite in this precision.
-  virtual bool factor(std::span<const double> shift) = 0;
-  virtual void solve(std::span<double> b) = 0;  // with the last factor; overwrites b
+  virtual ~DeviceJacobian() = default;
+  // J^T J at x and J^T r; returns r^T r.
+  virtual double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
+  // J J^T at x and r.
+  virtual void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) = 0;
 };
 
-// Null where the objective does not live on the GPU.
-std::unique_ptr<DeviceNormalMatrix> make_device_normal_matrix(Objective& objective, std::size_t dimension);
+std::unique_ptr<NormalMatrix> make_device_normal_matrix(DeviceJacobian& jacobian, std::size_t dimension);
+double device_normal_matrix_bytes(std::size_t dimension);
 
 }  // namespace lather::optim

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 
 namespace lather::optim {
@@ -40,6 +41,6 @@ void move(std::span<double> x, double eta, std::span<const double> d, StepReport
   report.step_norm = std::sqrt(squares);
 }
 
-double gibibytes(double numbers) { return numbers * sizeof(double) / (1 << 30); }
+double gibibytes(double numbers) { return numbers * sizeof(double) / kGiB; }
 
 }  // namespace lather::optim

@@ -20,7 +20,7 @@ bool may_step(double value, std::span<const double> Jtr, StepReport& report);
 // x += eta d
 void move(std::span<double> x, double eta, std::span<const double> d, StepReport& report);
 
-// Memory of so many doubles.
+// Memory of this many doubles.
 double gibibytes(double numbers);
 
 }  // namespace lather::optim

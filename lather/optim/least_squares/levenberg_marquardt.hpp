@@ -1,29 +1,24 @@
 #pragma once
-// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, damped by the
-// gain ratio.
+// Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, bent by its
+// acceleration; lambda follows the length of the best step along it (or the gain ratio).
 //
-//   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping
+//   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping, relative to D
 //   D        mean of diag(J^T J) times I, or diag(J^T J) itself   gain     achieved / predicted decrease
 //   d, a     step and its acceleration: the path x + s d + s^2/2 a is tried at s = 1, 1/2, 1/4, …
 //
-// Three ways to the same step: primal (Cholesky of J^T J, size = parameters), dual (Cholesky of J J^T, size =
-// residuals, d = -J^T (J J^T + lambda D)^{-1} r), and matrix-free conjugate gradients where neither matrix
-// fits in memory.
-//
-// A network's residuals bend so much along d that most of a straight step is lost at any lambda. The geodesic
-// acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a = -J^T r'' with r'' the second derivative
+// linearization.hpp has the ways to d. A network's residuals bend so much along d that most of a straight step is lost at any
+// lambda. The geodesic acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a = -J^T r'' with r'' the second derivative
 // of r along d, follows the bend for three values of r and one more solution.
 
-#include "lather/core/buffer.hpp"
 #include "lather/core/options.hpp"
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/least_squares/linearization.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
 
 struct LevenbergMarquardtOptions {
-  enum class Form { automatic, primal, dual, conjugate_gradients };
-  enum class Damping { identity, marquardt };
+  using Form = LeastSquaresForm;
+  using Damping = DampingMatrix;
   enum class Adaptation { length, gain };
   Form form = Form::automatic;
   Damping damping = Damping::identity;
@@ -34,7 +29,7 @@ struct LevenbergMarquardtOptions {
   double largest_damping = 1e8;
   std::int64_t tries = 12;
   std::int64_t halvings = 5;
-  double max_memory = 4;
+  double max_memory = 0;
   double cg_tolerance = 1e-8;
   std::int64_t cg_iterations = 500;
   std::int64_t spectrum_every = 0;
@@ -47,26 +42,20 @@ class LevenbergMarquardt final : public Optimizer {
   StepReport step(Objective& objective, std::span<double> x) override;
   void set_learning_rate_factor(double) override {}
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
+  std::size_t memory_bytes() const override { return linear_ ? linear_->bytes() : 0; }
   void state(StateVisitor& visitor) override;
 
  private:
-  using Form = LevenbergMarquardtOptions::Form;
-  using Damping = LevenbergMarquardtOptions::Damping;
+  using Form = LeastSquaresForm;
   using Adaptation = LevenbergMarquardtOptions::Adaptation;
-  struct Matrices {  // kept between steps: they are large
-    Buffer<double> matrix, factor;
-    void resize(std::size_t dimension);
-    std::unique_ptr<DeviceNormalMatrix> device;  // of the objective `owner`; null: on the host
-    CudaObjective* owner = nullptr;
-    void follow(Objective& objective, Form form);
-  };
-  struct System;  // the linearized problem at one x, solvable for any lambda
-  Form choose_form(std::size_t residuals) const;
-  double search_length(Objective& objective, double value, std::span<const double> x, StepReport& report,
-                       double& best);
-  double decrease(Objective& objective, System& system, std::span<double> x, StepReport& report);
+  // The linearized problem of this objective, in the form chosen for it.
+  Linearization& linearization_of(Objective& objective);
+  Form choose_form(const Residuals& source) const;
+  bool accelerate(Objective& objective, std::span<const double> x);
+  double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
+  double decrease(Objective& objective, std::span<double> x, StepReport& report);
   void adapt_damping(double gain, double length);
-  void report_spectrum(const System& system);
+  void report_spectrum();
 
   std::size_t size_;
   LevenbergMarquardtOptions options_;
@@ -74,7 +63,8 @@ class LevenbergMarquardt final : public Optimizer {
   double growth_ = 2;   // of lambda after a failure, doubled by each further one
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
-  Matrices matrices_;
+  std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
+  double memory_limit_ = 0;                // bytes; 0: not yet known
   std::vector<double> direction_, acceleration_, trial_;
 };
 

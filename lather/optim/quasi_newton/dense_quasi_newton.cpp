@@ -4,22 +4,16 @@
 #include "lather/optim/quasi_newton/dense_quasi_newton.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/optim/line_search/wolfe12.hpp"
 
 namespace lather::optim {
 namespace {
-
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-
-double physical_memory_gib() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / kGiB;
-}
 
 void add_note(std::string& message, const std::string& note) {
   message += (message.empty() ? "" : "; ") + note;
@@ -46,7 +40,7 @@ DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayou
                                    const DenseQuasiNewtonOptions& options, ScalingRule rule)
     : options_(options), rule_(std::move(rule)), n_(layout.size()) {
   const double needed = static_cast<double>(n_) * static_cast<double>(n_) * sizeof(double) / kGiB;
-  const double allowed = options.max_memory > 0 ? options.max_memory : physical_memory_gib() / 2;
+  const double allowed = options.max_memory > 0 ? options.max_memory : physical_memory_bytes() / kGiB / 2;
   if (needed > allowed)
     throw Error(fmt::format(
         "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "

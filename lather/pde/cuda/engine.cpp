@@ -105,7 +105,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     return values;
   }
 
-  DeviceJacobian* jacobian() override { return &device_jacobian(); }
+  optim::Residuals& jacobian() override { return device_jacobian(); }
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
     device_jacobian().visit(x, term, first, count, seeds, visitor);
@@ -166,13 +166,6 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     return scales;
   }
   std::size_t version() const override { return version_; }
-
-  double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override {
-    return device_jacobian().normal_matrix(x, JtJ, Jtr);
-  }
-  void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override {
-    device_jacobian().gram_matrix(x, JJt, r);
-  }
 
  private:
   void refresh_points() {

@@ -96,7 +96,7 @@ void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaS
 
 CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses,
                            std::function<void(std::span<const double>)> upload)
-    : engine_(&engine),
+    : EngineResiduals(engine),
       addresses_(addresses),
       upload_(std::move(upload)),
       passes_(engine.sets.size()),
@@ -123,16 +123,16 @@ std::size_t CudaJacobian::bytes() const {
 
 CudaPass<double>& CudaJacobian::pass_of(int set) {
   auto& pass = passes_[set];
-  const CompiledPointSet& compiled = engine_->sets[set];
+  const CompiledPointSet& compiled = engine_.sets[set];
   if (!pass) {
     const std::size_t rows =
-        engine_->options.tile_rows > 0 ? engine_->options.tile_rows : kWindowPoints * compiled.jets.size();
+        engine_.options.tile_rows > 0 ? engine_.options.tile_rows : kWindowPoints * compiled.jets.size();
     pass = std::make_unique<CudaPass<double>>(
-        engine_->tape, std::vector<const CompiledPointSet*>{&compiled},
-        static_cast<int>(engine_->problem.unknowns.size()), addresses_,
+        engine_.tape, std::vector<const CompiledPointSet*>{&compiled},
+        static_cast<int>(engine_.problem.unknowns.size()), addresses_,
         CudaPassOptions{.absorb = false, .signals = true, .overlap = false, .batch_rows = rows});
   }
-  if (stale_[set]) pass->set_points(0, engine_->points[set]);
+  if (stale_[set]) pass->set_points(0, engine_.points[set]);
   stale_[set] = false;
   return *pass;
 }
@@ -141,7 +141,7 @@ CudaPass<double>& CudaJacobian::pass_of(int set) {
 // of a tile holds for J too.
 void CudaJacobian::choose_chunks(std::size_t residuals) {
   if (residuals == residuals_) return;
-  const std::size_t parameters = engine_->layout.size(), limit = engine_->options.tile_rows;
+  const std::size_t parameters = engine_.layout.size(), limit = engine_.options.tile_rows;
   rows_ = {};
   kept_ = false;
   std::size_t free = 0, total = 0;
@@ -158,9 +158,9 @@ void CudaJacobian::choose_chunks(std::size_t residuals) {
 }
 
 bool CudaJacobian::prepare(std::span<const double> x) {
-  Key key{{x.begin(), x.end()}, engine_->frozen, {}};
+  Key key{{x.begin(), x.end()}, engine_.frozen, {}};
   for (std::size_t k = 0; k < first_row_.size(); ++k) {
-    const auto roots = root_weights(*engine_, static_cast<int>(k));
+    const auto roots = root_weights(engine_, static_cast<int>(k));
     first_row_[k] = key.root_weights.size();
     key.root_weights.insert(key.root_weights.end(), roots.begin(), roots.end());
   }
@@ -175,7 +175,7 @@ bool CudaJacobian::prepare(std::span<const double> x) {
 
 // Which points of a term are among rows [first, first + count).
 CudaJacobian::Range CudaJacobian::part_of_term(int term, std::size_t first, std::size_t count) const {
-  const std::size_t points = engine_->points[engine_->problem.terms[term].point_set].count(),
+  const std::size_t points = engine_.points[engine_.problem.terms[term].point_set].count(),
                     from = first_row_[term];
   return {std::clamp(first, from, from + points) - from,
           std::clamp(first + count, from, from + points) - from};
@@ -183,13 +183,13 @@ CudaJacobian::Range CudaJacobian::part_of_term(int term, std::size_t first, std:
 
 void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range window, Range part,
                               double* rows) {
-  const auto blocks = layers_by_weight_block(*engine_);
-  const std::size_t parameters = engine_->layout.size(), row = first_row_[term] + part.begin;
+  const auto blocks = layers_by_weight_block(engine_);
+  const std::size_t parameters = engine_.layout.size(), row = first_row_[term] + part.begin;
   const double* roots = root_weights_.data() + row;
   const int points = static_cast<int>(part.end - part.begin),
             skipped = static_cast<int>(part.begin - window.begin);
   for (const auto& layer : pass.layers()) {
-    const LayerBlocks& l = blocks[engine_->tape.operations()[layer.operation].dense->weight.block];
+    const LayerBlocks& l = blocks[engine_.tape.operations()[layer.operation].dense->weight.block];
     const auto offset = [](const optim::ParameterBlock* block) {
       return block ? static_cast<long long>(block->offset) : -1;
     };
@@ -222,19 +222,19 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                 pass.stream());
   };
   // An unknown that other terms have is zero here.
-  for (std::size_t u = engine_->tape.parameters().size(); u < parameters; ++u)
+  for (std::size_t u = engine_.tape.parameters().size(); u < parameters; ++u)
     write_scalar(nullptr, 0, 0, rows + u, parameters);
   for (const auto& s : pass.scalars())
     write_scalar(s.rows + skipped * s.stride, s.width, s.stride, rows + s.parameter, parameters);
-  write_scalar(pass.window_values(engine_->place_in_set[term]) + skipped, 1, 1, r_.data() + row, 1);
+  write_scalar(pass.window_values(engine_.place_in_set[term]) + skipped, 1, 1, r_.data() + row, 1);
 }
 
 // Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
 void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
-  const std::size_t parameters = engine_->layout.size();
-  for (std::size_t s = 0; s < engine_->sets.size(); ++s) {
+  const std::size_t parameters = engine_.layout.size();
+  for (std::size_t s = 0; s < engine_.sets.size(); ++s) {
     Range all{std::numeric_limits<std::size_t>::max(), 0};
-    for (const int k : engine_->terms_of[s])
+    for (const int k : engine_.terms_of[s])
       if (const Range part = part_of_term(k, first, count); part.begin < part.end)
         all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
     if (all.begin >= all.end) continue;
@@ -242,11 +242,11 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
     for (std::size_t begin = all.begin; begin < all.end; begin += pass.window()) {
       const Range window{begin, std::min(begin + pass.window(), all.end)};
       pass.enqueue_window(window.begin, window.end - window.begin);
-      for (const int k : engine_->terms_of[s]) {
+      for (const int k : engine_.terms_of[s]) {
         Range part = part_of_term(k, first, count);
         part = {std::max(part.begin, window.begin), std::min(part.end, window.end)};
         if (part.begin >= part.end) continue;
-        pass.enqueue_signals(engine_->place_in_set[k]);
+        pass.enqueue_signals(engine_.place_in_set[k]);
         write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * parameters);
       }
     }
@@ -268,11 +268,11 @@ void CudaJacobian::for_chunks(std::span<const double> x, const F& f) {
 }
 
 double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  const int n = static_cast<int>(engine_->layout.size());
+  const int n = static_cast<int>(engine_.layout.size());
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int m = static_cast<int>(count);
     const double beta = first > 0;
-    blas_.multiply<double>({.m = n, .n = n, .k = m, .transpose_a = true, .beta = beta}, J, n, J, n, JtJ, n);
+    blas_.square({.n = n, .k = m, .beta = beta}, J, n, JtJ, n);
     blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true, .beta = beta}, J, n,
                            r_.data() + first, 1, v_.data(), 1);
   });
@@ -283,41 +283,63 @@ double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::
 }
 
 void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) {
-  const int n = static_cast<int>(engine_->layout.size()), m = static_cast<int>(r.size());
+  const int n = static_cast<int>(engine_.layout.size()), m = static_cast<int>(r.size());
   cuda::Memory<double> before;  // a chunk of earlier rows
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
-    const auto multiply = [&](const double* other, std::size_t column, std::size_t columns) {
-      blas_.multiply<double>(
-          {.m = static_cast<int>(count), .n = static_cast<int>(columns), .k = n, .transpose_b = true}, J, n,
-          other, n, JJt + first * r.size() + column, m);
-      stream_.synchronize();
-    };
-    multiply(J, first, count);
+    const int rows = static_cast<int>(count);
+    blas_.square({.n = rows, .k = n, .of_rows = true}, J, n, JJt + first * r.size() + first, m);
     if (first > 0 && before.size() == 0) before = cuda::Memory<double>(chunk_ * n);
-    for (std::size_t column = 0; column < first; column += chunk_) {
-      write(column, chunk_, before.data());
-      multiply(before.data(), column, chunk_);
+    for (std::size_t earlier = 0; earlier < first; earlier += chunk_) {
+      write(earlier, chunk_, before.data());
+      blas_.multiply<double>({.m = static_cast<int>(chunk_), .n = rows, .k = n, .transpose_b = true},
+                             before.data(), n, J, n, JJt + earlier * r.size() + first, m);
+      stream_.synchronize();
     }
   });
   r_.download(r);
 }
 
+namespace {
+
+// Our upper triangle, for those who read the lower one on the host.
+void download_mirrored(const cuda::Memory<double>& matrix, std::size_t n, double* to) {
+  matrix.download({to, n * n});
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < i; ++j) to[i * n + j] = to[j * n + i];
+}
+
+}  // namespace
+
 double CudaJacobian::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  const std::size_t size = engine_->layout.size() * engine_->layout.size();
-  const cuda::Memory<double> matrix(size);
+  const cuda::Memory<double> matrix(size() * size());
   const double value = normal_matrix(x, matrix.data(), Jtr);
-  matrix.download({JtJ, size});
+  download_mirrored(matrix, size(), JtJ);
   return value;
 }
 
 void CudaJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
   const cuda::Memory<double> matrix(r.size() * r.size());
   gram_matrix(x, matrix.data(), r);
-  matrix.download({JJt, matrix.size()});
+  download_mirrored(matrix, r.size(), JJt);
 }
 
-void CudaJacobian::rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) {
-  const std::size_t n = engine_->layout.size();
+std::unique_ptr<optim::NormalMatrix> CudaJacobian::make_normal_matrix(std::size_t dimension) {
+  residuals_ = 0;  // J takes its share of what the matrix leaves
+  rows_ = {};
+  return optim::make_device_normal_matrix(*this, dimension);
+}
+double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
+  return optim::device_normal_matrix_bytes(dimension);
+}
+double CudaJacobian::available_bytes() const {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  return static_cast<double>(free + rows_.bytes());  // rows make room for a matrix
+}
+
+void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
+                                 double* rows) {
+  const std::size_t n = engine_.layout.size();
   if (prepare(x)) return rows_.download({rows, count * n}, first * n);
   for (std::size_t done = 0; done < count; done += chunk_) {
     const std::size_t part = std::min(chunk_, count - done);
@@ -338,7 +360,8 @@ void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> 
   v_.download(diagonal);
 }
 
-void CudaJacobian::times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) {
+void CudaJacobian::jacobian_times(std::span<const double> x, std::span<const double> v,
+                                  std::span<double> Jv) {
   const int n = static_cast<int>(v.size());
   v_.upload(v);
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
@@ -348,8 +371,8 @@ void CudaJacobian::times(std::span<const double> x, std::span<const double> v, s
   w_.download(Jv);
 }
 
-void CudaJacobian::transposed_times(std::span<const double> x, std::span<const double> w,
-                                    std::span<double> Jtw) {
+void CudaJacobian::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                             std::span<double> Jtw) {
   const int n = static_cast<int>(Jtw.size());
   choose_chunks(w.size());
   w_.upload(w);

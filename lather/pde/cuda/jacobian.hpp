@@ -8,12 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "lather/optim/cuda/normal_matrix.hpp"
 #include "lather/pde/cuda/pass.hpp"
-#include "lather/pde/engine/engine.hpp"
+#include "lather/pde/engine/engine_residuals.hpp"
 
 namespace lather::pde {
 
-class CudaJacobian final : public DeviceJacobian {
+class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian {
  public:
   // Of the engine's problem and points, at the parameters and frozen weights of `addresses`; `upload` brings
   // them there.
@@ -23,16 +24,16 @@ class CudaJacobian final : public DeviceJacobian {
   void points_changed(int set);
   std::size_t bytes() const;
 
-  // With matrices on the device: all of J^T J, and the lower triangle of J J^T.
-  double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr);
-  void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r);
-
-  void rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
+  void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
   void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) override;
   void normal_diagonal(std::span<const double> x, std::span<double> diagonal) override;
-  void times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
-  void transposed_times(std::span<const double> x, std::span<const double> w, std::span<double> Jtw) override;
+  void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
+  void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                 std::span<double> Jtw) override;
+  std::unique_ptr<optim::NormalMatrix> make_normal_matrix(std::size_t dimension) override;
+  double normal_matrix_bytes(std::size_t dimension) const override;
+  double available_bytes() const override;
 
   // Engine::visit_signals
   void visit(std::span<const double> x, int term, std::size_t first, std::size_t count,
@@ -48,6 +49,9 @@ class CudaJacobian final : public DeviceJacobian {
     std::size_t begin, end;
   };
 
+  double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
+  void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) override;
+
   CudaPass<double>& pass_of(int set);
   Range part_of_term(int term, std::size_t first, std::size_t count) const;
   // Makes x, weights and memory ready; true if J is in memory already.
@@ -60,7 +64,6 @@ class CudaJacobian final : public DeviceJacobian {
   template <class F>
   void for_chunks(std::span<const double> x, const F& f);
 
-  Engine* engine_;
   CudaAddresses addresses_;
   std::function<void(std::span<const double>)> upload_;
   std::vector<std::unique_ptr<CudaPass<double>>> passes_;  // per point set; null: not needed yet

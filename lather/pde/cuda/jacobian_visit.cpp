@@ -84,8 +84,8 @@ void show(const Window& window, std::size_t begin, std::size_t end, int thread,
 void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first, std::size_t count,
                          std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) {
   upload_(x);
-  CudaPass<double>& pass = pass_of(engine_->problem.terms[term].point_set);
-  const int expression = engine_->place_in_set[term];
+  CudaPass<double>& pass = pass_of(engine_.problem.terms[term].point_set);
+  const int expression = engine_.place_in_set[term];
   const std::size_t most = std::min(pass.window(), kVisitedPoints), components = pass.components(0);
   for (std::size_t start = 0; start < count; start += most) {
     const std::size_t points = std::min(most, count - start);
@@ -96,7 +96,7 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
     window.residuals = Fetched(pass.window_values(expression), points, 1, 1).values;
     if (!seeds.empty()) window.seeds = seeds.subspan(start, points);
     for (const auto& layer : pass.layers()) {
-      const net::Dense& dense = *engine_->tape.operations()[layer.operation].dense;
+      const net::Dense& dense = *engine_.tape.operations()[layer.operation].dense;
       window.layers.push_back(
           {static_cast<std::size_t>(dense.weight.block),
            {layer.in, components * points, static_cast<std::size_t>(dense.in.width), layer.in_stride},
@@ -105,8 +105,8 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
     }
     for (const auto& s : pass.scalars())
       window.scalars.push_back({s.parameter, s.width, {s.rows, points, s.width, s.stride}});
-    engine_->team().run([&](int thread) {
-      const auto [begin, end] = share_of(points, thread, engine_->team().size());
+    engine_.team().run([&](int thread) {
+      const auto [begin, end] = share_of(points, thread, engine_.team().size());
       if (begin < end) show(window, begin, end, thread, visitor);
     });
   }

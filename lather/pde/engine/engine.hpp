@@ -13,20 +13,6 @@
 
 namespace lather::pde {
 
-// Products with the Jacobian of the weighted residuals where the device forms them: as optim::Objective has
-// them, all matrices on the host.
-class DeviceJacobian {
- public:
-  virtual ~DeviceJacobian() = default;
-  virtual void rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) = 0;
-  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
-  virtual void normal_diagonal(std::span<const double> x, std::span<double> diagonal) = 0;
-  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r) = 0;
-  virtual void times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) = 0;
-  virtual void transposed_times(std::span<const double> x, std::span<const double> w,
-                                std::span<double> Jtw) = 0;
-};
-
 class Engine {
  public:
   Engine(const Problem& problem, const EngineOptions& options);
@@ -40,11 +26,8 @@ class Engine {
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x,
                                                     std::span<const symbolic::Expr> expressions,
                                                     const Points& points) = 0;
-  // Null: on the host, from what follows. Throws Error in single precision.
-  virtual DeviceJacobian* jacobian() { return nullptr; }
-  // d (sum_i seed_i residual_i) / d x, seeds given for every term and point. Only where jacobian() is null.
-  virtual void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds,
-                                double* gradient);
+  // The weighted residuals and products with their Jacobian, formed on the device. Throws Error in single precision.
+  virtual optim::Residuals& jacobian() = 0;
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                              std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) = 0;
   virtual ThreadTeam& team() = 0;

@@ -10,6 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/pde/engine/engine.hpp"
+#include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/point_set_evaluator.hpp"
 
 namespace lather::pde {
@@ -133,8 +134,10 @@ class CpuEngine final : public Engine {
     return values;
   }
 
+  optim::Residuals& jacobian() override { return jacobian_; }
+  // d (sum_i seed_i residual_i) / d x
   void transposed_times(std::span<const double> x, const std::vector<std::vector<double>>& seeds,
-                        double* gradient) override {
+                        double* gradient) {
     require_points();
     weights_.update(x, frozen);
     team_.run([&](int t) {
@@ -311,6 +314,9 @@ class CpuEngine final : public Engine {
   std::vector<Tile> all_tiles_;
   std::vector<std::size_t> bounds_;  // thread t takes all_tiles_[bounds_[t] … bounds_[t + 1])
   std::map<std::vector<std::uint32_t>, std::unique_ptr<CompiledPointSet>> evaluation_sets_;
+  HostJacobian jacobian_{*this, [this](const auto& x, const auto& seeds, double* gradient) {
+                           transposed_times(x, seeds, gradient);
+                         }};
 };
 
 }  // namespace

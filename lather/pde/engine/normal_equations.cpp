@@ -1,6 +1,7 @@
 // J^T J, J^T r and r^T r in one pass over the points: the residuals are one more column of J.
 
 #include "lather/linalg/column_gram.hpp"
+#include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/row_writer.hpp"
 
 namespace lather::pde {
@@ -23,21 +24,20 @@ struct GramRows {
 
 }  // namespace
 
-double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  if (auto* device = engine_->jacobian()) return device->normal_equations(x, JtJ, Jtr);
+double HostJacobian::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
   if (!gram_) gram_ = std::make_unique<linalg::ColumnGram>();
-  auto& team = engine_->team();
+  auto& team = engine_.team();
   const std::size_t n = size();
   gram_->reset(n + 1);
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const auto seeds = root_weights(*engine_, static_cast<int>(k));
+  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+    const auto seeds = root_weights(engine_, static_cast<int>(k));
     if (k > 0) gram_->clear_chunk();  // this term may leave columns alone that the last one wrote
     for (std::size_t begin = 0; begin < seeds.size(); begin += linalg::ColumnGram::kChunkRows) {
       const std::size_t count = std::min(linalg::ColumnGram::kChunkRows, seeds.size() - begin);
       GramRows target{*gram_, seeds, begin, n};
-      RowWriter writer(*engine_, x, target);
-      engine_->visit_signals(x, static_cast<int>(k), begin, count, std::span(seeds).subspan(begin, count),
-                             writer);
+      RowWriter writer(engine_, x, target);
+      engine_.visit_signals(x, static_cast<int>(k), begin, count, std::span(seeds).subspan(begin, count),
+                            writer);
       gram_->add_chunk(count, team);
     }
   }

@@ -86,7 +86,7 @@ Environment find_environment() {
   e.mpi = true;
 #endif
   e.mpi_launcher = on_path("mpirun");
-  e.memory_gib = physical_memory_bytes() / (1 << 30);
+  e.memory_gib = physical_memory_bytes() / kGiB;
   utsname system{};
   if (::uname(&system) == 0) {
     e.host = system.nodename;

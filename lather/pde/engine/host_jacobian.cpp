@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "lather/linalg/gemm.hpp"
+#include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/row_writer.hpp"
 
 namespace lather::pde {
@@ -192,34 +193,27 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
 
 }  // namespace
 
-void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
-                                  double* rows) {
-  if (auto* device = engine_->jacobian()) return device->rows(x, first, count, rows);
+void HostJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
+                                 double* rows) {
   std::fill_n(rows, count * size(), 0.0);
   std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
+  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
     const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
     if (begin < end) {
-      const auto seeds = root_weights(*engine_, static_cast<int>(k));
+      const auto seeds = root_weights(engine_, static_cast<int>(k));
       PlainRows target{rows + (begin - first) * size(), begin - offset, size()};
-      RowWriter writer(*engine_, x, target);
-      engine_->visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
-                             std::span(seeds).subspan(begin - offset, end - begin), writer);
+      RowWriter writer(engine_, x, target);
+      engine_.visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
+                            std::span(seeds).subspan(begin - offset, end - begin), writer);
     }
     offset += points;
   }
 }
 
-void PinnObjective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
-  if (auto* device = engine_->jacobian()) return device->normal_diagonal(x, diagonal);
-  Objective::normal_diagonal(x, diagonal);
-}
-
-void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
-  if (auto* device = engine_->jacobian()) return device->residual_gram(x, JJt, r);
+void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
   // Factorized weights couple V and g inside a layer; J itself is simplest then.
-  if (engine_->problem.network.weight_factorization) return Objective::residual_gram(x, JJt, r);
+  if (engine_.problem.network.weight_factorization) return EngineResiduals::residual_gram(x, JJt, r);
   const std::size_t m = residual_count();
   residuals(x, r);
   // Signals of every term, then all pairs of row blocks.
@@ -229,17 +223,17 @@ void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::s
   };
   std::vector<Rows> row_blocks;
   std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
-    const auto seeds = root_weights(*engine_, static_cast<int>(k));
-    stores.push_back(std::make_unique<SignalStore>(*engine_, points));
-    engine_->visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
+  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
+    const auto seeds = root_weights(engine_, static_cast<int>(k));
+    stores.push_back(std::make_unique<SignalStore>(engine_, points));
+    engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
     constexpr std::size_t kStepsPerLaunch = 64;
     for (std::size_t begin = 0; begin < points; begin += kStepsPerLaunch)
       row_blocks.push_back({k, begin, std::min(kStepsPerLaunch, points - begin), offset + begin});
     offset += points;
   }
-  auto& team = engine_->team();
+  auto& team = engine_.team();
   team.run([&](int t) {
     std::vector<Buffer<double>> scratch;
     std::vector<double> K;
@@ -266,30 +260,28 @@ void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::s
   });
 }
 
-void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
-                                   std::span<double> Jv) {
-  if (auto* device = engine_->jacobian()) return device->times(x, v, Jv);
+void HostJacobian::jacobian_times(std::span<const double> x, std::span<const double> v,
+                                  std::span<double> Jv) {
   std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const std::size_t points = engine_->points[engine_->problem.terms[k].point_set].count();
-    const auto seeds = root_weights(*engine_, static_cast<int>(k));
-    ProductWriter writer(*engine_, x, v, Jv.subspan(offset, points));
-    engine_->visit_signals(x, static_cast<int>(k), 0, points, seeds, writer);
+  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
+    const auto seeds = root_weights(engine_, static_cast<int>(k));
+    ProductWriter writer(engine_, x, v, Jv.subspan(offset, points));
+    engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, writer);
     offset += points;
   }
 }
 
-void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
-                                              std::span<double> Jtw) {
-  if (auto* device = engine_->jacobian()) return device->transposed_times(x, w, Jtw);
+void HostJacobian::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                             std::span<double> Jtw) {
   std::vector<std::vector<double>> seeds;
   std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    auto& s = seeds.emplace_back(root_weights(*engine_, static_cast<int>(k)));
+  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+    auto& s = seeds.emplace_back(root_weights(engine_, static_cast<int>(k)));
     for (std::size_t i = 0; i < s.size(); ++i) s[i] *= w[offset + i];
     offset += s.size();
   }
-  engine_->transposed_times(x, seeds, Jtw.data());
+  transposed_times_(x, seeds, Jtw.data());
 }
 
 }  // namespace lather::pde

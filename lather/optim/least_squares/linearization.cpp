@@ -1,0 +1,191 @@
+#include "lather/optim/least_squares/linearization.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "lather/core/error.hpp"
+#include "lather/linalg/eigensolver.hpp"
+#include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/least_squares/conjugate_gradients.hpp"
+#include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/normal_matrix.hpp"
+
+namespace lather::optim {
+
+Linearization::Linearization(Residuals& residuals, const LinearizationOptions& options)
+    : residuals_(residuals),
+      options_(options),
+      n_(residuals.size()),
+      m_(residuals.residual_count()),
+      Jtr_(n_) {}
+
+bool Linearization::fits(const Residuals& residuals) const {
+  return &residuals == &residuals_ && residuals.size() == n_ && residuals.residual_count() == m_;
+}
+
+void Linearization::build(std::span<const double> x) {
+  x_ = x;
+  const std::vector<double> diagonal = linearize();
+  mean_diagonal_ = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n_);
+  D_.assign(n_, mean_diagonal_);
+  if (options_.damping == DampingMatrix::marquardt)
+    // A parameter without influence has a zero here; D must stay positive.
+    for (std::size_t i = 0; i < n_; ++i) D_[i] = std::max(diagonal[i], 1e-12 * mean_diagonal_);
+}
+
+double Linearization::predicted_decrease(std::span<const double> d) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < n_; ++i) sum += d[i] * (lambda_ * D_[i] * d[i] - Jtr_[i]);
+  return sum;
+}
+
+namespace {
+
+void negate(std::span<const double> from, std::span<double> to) {
+  std::transform(from.begin(), from.end(), to.begin(), std::negate<>());
+}
+
+// With a matrix that is factored for every lambda.
+class FactoredForm : public Linearization {
+ public:
+  FactoredForm(Residuals& residuals, const LinearizationOptions& options, std::size_t dimension)
+      : Linearization(residuals, options), matrix_(residuals.make_normal_matrix(dimension)) {}
+
+  bool damp(double lambda) override {
+    lambda_ = lambda;
+    if (form() == LeastSquaresForm::primal) return matrix_->factor(lambda, D_);
+    return matrix_->factor(1, std::vector<double>(m_, lambda * mean_diagonal_));
+  }
+
+  std::string description() const override {
+    const std::size_t d = matrix_->dimension();
+    return fmt::format("{} form: Cholesky of a {} × {} matrix, {:.2f} GiB",
+                       form() == LeastSquaresForm::primal ? "primal" : "dual", d, d,
+                       gibibytes(static_cast<double>(bytes()) / sizeof(double)));
+  }
+  std::size_t bytes() const override { return matrix_->bytes(); }
+  std::vector<double> spectrum() const override {
+    const std::size_t d = matrix_->dimension();
+    std::vector<double> matrix(d * d), values(d);
+    matrix_->copy_lower(matrix);
+    if (!linalg::eigenvalues({matrix.data(), d, d}, values)) values.clear();
+    return values;
+  }
+
+ protected:
+  std::unique_ptr<NormalMatrix> matrix_;
+};
+
+class PrimalForm final : public FactoredForm {
+ public:
+  PrimalForm(Residuals& residuals, const LinearizationOptions& options)
+      : FactoredForm(residuals, options, residuals.size()) {}
+
+  void solve(std::span<double> d) override {
+    negate(Jtr_, d);
+    matrix_->solve(d);
+  }
+  void solve(std::span<const double> w, std::span<double> d) override {
+    std::vector<double> Jtw(n_);
+    residuals_.transposed_jacobian_times(x_, w, Jtw);
+    negate(Jtw, d);
+    matrix_->solve(d);
+  }
+
+ private:
+  std::vector<double> linearize() override {
+    value_ = matrix_->build_normal(x_, Jtr_);
+    return matrix_->diagonal();
+  }
+};
+
+class DualForm final : public FactoredForm {
+ public:
+  DualForm(Residuals& residuals, const LinearizationOptions& options)
+      : FactoredForm(residuals, options, residuals.residual_count()), r_(m_) {}
+
+  void solve(std::span<double> d) override { solve(r_, d); }
+  void solve(std::span<const double> w, std::span<double> d) override {
+    std::vector<double> v(m_);
+    negate(w, v);
+    matrix_->solve(v);
+    residuals_.transposed_jacobian_times(x_, v, d);
+  }
+
+ private:
+  std::vector<double> linearize() override {
+    matrix_->build_gram(x_, r_);
+    value_ = dot(r_, r_);
+    residuals_.transposed_jacobian_times(x_, r_, Jtr_);
+    return matrix_->diagonal();
+  }
+  std::vector<double> r_;
+};
+
+// No matrix: products J v and J^T w, preconditioned by the diagonal.
+class MatrixFreeForm final : public Linearization {
+ public:
+  MatrixFreeForm(Residuals& residuals, const LinearizationOptions& options)
+      : Linearization(residuals, options), normal_diagonal_(n_) {}
+
+  bool damp(double lambda) override {
+    lambda_ = lambda;
+    return true;
+  }
+  void solve(std::span<double> d) override { iterate(Jtr_, d); }
+  void solve(std::span<const double> w, std::span<double> d) override {
+    std::vector<double> Jtw(n_);
+    residuals_.transposed_jacobian_times(x_, w, Jtw);
+    iterate(Jtw, d);
+  }
+  std::string description() const override {
+    return fmt::format("conjugate gradients without a matrix ({} parameters, {} residuals)", n_, m_);
+  }
+  std::int64_t cg_iterations() const override { return iterations_; }
+
+ private:
+  std::vector<double> linearize() override {
+    std::vector<double> r(m_);
+    residuals_.residuals(x_, r);
+    residuals_.normal_diagonal(x_, normal_diagonal_);
+    value_ = dot(r, r);
+    residuals_.transposed_jacobian_times(x_, r, Jtr_);
+    return normal_diagonal_;
+  }
+  void iterate(std::span<const double> Jtw, std::span<double> d) {
+    std::vector<double> b(n_), Jp(m_);
+    negate(Jtw, b);
+    std::fill(d.begin(), d.end(), 0.0);
+    const auto product = [&](std::span<const double> p, std::span<double> Ap) {
+      residuals_.jacobian_times(x_, p, Jp);
+      residuals_.transposed_jacobian_times(x_, Jp, Ap);
+      for (std::size_t i = 0; i < n_; ++i) Ap[i] += lambda_ * D_[i] * p[i];
+    };
+    const auto by_diagonal = [&](std::span<const double> residual, std::span<double> z) {
+      for (std::size_t i = 0; i < n_; ++i) z[i] = residual[i] / (normal_diagonal_[i] + lambda_ * D_[i]);
+    };
+    iterations_ =
+        conjugate_gradients(product, by_diagonal, b, d, {options_.cg_tolerance, options_.cg_iterations})
+            .iterations;
+  }
+  std::vector<double> normal_diagonal_;
+  std::int64_t iterations_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const LinearizationOptions& options) {
+  Residuals& source = residuals.source();
+  switch (options.form) {
+    case LeastSquaresForm::primal: return std::make_unique<PrimalForm>(source, options);
+    case LeastSquaresForm::dual: return std::make_unique<DualForm>(source, options);
+    case LeastSquaresForm::conjugate_gradients: return std::make_unique<MatrixFreeForm>(source, options);
+    case LeastSquaresForm::automatic: break;
+  }
+  throw Error("a linearization needs a form that has been chosen");
+}
+
+}  // namespace lather::optim

@@ -1,0 +1,74 @@
+#pragma once
+// The linearized problem at one x, min over d of |r + J d|^2 + lambda d^T D d, and its solutions for any lambda.
+//
+//   r, J     residuals (value = r^T r) and their Jacobian at x
+//   D        mean of diag(J^T J) times I, or diag(J^T J) itself
+//
+// Three forms of the same solution: primal (Cholesky of J^T J + lambda D, size = parameters), dual (Cholesky of
+// J J^T + lambda D, size = residuals, d = -J^T (J J^T + lambda D)^{-1} r), and matrix-free conjugate gradients.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/optim/residuals.hpp"
+
+namespace lather::optim {
+
+enum class LeastSquaresForm { automatic, primal, dual, conjugate_gradients };
+enum class DampingMatrix { identity, marquardt };
+
+struct LinearizationOptions {
+  LeastSquaresForm form = LeastSquaresForm::primal;  // not automatic
+  DampingMatrix damping = DampingMatrix::identity;
+  double cg_tolerance = 1e-8;
+  std::int64_t cg_iterations = 500;
+};
+
+class Linearization {
+ public:
+  virtual ~Linearization() = default;
+
+  // Linearizes at x, which must stay as it is until the last solution.
+  void build(std::span<const double> x);
+  // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this precision.
+  virtual bool damp(double lambda) = 0;
+  virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
+  virtual void solve(std::span<const double> w, std::span<double> d) = 0;  // the same with w in place of r
+  // The decrease the damped model promises: -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
+  double predicted_decrease(std::span<const double> d) const;
+
+  double value() const { return value_; }
+  std::span<const double> Jtr() const { return Jtr_; }
+  double mean_diagonal() const { return mean_diagonal_; }  // of J^T J
+  double lambda() const { return lambda_; }
+
+  virtual std::string description() const = 0;
+  virtual std::size_t bytes() const { return 0; }  // of matrices
+  // Eigenvalues of the matrix, descending; empty: there is none, or it is not finite.
+  virtual std::vector<double> spectrum() const { return {}; }
+  virtual std::int64_t cg_iterations() const { return 0; }  // of the last solution
+
+  const Residuals& source() const { return residuals_; }
+  LeastSquaresForm form() const { return options_.form; }
+  bool fits(const Residuals& residuals) const;  // could be built from these
+
+ protected:
+  Linearization(Residuals& residuals, const LinearizationOptions& options);
+  // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same sum.
+  virtual std::vector<double> linearize() = 0;
+
+  Residuals& residuals_;
+  LinearizationOptions options_;
+  std::size_t n_, m_;  // parameters, residuals
+  std::span<const double> x_;
+  std::vector<double> Jtr_, D_;
+  double value_ = 0, mean_diagonal_ = 0, lambda_ = 0;
+};
+
+// Of the residuals' source, next to which matrices are held.
+std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const LinearizationOptions& options);
+
+}  // namespace lather::optim

@@ -1,0 +1,29 @@
+#pragma once
+// J^T J or J J^T at one x and its damped Cholesky factor, held where the rows of J are made: on the host or on the GPU.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lather/optim/residuals.hpp"
+
+namespace lather::optim {
+
+class NormalMatrix {
+ public:
+  virtual ~NormalMatrix() = default;
+  virtual std::size_t dimension() const = 0;
+  virtual std::size_t bytes() const = 0;
+  // At x: J^T J, with J^T r, and r^T r returned; or J J^T, with r.
+  virtual double build_normal(std::span<const double> x, std::span<double> Jtr) = 0;
+  virtual void build_gram(std::span<const double> x, std::span<double> r) = 0;
+  virtual std::vector<double> diagonal() const = 0;
+  virtual void copy_lower(std::span<double> matrix) const = 0;  // row-major, to the host
+  // Factors the matrix + lambda diag(D). False if that is not positive definite in this precision.
+  virtual bool factor(double lambda, std::span<const double> D) = 0;
+  virtual void solve(std::span<double> b) = 0;  // with the last factor; overwrites b
+};
+
+std::unique_ptr<NormalMatrix> make_host_normal_matrix(Residuals& residuals, std::size_t dimension);
+
+}  // namespace lather::optim

@@ -1,0 +1,95 @@
+#include "lather/optim/residuals.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
+#include "lather/optim/least_squares/normal_matrix.hpp"
+
+namespace lather::optim {
+
+void Residuals::residuals(std::span<const double>, std::span<double>) {
+  throw Error("this objective is not a sum of squared residuals");
+}
+
+void Residuals::residual_scales(std::span<double> scales) const {
+  std::fill(scales.begin(), scales.end(), 1.0);
+}
+
+void Residuals::jacobian_rows(std::span<const double>, std::size_t, std::size_t, double*) {
+  throw Error("this objective does not give the Jacobian of its residuals");
+}
+
+// The rest by rows: plain, and the specification of faster versions.
+
+double Residuals::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  const std::size_t n = size();
+  std::vector<double> r(residual_count()), row(n);
+  residuals(x, r);
+  std::fill_n(JtJ, n * n, 0.0);
+  std::fill(Jtr.begin(), Jtr.end(), 0.0);
+  double value = 0;
+  for (std::size_t k = 0; k < r.size(); ++k) {
+    jacobian_rows(x, k, 1, row.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      Jtr[i] += row[i] * r[k];
+      for (std::size_t j = 0; j <= i; ++j) JtJ[i * n + j] += row[i] * row[j];
+    }
+    value += r[k] * r[k];
+  }
+  return value;
+}
+
+void Residuals::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
+  constexpr std::size_t kRows = 256;
+  const std::size_t n = size(), m = residual_count();
+  std::vector<double> rows(std::min(kRows, m) * n);
+  std::fill(diagonal.begin(), diagonal.end(), 0.0);
+  for (std::size_t first = 0; first < m; first += kRows) {
+    const std::size_t count = std::min(kRows, m - first);
+    jacobian_rows(x, first, count, rows.data());
+    for (std::size_t k = 0; k < count; ++k)
+      for (std::size_t i = 0; i < n; ++i) diagonal[i] += rows[k * n + i] * rows[k * n + i];
+  }
+}
+
+void Residuals::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
+  const std::size_t m = residual_count(), n = size();
+  residuals(x, r);
+  std::vector<double> rows(m * n);
+  jacobian_rows(x, 0, m, rows.data());
+  for (std::size_t k = 0; k < m; ++k)
+    for (std::size_t l = 0; l <= k; ++l)
+      JJt[k * m + l] = std::inner_product(&rows[k * n], &rows[k * n] + n, &rows[l * n], 0.0);
+}
+
+void Residuals::jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) {
+  std::vector<double> row(size());
+  for (std::size_t k = 0; k < Jv.size(); ++k) {
+    jacobian_rows(x, k, 1, row.data());
+    Jv[k] = std::inner_product(row.begin(), row.end(), v.begin(), 0.0);
+  }
+}
+
+void Residuals::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                          std::span<double> Jtw) {
+  std::vector<double> row(size());
+  std::fill(Jtw.begin(), Jtw.end(), 0.0);
+  for (std::size_t k = 0; k < w.size(); ++k) {
+    jacobian_rows(x, k, 1, row.data());
+    for (std::size_t i = 0; i < row.size(); ++i) Jtw[i] += w[k] * row[i];
+  }
+}
+
+std::unique_ptr<NormalMatrix> Residuals::make_normal_matrix(std::size_t dimension) {
+  return make_host_normal_matrix(*this, dimension);
+}
+
+double Residuals::normal_matrix_bytes(std::size_t dimension) const {
+  return 2.0 * sizeof(double) * static_cast<double>(dimension) * static_cast<double>(dimension);
+}
+
+double Residuals::available_bytes() const { return available_memory_bytes(); }
+
+}  // namespace lather::optim

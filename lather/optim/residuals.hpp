@@ -1,0 +1,52 @@
+#pragma once
+// The residuals r of a sum of squares, value = r^T r, and their Jacobian J = dr/dx (residual_count × size): all that
+// least-squares methods ask of an objective. One who overrides residual_count, residuals and jacobian_rows has the rest, by rows,
+// plainly; that is the specification of faster versions. What is not offered throws Error when asked for.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace lather {
+class ThreadTeam;
+}
+
+namespace lather::optim {
+
+class NormalMatrix;
+
+class Residuals {
+ public:
+  virtual ~Residuals() = default;
+
+  virtual std::size_t size() const = 0;                     // parameters
+  virtual std::size_t residual_count() const { return 0; }  // 0: not a sum of squares
+  virtual void residuals(std::span<const double> x, std::span<double> r);
+  // r_i = scale_i * (residual i as the equation states it).
+  virtual void residual_scales(std::span<double> scales) const;
+
+  // All of it at the same x. Rows [first, first + count) of J, row-major;
+  virtual void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows);
+  // J^T J (size × size, row-major, lower triangle) and J^T r; returns the value r^T r;
+  virtual double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr);
+  // diag(J^T J);
+  virtual void normal_diagonal(std::span<const double> x, std::span<double> diagonal);
+  // J J^T (residual_count × residual_count, row-major, lower triangle) and r;
+  virtual void residual_gram(std::span<const double> x, double* JJt, std::span<double> r);
+  // J v and J^T w.
+  virtual void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv);
+  virtual void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                         std::span<double> Jtw);
+
+  // Threads a method may use between calls; null: only its own.
+  virtual ThreadTeam* team() { return nullptr; }
+
+  // The one that makes the rows, where this one only hands requests on. Matrices belong to it.
+  virtual Residuals& source() { return *this; }
+  // Room for J^T J or J J^T and its factor, next to where rows are made (host or GPU); what that takes, and what is free there.
+  virtual std::unique_ptr<NormalMatrix> make_normal_matrix(std::size_t dimension);
+  virtual double normal_matrix_bytes(std::size_t dimension) const;
+  virtual double available_bytes() const;
+};
+
+}  // namespace lather::optim
