@@ -7,6 +7,7 @@
 #include "lather/core/error.hpp"
 #include "lather/train/weighting/ntk.hpp"
 #include "lather/train/weighting/point_weighting.hpp"
+#include "lather/train/weighting/term_weighting.hpp"
 #include "small_problems.hpp"
 
 namespace lather::train {
@@ -182,12 +183,59 @@ TEST(Causal, GivesEveryPointTheWeightOfItsChunkAndTheSmallestOfItsEquations) {
     for (int k = 0; k < 2; ++k) {
       double earlier = 0;  // sum over earlier chunks of the mean square
       for (std::size_t j = 0; j < 40; ++j)
-        if (chunk_of(t[j]) < chunk_of(t[i])) earlier += b.problem.terms[k].weight * r[k][j] * r[k][j] / 10;
+        if (chunk_of(t[j]) < chunk_of(t[i])) earlier += r[k][j] * r[k][j] / 10;
       expected = std::min(expected, std::exp(-0.3 * earlier));
     }
     for (int k = 0; k < 2; ++k) EXPECT_NEAR(b.objective.point_weights(k)[i], expected, 1e-12);
   }
   EXPECT_TRUE(b.objective.point_weights(2).empty()) << "the initial condition is not weighed";
+}
+
+// The bundled Gray-Scott file weighs its equations by 1e-6 in the loss.
+TEST(Causal, DoesNotDependOnTheWeightOfTheTermInTheLoss) {
+  const auto smallest_weight = [](double weight) {
+    pde::ProblemBuilder b("decay");
+    b.coordinate("t", 0, 1);
+    b.field("u");
+    b.equation("decay", b.parse("u_t + 3*u - 5"), weight);
+    const Problem problem = b.build();
+    PinnObjective objective(problem, {.threads = 1});
+    const auto x = objective.initialize(1);
+    place_points(objective, 40);
+    const auto weighting = make_weighting({{"causal_tolerance", 0.1}}, problem);
+    weighting->update(0, objective, x);
+    const auto w = objective.point_weights(0);
+    return *std::min_element(w.begin(), w.end());
+  };
+  EXPECT_EQ(smallest_weight(1e-6), smallest_weight(1));
+  EXPECT_LT(smallest_weight(1e-6), 0.5);
+}
+
+TEST(Balance, IsTheFormula) {
+  std::vector<double> lambda{2, 0, 1};
+  balance(lambda, std::vector<double>{8, 0, 2}, 0.5);  // mean 5 of the two terms that count
+  const double a = 2 * std::sqrt(5.0 / 8), b = std::sqrt(5.0 / 2);
+  EXPECT_NEAR(lambda[0], a / ((a + b) / 2), 1e-11);
+  EXPECT_EQ(lambda[1], 0);
+  EXPECT_NEAR(lambda[2], b / ((a + b) / 2), 1e-11);
+}
+
+TEST(Balance, DrawsTheWeightedLossesOfFixedResidualsTogether) {
+  Bench b;
+  const auto weighting = make_weighting({{"weighting", "balance"}}, b.problem);
+  const auto spread = [&] {
+    b.objective.value(b.x);
+    const auto [low, high] =
+        std::minmax_element(b.objective.term_losses().begin(), b.objective.term_losses().end());
+    return *high / *low;
+  };
+  const double before = spread();
+  for (int step = 0; step < 100; ++step) EXPECT_TRUE(weighting->update(step, b.objective, b.x));
+  // The logarithm of the spread shrinks by 1 - p at every step.
+  EXPECT_NEAR(std::log(spread()), std::log(before) * std::pow(0.95, 100), 1e-6);
+  double sum = 0;
+  for (int k = 0; k < 3; ++k) sum += b.objective.term_weight(k);
+  EXPECT_NEAR(sum / 3, 1, 1e-12);
 }
 
 TEST(Causal, TakesTheNextToleranceWhenAllWeightsExceedTheThreshold) {
@@ -288,6 +336,7 @@ TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
   const std::vector<Json> recipes{
       {{"weighting", {{"method", "gradient-norm"}, {"every", 3}}}},
       {{"weighting", {{"method", "ntk"}, {"every", 5}}}},
+      {{"weighting", {{"method", "balance"}, {"every", 2}}}},
       {{"weighting", "self-adaptive"}},
       {{"causal_tolerance", 0.5}, {"weighting", {{"method", "gradient-norm"}, {"every", 4}}}},
       {{"causal", {{"tolerances", {1e-3, 1e-2}}, {"every", 3}}}}};

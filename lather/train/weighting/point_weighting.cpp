@@ -40,7 +40,6 @@ CausalWeighting::CausalWeighting(const CausalOptions& options, const pde::Proble
   for (std::size_t i = 0; i < eps_.size(); ++i)
     if (!(eps_[i] >= 0) || (i > 0 && !(eps_[i] > eps_[i - 1])))
       throw Error("causal.tolerances: expected growing numbers that are not negative");
-  for (const auto& term : problem.terms) term_weights_.push_back(term.weight);
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
     if (problem.point_sets[s].kind != pde::PointSet::Kind::interior) continue;
     Set set{static_cast<int>(s), {}, {}};
@@ -90,7 +89,7 @@ void CausalWeighting::compute(Set& set, pde::PinnObjective& objective, std::span
     for (std::size_t i = 0; i < M; ++i) {
       double sum = 0;
       for (std::size_t j = begin(i); j < begin(i + 1); ++j) sum += r[order[j]] * r[order[j]];
-      L[i] = term_weights_[k] * sum / static_cast<double>(begin(i + 1) - begin(i));
+      L[i] = sum / static_cast<double>(begin(i + 1) - begin(i));
     }
     const auto of_term = causal_weights(L, tolerance());
     for (std::size_t i = 0; i < M; ++i) w[i] = std::min(w[i], of_term[i]);

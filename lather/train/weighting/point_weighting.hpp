@@ -16,11 +16,11 @@ std::uint64_t fingerprint(const pde::Points& points);
 //
 //   w_i = exp(-eps sum_{j<i} L_j)       over M chunks of points in the order of their time
 //
-// L_j: mean square residual of chunk j, times the problem's own weight of the term. Chunks hold equal numbers
-// of points. With several equations every chunk takes the smallest of their weights (as the authors' code
-// does). Only terms on the interior are weighed.
-// Not in the paper: weights are recomputed every n steps; n = 1 is the paper. A computation costs one forward
-// pass.
+// L_j: mean square residual of chunk j as the file states it, without the term's weight in the loss: a weight that
+// brings a large residual down to the size of the others must not switch causality off. Chunks hold equal numbers
+// of points. With several equations every chunk takes the smallest of their weights (as the authors' code does).
+// Only terms on the interior are weighed. Not in the paper: weights are recomputed every n steps; n = 1 is the paper.
+// A computation costs one forward pass.
 struct CausalOptions {
   double tolerance = 1;
   std::vector<double> tolerances;
@@ -59,7 +59,6 @@ class CausalWeighting final : public Weighting {
   CausalOptions options_;
   std::vector<double> eps_;
   int time_;
-  std::vector<double> term_weights_;  // the problem's
   std::vector<Set> sets_;
   std::int64_t stage_ = 0, updated_ = -1;
   double smallest_ = 1;

@@ -11,8 +11,7 @@
 
 namespace lather::train {
 
-TermWeighting::TermWeighting(const TermWeightingOptions& options, const pde::Problem& problem)
-    : options_(options) {
+TermWeighting::TermWeighting(std::int64_t every, const pde::Problem& problem) : every_(every) {
   for (const auto& term : problem.terms) {
     terms_.push_back(term.name);
     lambda_.push_back(term.weight);
@@ -26,21 +25,9 @@ bool TermWeighting::update(std::int64_t step, pde::PinnObjective& objective, std
     installed_ = true;
   };
   if (!installed_) install();
-  if (step % options_.every != 0 || updated_ == step) return false;
+  if (step % every_ != 0 || updated_ == step) return false;
   updated_ = step;
-  const auto s = scales(objective, x, lambda_);
-  double sum = 0, count = 0;
-  for (std::size_t k = 0; k < s.size(); ++k) {
-    if (lambda_[k] == 0) continue;
-    sum += s[k];
-    count += 1;
-  }
-  if (!(sum > 0) || !std::isfinite(sum)) return false;
-  constexpr double kGuard = 1e-5;
-  for (std::size_t k = 0; k < s.size(); ++k)
-    if (lambda_[k] != 0)
-      lambda_[k] =
-          options_.average * lambda_[k] + (1 - options_.average) * sum / (s[k] + kGuard * sum / count);
+  if (!renew(objective, x, lambda_)) return false;
   install();
   return true;
 }
@@ -56,6 +43,23 @@ std::string TermWeighting::describe() const {
   for (std::size_t k = 0; k < terms_.size(); ++k)
     parts.push_back(fmt::format("{} {:.3g}", terms_[k], lambda_[k]));
   return fmt::format("{}: {}", name(), fmt::join(parts, ", "));
+}
+
+bool ScaleWeighting::renew(pde::PinnObjective& objective, std::span<const double> x,
+                           std::span<double> lambda) {
+  const auto s = scales(objective, x, lambda);
+  double sum = 0, count = 0;
+  for (std::size_t k = 0; k < s.size(); ++k) {
+    if (lambda[k] == 0) continue;
+    sum += s[k];
+    count += 1;
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) return false;
+  constexpr double kGuard = 1e-5;
+  for (std::size_t k = 0; k < s.size(); ++k)
+    if (lambda[k] != 0)
+      lambda[k] = average_ * lambda[k] + (1 - average_) * sum / (s[k] + kGuard * sum / count);
+  return true;
 }
 
 std::vector<double> GradientNormWeighting::scales(pde::PinnObjective& objective, std::span<const double> x,
@@ -80,6 +84,24 @@ std::vector<double> NtkWeighting::scales(pde::PinnObjective& objective, std::spa
     s[k] = ntk_trace(objective, x, static_cast<int>(k)) / static_cast<double>(count);
   }
   return s;
+}
+
+void balance(std::span<double> lambda, std::span<const double> weighted, double exponent) {
+  const double count = static_cast<double>(lambda.size() - std::count(lambda.begin(), lambda.end(), 0.0));
+  const double mean = std::accumulate(weighted.begin(), weighted.end(), 0.0) / count;
+  constexpr double kGuard = 1e-12;
+  for (std::size_t k = 0; k < lambda.size(); ++k)
+    lambda[k] *= std::pow(mean / (weighted[k] + kGuard * mean), exponent);
+  const double mean_weight = std::accumulate(lambda.begin(), lambda.end(), 0.0) / count;
+  for (double& l : lambda) l /= mean_weight;
+}
+
+bool BalanceWeighting::renew(pde::PinnObjective& objective, std::span<const double> x,
+                             std::span<double> lambda) {
+  const double loss = objective.value(x);
+  if (!(loss > 0) || !std::isfinite(loss)) return false;
+  balance(lambda, objective.term_losses(), exponent_);
+  return true;
 }
 
 }  // namespace lather::train

@@ -76,6 +76,9 @@ const std::vector<Method>& methods() {
       method<NtkWeighting>(
           "ntk", "terms the network learns slowly, by the trace of their tangent kernel, count more",
           TermWeightingOptions{}),
+      method<BalanceWeighting>(
+          "balance", "weighted losses of all terms are slowly drawn together; for least-squares methods too",
+          BalanceOptions{}),
       method<SelfAdaptiveWeighting>("self-adaptive", "every point has a weight that grows with its residual",
                                     SelfAdaptiveOptions{}),
       method<CausalWeighting>("causal", "later times wait for earlier ones; a table or key of its own",

@@ -2,10 +2,10 @@
 // How the terms of a loss, and the points within a term, are weighed against each other while training. A
 // recipe says
 //
-//   weighting = "gradient-norm"                  # fixed, gradient-norm, ntk, self-adaptive
-//   weighting = {method = "ntk", every = 1000, average = 0.9}      # with its options
-//   causal_tolerance = 1.0                       # weights in time, along with any but self-adaptive
-//   causal = {tolerance = 1.0, chunks = 32}      # with its options
+//   weighting = "gradient-norm"        # fixed, gradient-norm, ntk, balance, self-adaptive; or with options:
+//   weighting = {method = "ntk", every = 1000, average = 0.9}
+//   causal_tolerance = 1.0             # weights in time, along with any of these but self-adaptive; or with options:
+//   causal = {tolerance = 1.0, chunks = 32}
 
 #include <cstdint>
 #include <memory>
