@@ -394,7 +394,7 @@ TEST(CudaEngine, TakesTheStepsOfLevenbergAndMarquardtOnBoussinesq) {
   gpu.initialize(3);
   for (auto* objective : {&cpu, &gpu}) {
     Points points = random_points(2, 31, 40);
-    for (double& q : points.coordinates[0]) q = 0.5 + 0.4 * q;
+    for (double& z : points.coordinates[0]) z = 0.5 + 0.4 * z;
     for (double& eta : points.coordinates[1]) eta = 0.75 + 0.7 * eta;
     objective->set_points(0, points);
   }

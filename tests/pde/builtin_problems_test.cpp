@@ -87,10 +87,10 @@ TEST(BuiltInProblems, ConformalBoussinesqIsThePlainOneInOtherCoordinates) {
   const Problem conformal = read_problem_file(find_problem("boussinesq"));
   const Problem plain = read_problem_text(R"toml(
 name = "plain"
-coordinates = ["q", "eta"]
+coordinates = ["z", "eta"]
 fields = ["w", "h", "c"]
 [domain]
-q = [1e-6, 1]
+z = [0, 0.9999]
 eta = [0, "pi/2"]
 [unknown]
 lambda = 1.9
@@ -99,28 +99,29 @@ y1 = "sinh(xi)*cos(eta)"
 y2 = "cosh(xi)*sin(eta)"
 [let]
 alpha = "1/(1 + lambda)"
-xi = "-log(q)/alpha"
+xi = "log((1 + z)/(1 - z))/0.3424"
+Q = "cosh(xi)^(-alpha)"
 S = "tanh(xi)"
-Omega = "q*w"
-psi = "cosh(xi)^2*q*c"
-Theta = "cosh(xi)*q^2*h"
+Omega = "Q*w"
+psi = "cosh(xi)^2*Q*c"
+Theta = "cosh(xi)*Q^2*h"
 V1 = "(1 + lambda)*y1 - psi_y2"
 V2 = "(1 + lambda)*y2 + psi_y1"
 J = "sinh(xi)^2 + cos(eta)^2"
 [ansatz]
 outputs = ["a1", "a2", "b1", "b2", "p1", "p2"]
-w = "-S*cos(eta)*exp((1 - q)*a1 + sin(eta)*a2)"
-h = "-(1 + lambda)/4*(S*cos(eta))^2*exp((1 - q)*b1 + sin(eta)*b2)"
-c = "(3 + lambda)/2*S*sin(eta)*cos(eta)*exp((1 - q)*p1 + sin(eta)*p2)"
+w = "-S*cos(eta)*exp(z^2*a1 + sin(eta)*a2)"
+h = "-(1 + lambda)/4*(S*cos(eta))^2*exp(z^2*b1 + sin(eta)*b2)"
+c = "(3 + lambda)/2*S*sin(eta)*cos(eta)*exp(z^2*p1 + sin(eta)*p2)"
 [[equation]]
 name = "vorticity"
-residual = "J*(Omega + V1*Omega_y1 + V2*Omega_y2 - Theta_y1)/(cosh(xi)^2*q^2)"
+residual = "J*(Omega + V1*Omega_y1 + V2*Omega_y2 - Theta_y1)/(cosh(xi)^2*Q^2)"
 [[equation]]
 name = "temperature"
-residual = "J*((1 - lambda)*Theta + V1*Theta_y1 + V2*Theta_y2)/(cosh(xi)^3*q^3)"
+residual = "J*((1 - lambda)*Theta + V1*Theta_y1 + V2*Theta_y2)/(cosh(xi)^3*Q^3)"
 [[equation]]
 name = "stream function"
-residual = "J*(psi_y1y1 + psi_y2y2 - Omega)/(cosh(xi)^2*q)"
+residual = "J*(psi_y1y1 + psi_y2y2 - Omega)/(cosh(xi)^2*Q)"
 )toml",
                                           "plain.toml");
   std::mt19937_64 generator(11);

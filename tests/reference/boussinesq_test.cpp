@@ -26,13 +26,19 @@ TEST(Boussinesq, FindsLambdaToItsAccuracyOnACoarseGrid) {
 TEST(Boussinesq, ChartsAgreeWithEachOther) {
   const auto compact = solved("boussinesq", coarse("compact"), shared_cache()),
              physical = solved("boussinesq", coarse("physical"), shared_cache()),
-             in_z = solved("boussinesq", coarse("sinh"), shared_cache());
+             in_z = solved("boussinesq", coarse("sinh"), shared_cache()),
+             even = solved("boussinesq", coarse("even"), shared_cache());
   const double alpha = 1 / (1 + compact->unknowns().at("lambda")), xi = 0.9, eta = 0.7,
                q = std::exp(-alpha * xi);
   const double y1 = std::sinh(xi) * std::cos(eta), y2 = std::cosh(xi) * std::sin(eta);
   EXPECT_NEAR(physical->value(0, {y1, y2}), q * compact->value(0, {q, eta}), 1e-13);
   EXPECT_NEAR(physical->value(5, {y1, y2}), std::cosh(xi) * q * q * compact->value(1, {q, eta}), 1e-13);
   EXPECT_NEAR(in_z->value(2, {std::asinh(y1), std::asinh(y2)}), physical->value(2, {y1, y2}), 1e-13);
+  const double z = std::tanh(0.3424 * xi / 2), Q = std::pow(std::cosh(xi), -alpha);
+  EXPECT_NEAR(Q * even->value(0, {z, eta}), physical->value(0, {y1, y2}), 1e-13);
+  EXPECT_NEAR(std::cosh(xi) * Q * Q * even->value(1, {z, eta}), physical->value(5, {y1, y2}), 1e-13);
+  EXPECT_NEAR(Q * even->value(2, {z, eta}), q * compact->value(2, {q, eta}), 1e-13);
+  expect_derivatives_match_differences(*even, {0.4, 0.8}, 1e-3, 1e-6);
   expect_derivatives_match_differences(*compact, {0.6, 0.8}, 1e-3, 1e-6);
   expect_derivatives_match_differences(*physical, {0.8, 1.4}, 1e-3, 1e-6);
   expect_derivatives_match_differences(*physical, {-0.8, 0.4}, 1e-3, 1e-6);

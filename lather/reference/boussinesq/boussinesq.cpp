@@ -1,5 +1,6 @@
-// The self-similar Boussinesq profile as a reference: in compact coordinates (fields w, h, c of q, eta), in
-// the physical half plane (Omega, U1, U2, Phi, Psi, Theta of y1, y2), or in z with y_i = sinh z_i.
+// The self-similar Boussinesq profile as a reference: in compact coordinates (fields w, h, c of q, eta), in the
+// even ones of the problem file (w, h, c of z, eta, with another envelope; docs/boussinesq.md), in the physical half
+// plane (Omega, U1, U2, Phi, Psi, Theta of y1, y2), or in z with y_i = sinh z_i.
 #include <cmath>
 #include <limits>
 
@@ -13,18 +14,26 @@ namespace {
 
 constexpr int kBoussinesqVersion = 1;
 
-enum class Chart { compact, physical, sinh };
+constexpr double kLargestZ = 0.999999;  // d xi/dz is infinite at z = 1, which is infinity
+
+enum class Chart { compact, even, physical, sinh };
 
 struct BoussinesqOptions {
   std::int64_t q_points = 56, eta_points = 64;
   Chart chart = Chart::compact;
+  double stretch = 0.3424;
   void fields(FieldVisitor& v) {
     v.integer("q_points", q_points, "Chebyshev points in q, less one", between(16, 96));
     v.integer("eta_points", eta_points, "Chebyshev points in eta, less one", between(16, 96));
     v.choice(
         "chart", chart,
-        "w, h, c of (q, eta); Omega, U1, U2, Phi, Psi, Theta of (y1, y2); the same of (z1, z2), y = sinh z",
-        {{"compact", Chart::compact}, {"physical", Chart::physical}, {"sinh", Chart::sinh}});
+        "w, h, c of (q, eta); w, h, c of (z, eta) with the even envelope; Omega, U1, U2, Phi, Psi, Theta of "
+        "(y1, y2); the same of (z1, z2), y = sinh z",
+        {{"compact", Chart::compact},
+         {"even", Chart::even},
+         {"physical", Chart::physical},
+         {"sinh", Chart::sinh}});
+    v.real("stretch", stretch, "alpha0 of the even chart: xi = log((1 + z)/(1 - z))/alpha0", positive());
   }
 };
 
@@ -34,20 +43,23 @@ class Boussinesq final : public ReferenceSolution {
       : options_(options), fields_(profile) {}
 
   std::vector<std::string> fields() const override {
-    if (compact()) return {"w", "h", "c"};
+    if (in_strip()) return {"w", "h", "c"};
     return {"Omega", "U1", "U2", "Phi", "Psi", "Theta"};
   }
   std::vector<std::string> coordinates() const override {
-    if (compact()) return {"q", "eta"};
+    if (options_.chart == Chart::compact) return {"q", "eta"};
+    if (options_.chart == Chart::even) return {"z", "eta"};
     if (options_.chart == Chart::physical) return {"y1", "y2"};
     return {"z1", "z2"};
   }
   std::vector<Interval> domain() const override {
-    if (compact()) return {{0, 1}, {0, std::acos(0.0)}};
+    if (in_strip()) return {{0, options_.chart == Chart::even ? kLargestZ : 1}, {0, std::acos(0.0)}};
     const double reach = options_.chart == Chart::physical ? 1e40 : 90;
     return {{-reach, reach}, {0, reach}};
   }
-  int highest_order() const override { return compact() ? BoussinesqFields::kHighestOrder : 2; }
+  int highest_order() const override {
+    return options_.chart == Chart::compact ? BoussinesqFields::kHighestOrder : 2;
+  }
   std::map<std::string, double> unknowns() const override { return {{"lambda", fields_.lambda()}}; }
   std::string accuracy() const override {
     return "lambda 1e-9; fields 1e-9 relative for |y| < 50, growing to 1e-7 in the thin layer beside the "
@@ -66,6 +78,10 @@ class Boussinesq final : public ReferenceSolution {
           out[i] =
               fields_.compact(static_cast<BoussinesqFields::Compact>(field), orders[0], orders[1], x1, x2);
           break;
+        case Chart::even:
+          out[i] = fields_.even(static_cast<BoussinesqFields::Compact>(field), orders[0], orders[1], x1, x2,
+                                options_.stretch);
+          break;
         case Chart::physical:
           out[i] = fields_.physical(physical, orders[0], orders[1], x1, std::max(0.0, x2));
           break;
@@ -75,7 +91,7 @@ class Boussinesq final : public ReferenceSolution {
   }
 
  private:
-  bool compact() const { return options_.chart == Chart::compact; }
+  bool in_strip() const { return options_.chart == Chart::compact || options_.chart == Chart::even; }
 
   // d/dz = cosh z d/dy, d²/dz² = cosh² z d²/dy² + sinh z d/dy
   double in_z(BoussinesqFields::Physical field, std::span<const int> orders, double z1, double z2) const {

@@ -65,6 +65,23 @@ double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, 
   return sum;
 }
 
+// q/Q = ((1 + E)/2)^alpha, E = e^{-2 xi}: with P = (q/Q)^m, m = 2 for h and 1 else, d = 1 - tanh xi, k = sech² xi
+//   P_xi = -m alpha d P,   P_xixi = (m² alpha² d² + m alpha k) P,   xi_z = 2/(stretch (1 - z²)),   xi_zz = 2z xi_z/(1 - z²).
+double BoussinesqFields::even(Compact field, int by_z, int by_eta, double z, double eta,
+                              double stretch) const {
+  const double xi = std::log1p(2 * z / (1 - z)) / stretch, q = std::exp(-alpha_ * xi), E = std::exp(-2 * xi),
+               d = 2 * E / (1 + E), k = d * (2 - d);
+  const double ma = (field == h ? 2 : 1) * alpha_, P = std::pow((1 + E) / 2, ma);
+  const double f = compact(field, 0, by_eta, q, eta);
+  if (by_z == 0) return P * f;
+  const double f_q = compact(field, 1, by_eta, q, eta), f_xi = -alpha_ * q * f_q;
+  const double F_xi = P * (f_xi - ma * d * f), xi_z = 2 / (stretch * (1 - z * z));
+  if (by_z == 1) return F_xi * xi_z;
+  const double f_xixi = alpha_ * alpha_ * q * (f_q + q * compact(field, 2, by_eta, q, eta));
+  const double F_xixi = P * (f_xixi - 2 * ma * d * f_xi + (ma * ma * d * d + ma * k) * f);
+  return F_xixi * xi_z * xi_z + F_xi * xi_z * 2 * z / (1 - z * z);
+}
+
 // With zeta = asinh(z), z = y1 + i y2, and Wirtinger derivatives the chain rule is that of one complex
 // variable:
 //   F_z = F_ζ ζ',  F_zz = F_ζζ ζ'² + F_ζ ζ'',  F_zz̄ = F_ζζ̄ |ζ'|²,
