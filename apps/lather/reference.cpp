@@ -1,4 +1,4 @@
-// lather reference NAME [--set key=value]… [--at "0.5,0.25"]… [--check], lather reference --tables
+// lather reference NAME [--set key=value]… [--at "0.5,0.25"]… [--check], lather reference [NAME] --tables
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -90,7 +90,7 @@ void add_reference(CLI::App& app, int& exit_status) {
   command->add_flag("--check", arguments->check,
                     "compare the two finest resolutions; exit status 1 if they differ too much");
   command->add_flag("--tables", arguments->tables,
-                    "print the self-convergence of all references as Markdown");
+                    "print the self-convergence of this or of all references as Markdown");
   command->footer(
       "Examples:\n  lather reference\n  lather reference burgers --at 0.5,0.25\n"
       "  lather reference kdv --set modes=512 --check");
@@ -98,8 +98,10 @@ void add_reference(CLI::App& app, int& exit_status) {
     const std::filesystem::path cache = arguments->cache.empty() ? reference::default_cache_directory()
                                                                  : std::filesystem::path(arguments->cache);
     if (arguments->tables) {
-      fmt::print("{}", reference::convergence_page(
-                           cache, [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); }));
+      const auto progress = [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); };
+      fmt::print("{}", arguments->name.empty()
+                           ? reference::convergence_page(cache, progress)
+                           : reference::convergence_tables(arguments->name, cache, progress));
       return;
     }
     if (arguments->name.empty()) {

@@ -10,7 +10,7 @@ namespace {
 
 struct KdvOptions : SpectralOptions {
   double dispersion = 0.022 * 0.022;
-  KdvOptions() { modes = 1024, steps = 800, tolerance = 1e-12; }
+  KdvOptions() { modes = 768, steps = 12800, tolerance = 1e-13; }
   void fields(FieldVisitor& v) {
     SpectralOptions::fields(v);
     v.real("dispersion", dispersion, "coefficient of u_xxx", positive());
@@ -20,7 +20,7 @@ struct KdvOptions : SpectralOptions {
 std::unique_ptr<ReferenceSolution> make_kdv(const nlohmann::json& settings,
                                             const std::filesystem::path& cache_directory) {
   const auto options = options_from<KdvOptions>("kdv", settings);
-  PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-11"};
+  PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-13"};
   problem.linear = [options](int k, int, int) {
     return Complex(0, options.dispersion * std::pow(std::numbers::pi * k, 3));
   };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/reference/cache.hpp"
@@ -33,7 +34,7 @@ class PeriodicSolution final : public ReferenceSolution {
   std::vector<std::string> fields() const override { return problem_.fields; }
   std::vector<std::string> coordinates() const override { return problem_.coordinates; }
   std::vector<Interval> domain() const override {
-    std::vector<Interval> box(problem_.coordinates.size(), {-1, 1});
+    std::vector<Interval> box(problem_.coordinates.size(), problem_.space);
     box.back() = {0, problem_.end_time};
     return box;
   }
@@ -52,6 +53,27 @@ class PeriodicSolution final : public ReferenceSolution {
 
   void evaluate_by(Summation summation, std::span<const double> points, std::size_t count, int field,
                    std::span<const int> orders, std::span<double> out) const {
+    const auto [low, high] = problem_.space;
+    if (low == -1 && high == 1) return evaluate_on_unit(summation, points, count, field, orders, out);
+    const std::size_t dims = problem_.coordinates.size();
+    std::vector<double> s(points.begin(), points.end());
+    for (std::size_t i = 0; i < s.size(); ++i)
+      if (i % dims + 1 < dims) s[i] = (2 * s[i] - low - high) / (high - low);
+    evaluate_on_unit(summation, s, count, field, orders, out);
+    const int by_space = std::accumulate(orders.begin(), orders.end() - 1, 0);
+    for (auto& value : out) value *= std::pow(2 / (high - low), by_space);
+  }
+
+ protected:
+  void evaluate_checked(std::span<const double> points, std::size_t count, int field,
+                        std::span<const int> orders, std::span<double> out) const override {
+    evaluate_by(Summation::automatic, points, count, field, orders, out);
+  }
+
+ private:
+  // Space as s in [-1, 1].
+  void evaluate_on_unit(Summation summation, std::span<const double> points, std::size_t count, int field,
+                        std::span<const int> orders, std::span<double> out) const {
     const std::size_t dims = problem_.coordinates.size();
     std::vector<std::vector<std::size_t>> by_segment(history_.breaks.size() - 1);
     for (std::size_t i = 0; i < count; ++i) by_segment[segment_of(points[i * dims + dims - 1])].push_back(i);
@@ -66,13 +88,6 @@ class PeriodicSolution final : public ReferenceSolution {
     }
   }
 
- protected:
-  void evaluate_checked(std::span<const double> points, std::size_t count, int field,
-                        std::span<const int> orders, std::span<double> out) const override {
-    evaluate_by(Summation::automatic, points, count, field, orders, out);
-  }
-
- private:
   struct Batch {  // the points of one call that lie in one segment of time
     std::size_t segment;
     const std::vector<std::size_t>& members;

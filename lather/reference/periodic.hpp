@@ -1,5 +1,5 @@
 #pragma once
-// Time-dependent problems on the periodic square [-1,1]^d: integrated once by ETDRK4 on half spectra, kept as
+// Time-dependent problems on a periodic interval or square: integrated once by ETDRK4 on half spectra, kept as
 // Chebyshev polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall
 // below a tolerance. Any derivative at any point then follows from the two expansions, without the equation.
 
@@ -41,6 +41,7 @@ struct PeriodicProblem {
   std::vector<std::string> fields, coordinates;  // one or two fields; (x, t) or (x, y, t)
   std::string accuracy;
   double end_time = 1;
+  Interval space = {-1, 1};  // of every coordinate but time; wave number k is exp(iπks), s = -1 … 1 across it
 
   // v' = L v + factor · transform of pointwise(samples): given per wave number (kx, ky) and field.
   std::function<Complex(int kx, int ky, int field)> linear = {}, initial = {};

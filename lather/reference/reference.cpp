@@ -13,8 +13,15 @@ namespace lather::reference {
 namespace {
 
 std::vector<Maker> all_makers() {
-  return {wave_maker(),       burgers_maker(),         allen_cahn_maker(), kdv_maker(),
-          gray_scott_maker(), ginzburg_landau_maker(), cavity_maker(),     burgers_selfsimilar_maker(),
+  return {wave_maker(),
+          burgers_maker(),
+          allen_cahn_maker(),
+          kdv_maker(),
+          kuramoto_sivashinsky_maker(),
+          gray_scott_maker(),
+          ginzburg_landau_maker(),
+          cavity_maker(),
+          burgers_selfsimilar_maker(),
           boussinesq_maker()};
 }
 

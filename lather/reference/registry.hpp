@@ -18,6 +18,7 @@ Maker wave_maker();
 Maker burgers_maker();
 Maker allen_cahn_maker();
 Maker kdv_maker();
+Maker kuramoto_sivashinsky_maker();
 Maker gray_scott_maker();
 Maker ginzburg_landau_maker();
 Maker cavity_maker();

@@ -32,6 +32,9 @@ CheckReport check_reference(const std::string& name, const std::filesystem::path
 // Markdown. `progress` hears what is being solved.
 std::string convergence_page(const std::filesystem::path& cache_directory,
                              const std::function<void(const std::string&)>& progress);
+// Its tables alone.
+std::string convergence_tables(const std::string& name, const std::filesystem::path& cache_directory,
+                               const std::function<void(const std::string&)>& progress);
 // What that page says without solving anything but one reference, and anything at all, in the page's order: a
 // test looks for them in the committed page.
 std::string summary_row(const std::string& name, const ReferenceSolution& solution);

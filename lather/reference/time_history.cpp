@@ -34,7 +34,7 @@ class Integrator {
                                  (problem.mask ? problem.mask(k.x, k.y) : 1);
       for (std::size_t f = 0; f < problem.fields.size(); ++f) {
         L[f * half_ + i] = problem.linear(k.x, k.y, static_cast<int>(f));
-        state_[f * half_ + i] = nyquist ? 0 : problem.initial(k.x, k.y, static_cast<int>(f));
+        state_[f * half_ + i] = nyquist ? Complex(0) : problem.initial(k.x, k.y, static_cast<int>(f));
       }
     }
     stepper_ = std::make_unique<Etdrk4>(
@@ -95,18 +95,19 @@ class Integrator {
     auto v = state_;
     nodes_.clear();
     for (int j = 1; j <= degree; ++j) {
-      const double gap = length * std::sin(std::numbers::pi * (2 * j - 1) / (2 * degree)) *
+      const int mirrored = std::min(j, degree + 1 - j);  // equal gaps to the last bit share their ETD weights
+      const double gap = length * std::sin(std::numbers::pi * (2 * mirrored - 1) / (2 * degree)) *
                          std::sin(std::numbers::pi / (2 * degree));
       const auto steps = static_cast<int>(std::ceil(gap / length * static_cast<double>(options_.steps)));
-      for (int i = 0; i < steps; ++i) stepper_->step(rounded(gap / steps), v);
+      for (int i = 0; i < steps; ++i) stepper_->step(gap / steps, v);
       nodes_.push_back(v);
     }
     double largest = 0;
     for (const int k : {degree - 1, degree}) {
       double sum = 0;
       for (std::size_t i = 0; i < v.size(); ++i) {
-        Complex a = coefficients_(k, 0) * state_[i];
-        for (int j = 1; j <= degree; ++j) a += coefficients_(k, j) * nodes_[j - 1][i];
+        Complex a = coefficients_(k, 0) * Complex(state_[i]);
+        for (int j = 1; j <= degree; ++j) a += coefficients_(k, j) * Complex(nodes_[j - 1][i]);
         sum += std::norm(a);
       }
       largest = std::max(largest, std::sqrt(2 * sum));
@@ -114,16 +115,10 @@ class Integrator {
     return largest;
   }
 
-  // To 40 bits, so that equal gaps computed at different nodes share their ETD coefficients.
-  static double rounded(double h) {
-    int exponent = 0;
-    const double mantissa = std::frexp(h, &exponent);
-    return std::ldexp(std::round(std::ldexp(mantissa, 40)), exponent - 40);
-  }
-
-  static void append(TimeHistory& history, const std::vector<Complex>& state) {
-    const auto* numbers = reinterpret_cast<const double*>(state.data());
-    history.snapshots.insert(history.snapshots.end(), numbers, numbers + 2 * state.size());
+  static void append(TimeHistory& history, const std::vector<WideComplex>& state) {
+    for (const auto& z : state)
+      for (const long double part : {z.real(), z.imag()})
+        history.snapshots.push_back(static_cast<double>(part));
   }
 
   const PeriodicProblem& problem_;
@@ -131,10 +126,11 @@ class Integrator {
   ThreadTeam team_;
   RealTransform transform_;
   std::size_t half_;
-  std::vector<Complex> state_, factor_, samples_;
+  std::vector<WideComplex> state_;
+  std::vector<Complex> factor_, samples_;
   Table<double> coefficients_;
   std::unique_ptr<Etdrk4> stepper_;
-  std::vector<std::vector<Complex>> nodes_;
+  std::vector<std::vector<WideComplex>> nodes_;
 };
 
 }  // namespace

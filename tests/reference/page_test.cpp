@@ -31,6 +31,7 @@ TEST(ReferencePage, StatesTheAccuracyThatReferencesState) {
   const std::map<std::string, nlohmann::json> quick = {
       {"allen-cahn", rough},
       {"kdv", rough},
+      {"kuramoto-sivashinsky", rough},
       {"gray-scott", {{"modes", 16}, {"steps", 20}, {"tolerance", 1e-2}, {"end_time", 0.001}}},
       {"ginzburg-landau", {{"modes", 16}, {"steps", 20}, {"tolerance", 1e-2}, {"end_time", 0.001}}},
       {"lid-driven-cavity", {{"reynolds", 10}, {"points", 16}}},

@@ -44,6 +44,24 @@ TEST(Kdv, SolvesItsEquationAndConservesMassAndEnergy) {
   EXPECT_NEAR(energy, 0.5, 1e-7);
 }
 
+TEST(KuramotoSivashinsky, SolvesItsEquationOnItsOwnIntervalAndKeepsItsMean) {
+  const auto u = solved("kuramoto-sivashinsky",
+                        {{"modes", 384}, {"steps", 200}, {"tolerance", 1e-9}, {"end_time", 0.2}});
+  EXPECT_EQ(u->domain()[0].high, 2 * kPi);
+  for (int i = 0; i < 30; ++i) {
+    const double x = Random(12, 0).uniform(i, 0, 2 * kPi), t = Random(12, 1).uniform(i, 0, 0.2);
+    const auto D = [&](int a, int b) { return u->derivative(0, {a, b}, {x, t}); };
+    const double R =
+        D(0, 1) + 100.0 / 16 * D(0, 0) * D(1, 0) + 100.0 / 256 * D(2, 0) + 100.0 / 65536 * D(4, 0);
+    EXPECT_NEAR(R, 0, 1e-3);  // of terms of size 100
+    EXPECT_NEAR(u->value(0, {x, 0}), std::cos(x) * (1 + std::sin(x)), 1e-13);
+  }
+  double mean = 0;
+  for (int i = 0; i < 192; ++i) mean += u->value(0, {2 * kPi * i / 192, 0.2}) / 192;
+  EXPECT_NEAR(mean, 0, 1e-13);
+  expect_derivatives_match_differences(*u, {2.2, 0.15}, 1e-4, 1e-4);
+}
+
 TEST(AllenCahn, HasTheTabulatedValuesToItsAccuracy) {
   const auto u = solved("allen-cahn", kCoarseAllenCahn, shared_cache());
   EXPECT_NEAR(u->value(0, {0.5, 0.25}), -0.000547947993, 1e-7);

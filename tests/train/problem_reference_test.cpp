@@ -25,6 +25,7 @@ const ReferenceCase kCases[] = {
      true},
     // The reference takes u_t from its own equation: this compares the file's with that one.
     {"burgers", 1e-10, 1e-12, "Cole-Hopf: relative 1e-11 in second derivatives"},
+    {"burgers-soft", 1e-10, 1e-12, "Cole-Hopf"},
     {"burgers-inverse", 1e-10, 1e-12, "Cole-Hopf, with the known viscosity"},
 };
 

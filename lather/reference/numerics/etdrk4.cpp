@@ -15,12 +15,13 @@ Etdrk4::Etdrk4(std::span<const Complex> L, Nonlinear nonlinear, ThreadTeam& team
     if (added) distinct_.push_back(l);
     which_.push_back(place->second);
   }
-  for (auto* buffer : {&Nv_, &a_, &Na_, &b_, &Nb_, &c_, &Nc_}) buffer->resize(L.size());
+  for (auto* buffer : {&v_, &Nv_, &a_, &Na_, &b_, &Nb_, &c_, &Nc_}) buffer->resize(L.size());
 }
 
-Etdrk4::Weights Etdrk4::weights(Complex hL) {
+Etdrk4::Weights Etdrk4::weights(double h, Complex L) {
+  const Complex hL = h * L;
   constexpr int kPoints = 32;  // on the circle of radius 1 around hL; Kassam & Trefethen's number
-  Weights w{std::exp(hL), std::exp(hL / 2.0), 0, 0, 0, 0};
+  Weights w{std::exp(static_cast<long double>(h) * WideComplex(L)), std::exp(hL / 2.0), 0, 0, 0, 0};
   for (int j = 0; j < kPoints; ++j) {
     const Complex z = hL + std::polar(1.0, 2 * std::numbers::pi * (j + 0.5) / kPoints);
     const Complex e = std::exp(z), z3 = z * z * z;
@@ -32,6 +33,7 @@ Etdrk4::Weights Etdrk4::weights(Complex hL) {
   for (Complex* f : {&w.Q, &w.f1, &w.f2, &w.f3}) {
     *f /= kPoints;
     if (hL.imag() == 0) *f = f->real();
+    *f *= h;
   }
   return w;
 }
@@ -44,22 +46,21 @@ const std::vector<Etdrk4::Weights>& Etdrk4::weights_for(double h) {
   list.resize(distinct_.size());
   team_.run([&](int thread) {
     const auto [begin, end] = share_of(list.size(), thread, team_.size());
-    for (std::size_t i = begin; i < end; ++i) {
-      list[i] = weights(h * distinct_[i]);
-      for (Complex* f : {&list[i].Q, &list[i].f1, &list[i].f2, &list[i].f3}) *f *= h;
-    }
+    for (std::size_t i = begin; i < end; ++i) list[i] = weights(h, distinct_[i]);
   });
   return list;
 }
 
-void Etdrk4::step(double h, std::span<Complex> v) {
+void Etdrk4::step(double h, std::span<WideComplex> wide) {
   const auto& table = weights_for(h);
   const auto for_each_mode = [&](auto&& f) {
     team_.run([&](int thread) {
-      const auto [begin, end] = share_of(v.size(), thread, team_.size());
+      const auto [begin, end] = share_of(wide.size(), thread, team_.size());
       for (std::size_t i = begin; i < end; ++i) f(i, table[which_[i]]);
     });
   };
+  const auto& v = v_;
+  for_each_mode([&](std::size_t i, const Weights&) { v_[i] = Complex(wide[i]); });
   N_(v, Nv_);
   for_each_mode([&](std::size_t i, const Weights& w) { a_[i] = w.E2 * v[i] + w.Q * Nv_[i]; });
   N_(a_, Na_);
@@ -69,7 +70,7 @@ void Etdrk4::step(double h, std::span<Complex> v) {
       [&](std::size_t i, const Weights& w) { c_[i] = w.E2 * a_[i] + w.Q * (2.0 * Nb_[i] - Nv_[i]); });
   N_(c_, Nc_);
   for_each_mode([&](std::size_t i, const Weights& w) {
-    v[i] = w.E * v[i] + Nv_[i] * w.f1 + 2.0 * (Na_[i] + Nb_[i]) * w.f2 + Nc_[i] * w.f3;
+    wide[i] = w.E * wide[i] + WideComplex(Nv_[i] * w.f1 + 2.0 * (Na_[i] + Nb_[i]) * w.f2 + Nc_[i] * w.f3);
   });
 }
 

@@ -5,7 +5,12 @@
 //
 //   letters: h step; E = e^{hL}; E2 = e^{hL/2}; Q, f1, f2, f3 the weights of N (Kassam & Trefethen, eqs. 2.5
 //   and the listing)
+//
+// The state and E are long double: E is the same at every step, so its rounding does not average out but adds
+// up. Measured: in double KdV over 1e5 steps was off by 1e-11 (n steps times 1e-16), whatever the step. N is
+// multiplied by h, and double is enough for it.
 
+#include <complex>
 #include <functional>
 #include <map>
 #include <span>
@@ -15,16 +20,19 @@
 
 namespace lather::reference {
 
+using WideComplex = std::complex<long double>;
+
 class Etdrk4 {
  public:
   using Nonlinear = std::function<void(std::span<const Complex> v, std::span<Complex> out)>;
   Etdrk4(std::span<const Complex> L, Nonlinear nonlinear, ThreadTeam& team);
-  void step(double h, std::span<Complex> v);
+  void step(double h, std::span<WideComplex> wide);
 
   struct Weights {
-    Complex E, E2, Q, f1, f2, f3;
+    WideComplex E;
+    Complex E2, Q, f1, f2, f3;
   };
-  static Weights weights(Complex hL);
+  static Weights weights(double h, Complex L);
 
  private:
   const std::vector<Weights>& weights_for(double h);
@@ -34,7 +42,7 @@ class Etdrk4 {
   Nonlinear N_;
   ThreadTeam& team_;
   std::map<double, std::vector<Weights>> by_step_;
-  std::vector<Complex> Nv_, a_, Na_, b_, Nb_, c_, Nc_;
+  std::vector<Complex> v_, Nv_, a_, Na_, b_, Nb_, c_, Nc_;
 };
 
 }  // namespace lather::reference
