@@ -21,10 +21,15 @@
 #include <string>
 #include <vector>
 
+#include "emulator.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
+
+namespace lather::emulator {
+int matrices_diagonalized = 0, failing_dimension = 0;
+}
 
 namespace {
 
@@ -232,7 +237,9 @@ cublasStatus_t syrk(cublasHandle_t, cublasFillMode_t fill, cublasOperation_t t, 
 void eigenvectors(int d, double* matrix, double* values, int* info) {
   std::vector<double> vectors(static_cast<std::size_t>(d) * d), descending(d);
   const auto n = static_cast<std::size_t>(d);
-  *info = !lather::linalg::eigenvectors({matrix, n, n}, descending, {vectors.data(), n, n});
+  ++lather::emulator::matrices_diagonalized;
+  *info = d == lather::emulator::failing_dimension ||
+          !lather::linalg::eigenvectors({matrix, n, n}, descending, {vectors.data(), n, n});
   if (*info) return;
   for (int k = 0; k < d; ++k) {
     values[k] = descending[d - 1 - k];

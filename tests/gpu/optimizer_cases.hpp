@@ -85,6 +85,8 @@ inline std::vector<Case> optimizer_cases() {
   esoap("ss_esoap_momentum", {{"inner_update", "momentum"}, {"precondition_vectors", true}});
   esoap("ss_esoap_one_sided", {{"max_dimension", 5}});
   esoap("ss_esoap_permute", {{"variance_transition", "permute"}});
+  esoap("ss_esoap_permute_per_factor",
+        {{"variance_transition", "permute"}, {"trigger_rule", "per-factor"}, {"trigger", 0.2}});
   esoap("ss_esoap_reproject_squared",
         {{"variance_transition", "reproject-squared"}, {"trigger_rule", "per-factor"}, {"trigger", 0.2}});
   esoap("ss_esoap_reproject", {{"variance_transition", "reproject"}});

@@ -34,11 +34,16 @@ class SsEsoapLiteral {
 
     // 2. Adaptive eigenbasis update
     basis_changed = false;
-    rho = std::max(ratio(L, QL), ratio(R, QR));
+    const double left = ratio(L, QL), right = ratio(R, QR);
+    rho = std::max(left, right);
     if (t > o.warmup_steps && t % o.check_interval == 0 && rho > o.trigger) {
       const Mat QL_old = QL, QR_old = QR;
-      QL = eigvec(L);
-      QR = eigvec(R);
+      // Not in the paper: per-factor, where a basis whose own ratio is small stays.
+      const bool both = o.trigger_rule == TriggerRule::both;
+      left_changed = !left_fails && (both || left > o.trigger);
+      right_changed = both || right > o.trigger;
+      if (left_changed) QL = eigvec(L);
+      if (right_changed) QR = eigvec(R);
       M = product({product({QL.transpose(), QL_old}), M, product({QR_old.transpose(), QR})});
       transition(QL_old, QR_old);
       basis_changed = true;
@@ -77,7 +82,8 @@ class SsEsoapLiteral {
   Mat W, W_old, G_old, M, V, L, R, QL, QR;
   std::int64_t t = 0, variance_steps = 0;
   double rho = 0, gamma = 1, tau = 1, c = 0, a = 0, epsilon = 0;
-  bool basis_changed = false;
+  bool basis_changed = false, left_changed = false, right_changed = false;
+  bool left_fails = false;  // what an eigensolver that finds no eigenvectors of L would do
 
  private:
   double ratio(const Mat& A, const Mat& Q) const {
@@ -101,7 +107,9 @@ class SsEsoapLiteral {
     const Mat UL = product({QL.transpose(), QL_old}), UR = product({QR.transpose(), QR_old});
     switch (o.variance_transition) {
       case VarianceTransition::downscale:
-        gamma = rho > 0.8 ? 0.25 : rho > 0.5 ? 0.5 : 0.75;
+        gamma = o.gamma_values.back();
+        for (std::size_t k = o.gamma_thresholds.size(); k-- > 0;)
+          if (rho <= o.gamma_thresholds[k]) gamma = o.gamma_values[k];
         V *= gamma;
         break;
       case VarianceTransition::keep: break;
@@ -114,15 +122,17 @@ class SsEsoapLiteral {
         V = product({UL.cwiseProduct(UL), V, UR.cwiseProduct(UR).transpose()});
         break;
       case VarianceTransition::permute: {
-        const auto order = [](const Mat& A, const Mat& Q) {
+        // Directions by descending eigenvalue, as the new basis has them; an old basis keeps its order.
+        const auto order = [](bool changed, const Mat& A, const Mat& Q) {
           const Eigen::VectorXd estimate = product({Q.transpose(), A, Q}).diagonal();
           std::vector<Eigen::Index> index(estimate.size());
           std::iota(index.begin(), index.end(), 0);
+          if (!changed) return index;
           std::stable_sort(index.begin(), index.end(),
                            [&](auto i, auto j) { return estimate[i] > estimate[j]; });
           return index;
         };
-        V = Mat(V(order(L, QL_old), order(R, QR_old)));
+        V = Mat(V(order(left_changed, L, QL_old), order(right_changed, R, QR_old)));
         break;
       }
     }

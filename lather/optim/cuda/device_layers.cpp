@@ -37,14 +37,13 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return sides_[a].d < sides_[b].d; });
   std::size_t total = 0, lengths = 0;
-  position_.resize(sides_.size());
   std::vector<std::size_t> offsets(sides_.size()), value_offsets(sides_.size());
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const std::size_t side = order[place], d = sides_[side].d;
+  for (std::size_t slot = 0; slot < order.size(); ++slot) {
+    const std::size_t side = order[slot], d = sides_[side].d;
     if (dimensions_.empty() || dimensions_.back().d != sides_[side].d)
-      dimensions_.push_back({sides_[side].d, place, total, 0});
+      dimensions_.push_back({sides_[side].d, slot, total, 0});
     ++dimensions_.back().count;
-    position_[side] = place;
+    sides_[side].slot = static_cast<int>(slot);
     offsets[side] = total;
     value_offsets[side] = lengths;
     total += d * d;
@@ -54,10 +53,13 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
     *memory = cuda::Memory<double>(total);
   half_ = cuda::Memory<double>(flat);
   values_ = cuda::Memory<double>(lengths);
+  solved_values_ = cuda::Memory<double>(lengths);
   scratch_ = cuda::Memory<double>(2 * lengths);
   factor_blocks_ = static_cast<unsigned>(std::clamp(largest_ * largest_ / 2048, 1, 64));
   partials_ = cuda::Memory<double>(2 * factor_blocks_ * std::max<std::size_t>(1, sides_.size()));
   info_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
+  solved_info_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
+  change_all();
   changed_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
 
   std::vector<double> factors(total), bases(total);
@@ -69,7 +71,6 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
     side.result = result_.data() + offsets[s];
     side.values = values_.data() + value_offsets[s];
     side.scratch = scratch_.data() + 2 * value_offsets[s];
-    side.place = static_cast<int>(position_[s]);
     side.first = static_cast<int>(value_offsets[s]);
     for (int i = 0; i < side.d; ++i) {
       factors[offsets[s] + static_cast<std::size_t>(i) * (side.d + 1)] = initial_diagonal;
@@ -218,31 +219,59 @@ void DeviceLayers::copy(Square from, Square to) {
         cudaMemcpyAsync(square(to), square(from), factor_.bytes(), cudaMemcpyDeviceToDevice, stream_));
 }
 
-void DeviceLayers::diagonalize_products() {
-  if (sides_.empty()) return;
+void DeviceLayers::change_all() {
+  to_change_.clear();
+  for (const auto& same : dimensions_) to_change_.push_back(static_cast<int>(same.count));
+}
+
+void DeviceLayers::read_changed() {
+  std::vector<int> changed(sides_.size());
+  if (!changed.empty())
+    cuda::check(cudaMemcpyAsync(changed.data(), changed_.data(), changed.size() * sizeof(int),
+                                cudaMemcpyDeviceToHost, stream_));
+  cuda::check(cudaStreamSynchronize(stream_));
+  to_change_.assign(dimensions_.size(), 0);
+  for (std::size_t side = 0; side < sides_.size(); ++side) {
+    const auto same = std::find_if(dimensions_.begin(), dimensions_.end(),
+                                   [&](const Dimension& dimension) { return dimension.d == sides_[side].d; });
+    to_change_[same - dimensions_.begin()] += changed[side] != 0;
+  }
+}
+
+// The first counts[k] products of dimension k.
+void DeviceLayers::diagonalize(const std::vector<int>& counts, double* values, int* info) {
   if (!solver_) solver_ = std::make_unique<cuda::Solver>(stream_);
   std::size_t value_offset = 0;
-  for (const auto& same : dimensions_) {
-    if (same.d > 1)
-      solver_->eigenvectors(same.d, static_cast<int>(same.count), product_.data() + same.offset,
-                            values_.data() + value_offset, info_.data() + same.first);
+  for (std::size_t k = 0; k < dimensions_.size(); ++k) {
+    const Dimension& same = dimensions_[k];
+    if (same.d > 1 && counts[k] > 0)
+      solver_->eigenvectors(same.d, counts[k], product_.data() + same.offset, values + value_offset,
+                            info + same.first);
     value_offset += same.count * same.d;
   }
 }
 
+void DeviceLayers::diagonalize_products() {
+  std::vector<int> all;
+  for (const auto& same : dimensions_) all.push_back(static_cast<int>(same.count));
+  diagonalize(all, values_.data(), info_.data());
+}
+
 void DeviceLayers::replace_bases(const Replacement& how) {
   if (sides_.empty()) return;
-  diagonalize_products();
+  const auto basis = cuda::Parameter().add(BasisKernelArgs{work(), solved_values_.data(), solved_info_.data(),
+                                                           how.descending, how.values_into_factor,
+                                                           how.from == Square::result, 0});
+  const auto sides = static_cast<unsigned>(sides_.size());
+  launch("gather_for_eigensolver", factor_blocks_, sides, basis);
+  diagonalize(to_change_, solved_values_.data(), solved_info_.data());
+  launch("scatter_from_eigensolver", factor_blocks_, sides, basis);
   if (how.compose) {
-    multiply(Square::product, false, Square::basis, true, Square::spare);  // (Q X)^T = X^T Q^T
+    multiply(Square::result, false, Square::basis, true, Square::spare);   // (Q X)^T = X^T Q^T
     multiply(Square::spare, false, Square::spare, true, Square::product);  // one Newton–Schulz step:
     copy(Square::spare, Square::result);                                   // Q <- (3 Q - Q Q^T Q) / 2
     multiply(Square::product, false, Square::spare, false, Square::result, -0.5, 1.5);
-  } else {
-    copy(Square::product, Square::result);
   }
-  const auto basis = cuda::Parameter().add(BasisKernelArgs{work(), how.descending, how.values_into_factor});
-  const auto sides = static_cast<unsigned>(sides_.size());
   launch("canonical_signs", static_cast<unsigned>(largest_ + 7) / 8, sides, basis);
   launch("canonical_clusters", 1, sides, basis);
   launch("install_bases", factor_blocks_, sides, basis);

@@ -46,15 +46,20 @@ class DeviceLayers {
   // are.
   void diagonalize_products();
 
-  // New bases for the sides whose flag in changed() is set: eigenvectors of `product`, multiplied into the
-  // present basis (`compose`) or in its place; canonical as linalg::make_canonical has it; eigenvalues in
-  // descending or ascending order. `values_into_factor`: the factor becomes its eigenvalues.
+  // New bases for the sides whose flag in changed() is set: eigenvectors of the squares `from` (factor or result),
+  // multiplied into the present basis (`compose`) or in its place; canonical as linalg::make_canonical has it;
+  // eigenvalues in descending or ascending order. `values_into_factor`: the factor becomes its eigenvalues.
   struct Replacement {
+    Square from;
     bool compose, descending, values_into_factor;
   };
   void replace_bases(const Replacement& how);
   int* changed() const { return changed_.data(); }
-  bool captures() const { return largest_ <= 512; }  // the eigensolver, into a graph
+  // The host must know how many flags are set: as many matrices go to the eigensolver.
+  void read_changed();
+  void change_all();
+  const std::vector<int>& to_change() const { return to_change_; }  // by dimension
+  bool captures() const { return largest_ <= 512; }                 // the eigensolver, into a graph
 
   void state(StateVisitor& visitor, std::size_t layer);
   const cuda::Blas& blas() const { return *blas_; }
@@ -70,13 +75,14 @@ class DeviceLayers {
   };
   struct Dimension {  // sides of equal dimension lie one after another
     int d;
-    std::size_t first, offset, count;  // place among the sides in memory order; in the square arrays
+    std::size_t first, offset, count;  // first slot; where it begins in the square arrays
   };
   double* square(Square which) const;
   double* const* addresses(const void* key, int group, const std::vector<double*>& list);
   double* const* in_flat(std::size_t group, const double* base);
   double* const* of_sides(std::size_t group, bool left, Square which);
   double* const* of_dimension(std::size_t dimension, Square which);
+  void diagonalize(const std::vector<int>& counts, double* values, int* info);
   void rotate(const double* x, double* out, bool in, Square by);
   void turn(std::size_t group, bool left, bool in, Square by, const double* x, double* out);
 
@@ -84,12 +90,12 @@ class DeviceLayers {
   std::vector<DeviceSide> sides_;  // left then right of every layer
   std::vector<Group> groups_;
   std::vector<Dimension> dimensions_;
-  std::vector<std::size_t> position_;  // side -> place in memory order
+  std::vector<int> to_change_;
   int largest_ = 0;
   unsigned factor_blocks_ = 1;
-  cuda::Memory<double> factor_, basis_, product_, spare_, result_, old_basis_, half_, values_, partials_,
-      scratch_;
-  cuda::Memory<int> info_, changed_;
+  cuda::Memory<double> factor_, basis_, product_, spare_, result_, old_basis_, half_, values_, solved_values_,
+      partials_, scratch_;
+  cuda::Memory<int> info_, solved_info_, changed_;
   cuda::Memory<DeviceLayer> layers_on_device_;
   cuda::Memory<DeviceSide> sides_on_device_;
   std::map<std::pair<const void*, int>, cuda::Memory<double*>> addresses_;

@@ -17,6 +17,7 @@ namespace {
 constexpr int kStepsPerLaunch[] = {16, 4, 1};
 constexpr double kStepsPerHalt = 16;
 constexpr std::size_t kMostSteps = 1024;
+constexpr std::size_t kMostResumptions = 256;
 
 }  // namespace
 
@@ -220,9 +221,11 @@ void DeviceMethod::resume(int form) {
     enqueue_after_halt(form);
     finish_step(form);
   };
+  layers_.read_changed();
   // The first time the eigensolver takes its memory and loads its code: not in a capture.
-  auto& graph = resumptions_[form];
-  const bool first = resumptions_.size() == 1 && steps_between_halts_ == 0;
+  if (resumptions_.size() >= kMostResumptions) resumptions_.clear();
+  const auto [known, first] = resumptions_.try_emplace({form, layers_.to_change()});
+  cuda::Graph& graph = known->second;
   if (first || !layers_.captures()) {
     enqueue();
   } else {

@@ -114,9 +114,9 @@ class DeviceMethod : public Optimizer {
   cuda::PinnedMemory<Control> host_control_;
   cuda::PinnedMemory<double> host_parameters_;
   std::vector<double> factors_on_device_, scales_on_device_;
-  std::map<std::pair<int, int>, cuda::Graph> graphs_;  // form, number of steps
-  std::map<int, cuda::Graph> resumptions_;
-  double steps_between_halts_ = 0;  // running mean
+  std::map<std::pair<int, int>, cuda::Graph> graphs_;                    // form, number of steps
+  std::map<std::pair<int, std::vector<int>>, cuda::Graph> resumptions_;  // form, bases to change by dimension
+  double steps_between_halts_ = 0;                                       // running mean
   std::int64_t last_halt_ = 0;
 };
 

@@ -228,10 +228,46 @@ __device__ void canonical_cluster(double* X, int d, int first, int step, int siz
   __syncthreads();
 }
 
-// Rows of `result` are eigenvectors, values ascend. Is the basis of this side to be replaced?
-__device__ __forceinline__ bool replaced(const BasisKernelArgs& w, int side) {
-  const DeviceSide& s = w.k.sides[side];
-  return w.k.changed[side] && (s.d == 1 || w.k.info[s.place] == 0);
+// Was a new basis of this side wanted and found?
+__device__ __forceinline__ bool replaced(const KroneckerKernelArgs& k, int side) {
+  return side >= 0 && k.changed[side] && (k.sides[side].d == 1 || k.info[k.sides[side].slot] == 0);
+}
+__device__ __forceinline__ bool replaced(const KroneckerKernelArgs& k, const DeviceLayer& layer) {
+  return replaced(k, layer.left) || replaced(k, layer.right);
+}
+__device__ __forceinline__ int layers_with_factors(const KroneckerKernelArgs& k) {
+  int count = 0;
+  for (int l = 0; l < k.layer_count; ++l) count += k.layers[l].left >= 0 || k.layers[l].right >= 0;
+  return count;
+}
+
+// How many slots a side that changes moves down when those that do not change, of its dimension, are left out.
+__device__ __forceinline__ int slots_left_out(const KroneckerKernelArgs& k, const DeviceSide& side) {
+  int count = 0;
+  for (int s = 0; s < k.side_count; ++s) count += k.sides[s].d == side.d && k.sides[s].slot < side.slot && !k.changed[s];
+  return count;
+}
+
+// The sides that change, one after another into `product`, for the eigensolver.
+extern "C" __global__ void __launch_bounds__(256) gather_for_eigensolver(const __grid_constant__ BasisKernelArgs w) {
+  if (!w.k.changed[blockIdx.y]) return;
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  const i64 size = (i64)s.d * s.d;
+  const double* from = w.from_result ? s.result : s.factor;
+  double* to = s.product - slots_left_out(w.k, s) * size;
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < size; i += (i64)gridDim.x * 256) to[i] = from[i];
+}
+
+// And back: rows of `result` are eigenvectors, values ascend.
+extern "C" __global__ void __launch_bounds__(256) scatter_from_eigensolver(const __grid_constant__ BasisKernelArgs w) {
+  if (!w.k.changed[blockIdx.y]) return;
+  const DeviceSide s = w.k.sides[blockIdx.y];
+  const i64 size = (i64)s.d * s.d, left_out = slots_left_out(w.k, s);
+  const double* from = s.product - left_out * size;
+  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < size; i += (i64)gridDim.x * 256) s.result[i] = from[i];
+  if (blockIdx.x != 0) return;
+  for (int i = threadIdx.x; i < s.d; i += 256) s.values[i] = w.solved_values[s.first - left_out * s.d + i];
+  if (threadIdx.x == 0) w.k.info[s.slot] = w.solved_info[s.slot - left_out];
 }
 
 // Values k and k + 1 so close that only the space of their eigenvectors is determined.
@@ -244,7 +280,7 @@ __device__ __forceinline__ bool tied(const DeviceSide& s, int k) {
 extern "C" __global__ void __launch_bounds__(256) canonical_signs(const __grid_constant__ BasisKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const int d = s.d, lane = threadIdx.x % 32;
-  if (d == 1 || !replaced(w, blockIdx.y)) return;
+  if (d == 1 || !replaced(w.k, blockIdx.y)) return;
   for (int k = blockIdx.x * 8 + threadIdx.x / 32; k < d; k += gridDim.x * 8) {
     if ((k > 0 && tied(s, k - 1)) || (k + 1 < d && tied(s, k))) continue;
     double* row = s.result + (i64)k * d;
@@ -267,7 +303,7 @@ extern "C" __global__ void __launch_bounds__(256) canonical_signs(const __grid_c
 // The rest, in descending order. One block per side.
 extern "C" __global__ void __launch_bounds__(256) canonical_clusters(const __grid_constant__ BasisKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
-  if (s.d == 1 || !replaced(w, blockIdx.y)) return;
+  if (s.d == 1 || !replaced(w.k, blockIdx.y)) return;
   double ties = 0;
   for (int k = threadIdx.x; k + 1 < s.d; k += 256) ties += tied(s, k);
   if (block_sum(ties) == 0) return;
@@ -282,7 +318,7 @@ extern "C" __global__ void __launch_bounds__(256) canonical_clusters(const __gri
 extern "C" __global__ void __launch_bounds__(256) install_bases(const __grid_constant__ BasisKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const int d = s.d;
-  if (!replaced(w, blockIdx.y)) return;
+  if (!replaced(w.k, blockIdx.y)) return;
   if (d == 1) {
     if (blockIdx.x == 0 && threadIdx.x == 0) s.basis[0] = 1;
     return;

@@ -85,14 +85,14 @@ LATHER_ON_BOTH_SIDES(
       double* scratch;  // 2 d
       int d;
       int layer;
-      int place;  // in memory order
-      int first;  // place of its values among those of all
+      int slot;   // in memory order
+      int first;  // where its values begin among those of all
     };
 
     struct KroneckerKernelArgs {
       const DeviceLayer* layers;
       const DeviceSide* sides;
-      const int* info;   // of the eigensolver, in memory order
+      int* info;         // of the eigensolver, by slot
       int* changed;      // per side: is its basis to be replaced?
       double* partials;  // per side and block: squares off the diagonal, and on it
       int layer_count;
@@ -103,8 +103,13 @@ LATHER_ON_BOTH_SIDES(
 
     struct BasisKernelArgs {
       KroneckerKernelArgs k;
+      const double*
+          solved_values;  // of the eigensolver, which solves the sides to be changed one after another
+      const int* solved_info;
       int descending;
       int values_into_factor;
+      int from_result;  // what is diagonalized: `result`, or the factor
+      int unused;
     };
 
     struct FactorKernelArgs {

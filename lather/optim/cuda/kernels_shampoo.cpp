@@ -34,7 +34,7 @@ extern "C" __global__ void __launch_bounds__(256) shampoo_scale(const __grid_con
 // `result` holds the new inverse roots.
 extern "C" __global__ void __launch_bounds__(256) shampoo_install(const __grid_constant__ ShampooKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
-  if (w.e.s.control->halt || (s.d > 1 && w.k.info[s.place] != 0)) return;
+  if (w.e.s.control->halt || (s.d > 1 && w.k.info[s.slot] != 0)) return;
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)s.d * s.d; i += (i64)gridDim.x * 256) s.basis[i] = s.result[i];
 }
 

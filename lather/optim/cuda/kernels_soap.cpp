@@ -64,6 +64,7 @@ extern "C" __global__ void __launch_bounds__(256) soap_skip(const __grid_constan
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < s.size; i += (i64)gridDim.x * 256) s.change[i] = 0;
   for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < s.change_blocks; i += gridDim.x * 256) s.change_norms[i] = 0;
   for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < w.k.side_count; i += gridDim.x * 256) w.k.changed[i] = 1;
+  if (blockIdx.x == 0 && threadIdx.x == 0) s.control->basis_updates += layers_with_factors(w.k);
 }
 
 // One block per side. `product` holds A Q: columns sorted by diag(Q^T A Q), into `result`.
@@ -169,6 +170,7 @@ extern "C" __global__ void __launch_bounds__(256) soap_permute(const __grid_cons
 
 extern "C" __global__ void __launch_bounds__(256) soap_carry_over(const __grid_constant__ SoapKernelArgs w) {
   if (w.e.s.control->halt) return;
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) w.e.s.control->basis_updates += layers_with_factors(w.k);
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   if (layer.left < 0 && layer.right < 0) return;
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
@@ -221,10 +223,7 @@ extern "C" __global__ void __launch_bounds__(256) purify_check(const __grid_cons
 extern "C" __global__ void __launch_bounds__(256) purify_resume(const __grid_constant__ PurifyKernelArgs w) {
   Control& c = *w.e.s.control;
   if (threadIdx.x != 0) return;
-  for (int l = 0; l < w.k.layer_count; ++l) {
-    const DeviceLayer layer = w.k.layers[l];
-    c.basis_updates += (layer.left >= 0 && w.k.changed[layer.left]) || (layer.right >= 0 && w.k.changed[layer.right]);
-  }
+  for (int l = 0; l < w.k.layer_count; ++l) c.basis_updates += replaced(w.k, w.k.layers[l]);
   c.halt = kRunning;
 }
 

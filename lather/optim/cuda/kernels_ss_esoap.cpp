@@ -59,13 +59,13 @@ extern "C" __global__ void __launch_bounds__(256) esoap_order(const __grid_const
   }
 }
 
-// `rotated` = V with its rows and columns in that order.
+// `rotated` = V with its rows and columns in that order, where their basis is a new one.
 extern "C" __global__ void __launch_bounds__(256) esoap_permute(const __grid_constant__ EsoapKernelArgs w) {
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
     int row = (int)(k / layer.cols), col = (int)(k % layer.cols);
-    if (layer.left >= 0) row = w.order[w.k.sides[layer.left].first + row];
-    if (layer.right >= 0) col = w.order[w.k.sides[layer.right].first + col];
+    if (replaced(w.k, layer.left)) row = w.order[w.k.sides[layer.left].first + row];
+    if (replaced(w.k, layer.right)) col = w.order[w.k.sides[layer.right].first + col];
     w.e.rotated[layer.offset + k] = w.e.v[layer.offset + (i64)row * layer.cols + col];
   }
 }
@@ -78,15 +78,15 @@ extern "C" __global__ void __launch_bounds__(256) esoap_square_products(const __
 // The momentum keeps its direction, the variance is carried over, the last step is turned.
 extern "C" __global__ void __launch_bounds__(256) esoap_carry_over(const __grid_constant__ EsoapKernelArgs w) {
   const LayerState& state = w.state[blockIdx.y];
-  if (state.changed == 0) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
+  if (!replaced(w.k, layer)) return;
   double gamma = 1;
   if (w.transition == 0) gamma = downscaling(w, state.rho);
   if (w.transition == 2) gamma = 0;  // reset
-  const bool replaced = w.transition >= 3 && layer.turns;  // reproject, reproject-squared, permute: by what `rotated` holds
+  const bool turned = w.transition >= 3 && layer.turns;  // reproject, reproject-squared, permute: by what `rotated` holds
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    w.e.v[i] = replaced ? (w.e.rotated[i] > 0 ? w.e.rotated[i] : 0) : gamma * w.e.v[i];
+    w.e.v[i] = turned ? (w.e.rotated[i] > 0 ? w.e.rotated[i] : 0) : gamma * w.e.v[i];
     if (!layer.turns) continue;
     w.e.m[i] = w.new_M[i];
     w.S_rotated[i] = w.new_S[i];
@@ -98,6 +98,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_resume(const __grid_cons
   Control& c = *w.e.s.control;
   for (int l = threadIdx.x; l < w.k.layer_count; l += 256) {
     LayerState& state = w.state[l];
+    state.changed = replaced(w.k, w.k.layers[l]);
     if (state.changed != 0 && w.transition == 0) state.gamma = downscaling(w, state.rho);
     state.variance_steps = state.changed != 0 && w.transition == 2 ? 1 : state.variance_steps + 1;
   }
@@ -105,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_resume(const __grid_cons
   if (threadIdx.x != 0) return;
   for (int l = 0; l < w.k.layer_count; ++l) c.basis_updates += w.state[l].changed != 0;
   for (int s = 0; s < w.k.side_count; ++s)
-    if (w.k.changed[s] && w.k.sides[s].d > 1 && w.k.info[w.k.sides[s].place] != 0) c.eigensolver_failed = 1;
+    if (w.k.changed[s] && !replaced(w.k, s)) c.eigensolver_failed = 1;
   c.halt = kRunning;
 }
 

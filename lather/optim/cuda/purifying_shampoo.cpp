@@ -42,8 +42,8 @@ class DevicePurifyingShampoo final : public DeviceMethod {
     using Square = DeviceLayers::Square;
     const auto parameter = cuda::Parameter().add(work());
     launch_per_side("purify_factors", layers_.factor_blocks(), parameter);
-    layers_.copy(Square::result, Square::product);
-    layers_.replace_bases({.compose = false, .descending = false, .values_into_factor = false});
+    layers_.replace_bases(
+        {.from = Square::result, .compose = false, .descending = false, .values_into_factor = false});
     layers_.launch("purify_resume", 1, 1, parameter);
     enqueue_rest();
   }

@@ -63,8 +63,9 @@ class DeviceSoap final : public DeviceMethod {
     const double beta = options_.factor_beta < 0 ? options_.beta2 : options_.factor_beta;
     accumulate_factors(step_work().gradient, beta, 1 - beta);
     if (form == kFirst) {
-      layers_.copy(Square::factor, Square::product);
-      layers_.replace_bases({.compose = false, .descending = true, .values_into_factor = false});
+      layers_.change_all();
+      layers_.replace_bases(
+          {.from = Square::factor, .compose = false, .descending = true, .values_into_factor = false});
     } else if (form == kRefresh) {
       const auto parameter = cuda::Parameter().add(work());
       layers_.rotate_out(m_.data(), U_.data());  // the momentum keeps its direction in parameter space

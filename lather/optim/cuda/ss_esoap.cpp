@@ -69,13 +69,12 @@ class DeviceSsEsoap final : public DeviceMethod {
     using Square = DeviceLayers::Square;
     const auto parameter = cuda::Parameter().add(work());
     layers_.rotate_out(m_.data(), U_.data());  // the momentum in parameter space
-    if (options_.variance_transition == VarianceTransition::permute) {
-      launch_per_side("esoap_order", 1, parameter);
-      launch_per_layer("esoap_permute", parameter);
-    }
+    const bool permutes = options_.variance_transition == VarianceTransition::permute;
+    if (permutes) launch_per_side("esoap_order", 1, parameter);
     if (reprojects()) layers_.copy(Square::basis, Square::old_basis);
-    layers_.copy(Square::factor, Square::product);
-    layers_.replace_bases({.compose = true, .descending = true, .values_into_factor = true});
+    layers_.replace_bases(
+        {.from = Square::factor, .compose = true, .descending = true, .values_into_factor = true});
+    if (permutes) launch_per_layer("esoap_permute", parameter);
     layers_.rotate_in(U_.data(), new_M_.data());
     layers_.rotate_in(change_.data(), new_S_.data());
     if (reprojects()) enqueue_reprojection();

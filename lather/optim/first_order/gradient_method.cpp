@@ -58,9 +58,10 @@ StepReport GradientMethod::step(Objective& objective, std::span<double> paramete
   ++t_;
   diagnostics_.clear();
   note_.clear();
+  basis_updates_ = 0;
   update(parameters);
   report.message = note_;
-  for (const auto& d : diagnostics_) report.basis_updates += d.quantity == "basis_changed" && d.value != 0;
+  report.basis_updates = basis_updates_;
 
   report.step_norm = norm_of_any_scale(change_);
   if (!std::isfinite(report.step_norm)) {

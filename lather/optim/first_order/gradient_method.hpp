@@ -30,7 +30,8 @@ class GradientMethod : public Optimizer {
   ParameterLayout layout_;
   AlignedVector gradient_, change_;
   std::vector<Diagnostic> diagnostics_;
-  std::string note_;  // what update() has to say in words; cleared before every step
+  std::string note_;       // what update() has to say in words; cleared before every step
+  int basis_updates_ = 0;  // layers whose bases update() replaced; likewise
   std::int64_t t_ = 0;
   double factor_ = 1;
 };

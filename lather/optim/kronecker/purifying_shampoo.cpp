@@ -50,6 +50,7 @@ void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
     rotated[i] = (rotated[i] / correction1) / (std::sqrt(s.V[i] / correction2) + o.epsilon);
   K.rotate_out(rotated, s.change);
   descent_change(o.learning_rate * factor_, o.weight_decay, s.W, s.change, s.change);
+  basis_updates_ += refreshed;
   diagnostics_.push_back({layout_.blocks()[block].name, "basis_changed", refreshed ? 1.0 : 0.0});
 }
 

@@ -42,6 +42,7 @@ void Soap::update_matrix(std::size_t block, const BlockStep& s) {
       if (linalg::eigenvectors(side->factor_view(), eigenvalues, side->basis_view()))
         linalg::make_canonical(eigenvalues, side->basis_view());
     }
+    basis_updates_ += K.left.active() || K.right.active();
     std::fill(s.change.begin(), s.change.end(), 0.0);
     return;
   }
@@ -69,6 +70,7 @@ void Soap::update_matrix(std::size_t block, const BlockStep& s) {
     K.rotate_out(s.M, rotated);  // the momentum keeps its direction in parameter space
     refresh(K, s.V);
     K.rotate_in(rotated, s.M);
+    basis_updates_ += K.left.active() || K.right.active();
   }
 }
 

@@ -152,18 +152,26 @@ void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool rig
   const std::span momentum = std::span(scratch_).first(s.G.size());
   K.rotate_out(s.M, momentum);
   const auto QL_old = K.left.basis, QR_old = K.right.basis;
-  sort_descending_diagonal(K.left, layer.left_order);
-  sort_descending_diagonal(K.right, layer.right_order);
-
-  if (left && K.left.active() && !diagonalize(K.left))
-    note_ = "an eigenbasis could not be computed; the old one is kept";
-  if (right && K.right.active() && !diagonalize(K.right))
-    note_ = "an eigenbasis could not be computed; the old one is kept";
+  const bool left_changed = left && replace_basis(K.left, layer.left_order);
+  const bool right_changed = right && replace_basis(K.right, layer.right_order);
+  if (!left_changed && !right_changed) return;
+  if (!left_changed) layer.left_order.clear();
+  if (!right_changed) layer.right_order.clear();
 
   K.rotate_in(momentum, s.M);  // the momentum keeps its direction: M~ = (Q_new^T Q_old) M~ (Q_old^T Q_new)
   carry_over_variance(layer, s.V, QL_old, QR_old);
   K.rotate_in(s.G, layer.G);
   layer.basis_changed = true;
+  ++basis_updates_;
+}
+
+// `order` is that of the old directions by what the factor has on its diagonal. False if the old basis is kept.
+bool SsEsoap::replace_basis(KroneckerSide& side, std::vector<std::size_t>& order) {
+  if (!side.active()) return false;
+  sort_descending_diagonal(side, order);
+  if (diagonalize(side)) return true;
+  note_ = "an eigenbasis could not be computed; the old one is kept";
+  return false;
 }
 
 // Q <- eigenvectors of the factor, in descending order; the factor becomes its eigenvalues.

@@ -30,7 +30,8 @@ class SsEsoap final : public MatrixMethod {
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
-    std::vector<std::size_t> left_order{}, right_order{};  // scratch of the transition `permute`
+    // Of the transition `permute`: where the directions of a new basis come from; empty: the basis is the old one.
+    std::vector<std::size_t> left_order{}, right_order{};
   };
 
   double rate() const { return options_.learning_rate * factor_; }
@@ -40,6 +41,7 @@ class SsEsoap final : public MatrixMethod {
   void advance(Layer& layer, const BlockStep& step);      // Alg. 2, steps 1 to 3 and c, a of step 4
   void check_basis(Layer& layer, const BlockStep& step);  // Alg. 2, step 2
   void change_basis(Layer& layer, const BlockStep& step, bool left, bool right);
+  bool replace_basis(KroneckerSide& side, std::vector<std::size_t>& order);
   bool diagonalize(KroneckerSide& side);
   void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
                            const AlignedVector& QR_old);

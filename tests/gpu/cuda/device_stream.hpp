@@ -67,7 +67,7 @@ class SeparatedGradients {
 
 // Two terms; an optimizer on the host asks for gradient number t, one on the device finds it in its memory. One step
 // per call of steps().
-class GivenGradients final : public Objective, public CudaObjective {
+class GivenGradients : public Objective, public CudaObjective {
  public:
   explicit GivenGradients(const ParameterLayout& layout)
       : layout_(layout),
@@ -126,6 +126,9 @@ class GivenGradients final : public Objective, public CudaObjective {
   void residual_gram(std::span<const double>, double*, std::span<double>) override {
     throw Error("given gradients have no residuals");
   }
+
+ protected:
+  void upload(const std::vector<double>& part, std::size_t at) { staged_.upload(part, at); }
 
  private:
   std::vector<std::vector<double>> parts() {
