@@ -22,7 +22,7 @@ runs=(
   "poisson-2d --optimizer spring --steps 10"
   "heat-1d --optimizer kfac --steps 10"
   "helmholtz --optimizer shampoo --steps 30"
-  "ginzburg-landau --optimizer multiadam --steps 20"
+  "ginzburg-landau --optimizer multiadam --set optimizer.groups=[0,1,2,3] --steps 20"
 )
 differ=0
 printf '%-55s %s\n' "run" "histories"

@@ -39,6 +39,20 @@ OptimizerEntry device_entry(std::string name, std::string summary, Options defau
   return e;
 }
 
+// An entry for a method whose matrix can lie on the GPU.
+template <class Method, class Options>
+OptimizerEntry dense_entry(std::string name, std::string summary, Options defaults) {
+  auto e = entry<Method>(name, std::move(summary), defaults);
+  e.make_on_device = [name, defaults](const ParameterLayout& layout,
+                                      const auto& settings) -> std::unique_ptr<Optimizer> {
+    if (device_memory_bytes() == 0) return nullptr;
+    Options chosen = defaults;
+    options::set_all(chosen, name, settings);
+    return std::make_unique<Method>(layout, chosen, Device::cuda);
+  };
+  return e;
+}
+
 }  // namespace
 
 const std::vector<OptimizerEntry>& catalogue() {
@@ -46,8 +60,11 @@ const std::vector<OptimizerEntry>& catalogue() {
       device_entry<SsEsoap>("ss-esoap",
                             "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
                             SsEsoapOptions{}),
-      device_entry<SsEsoap>("ss-esoap-paper", "SS-eSOAP, Algorithm 2 of the paper to the letter",
-                            SsEsoapOptions::paper()),
+      device_entry<SsEsoap>(
+          "ss-esoap-paper",
+          "SS-eSOAP with the constants of the paper's Algorithm 2; tau_min, the dimension limit and Rayleigh "
+          "eigenvalues are ours",
+          SsEsoapOptions::paper()),
       device_entry<Adam>("adam", "Adam", AdamOptions{}),
       device_entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       device_entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
@@ -60,12 +77,13 @@ const std::vector<OptimizerEntry>& catalogue() {
       device_entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),
       // Quasi-Newton methods.
       entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{}),
-      entry<Bfgs>("bfgs", "BFGS with a dense inverse Hessian", BfgsOptions{}),
-      entry<SsBfgs>("ss-bfgs", "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)",
-                    SsBfgsOptions{}),
-      entry<SsBroyden>("ss-broyden",
-                       "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
-                       SsBroydenOptions{}),
+      dense_entry<Bfgs>("bfgs", "BFGS with a dense inverse Hessian", BfgsOptions{}),
+      dense_entry<SsBfgs>("ss-bfgs",
+                          "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)",
+                          SsBfgsOptions{}),
+      dense_entry<SsBroyden>("ss-broyden",
+                             "self-scaled Broyden method with a dense inverse Hessian (Urbán et al. 2025)",
+                             SsBroydenOptions{}),
       // Methods that use the Jacobian of the residuals.
       residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
                                          LevenbergMarquardtOptions{}),

@@ -46,6 +46,8 @@ class Objective : public Residuals {
 
   // A sum of terms, value = sum_k weight_k * term_k. A plain function is one term.
   virtual std::vector<std::string> term_names() const { return {"loss"}; }
+  // In the same order; the others are conditions and data.
+  virtual std::vector<bool> term_is_equation() const { return std::vector<bool>(term_names().size(), true); }
   // losses[k] and gradients[k] (each of size()) of weight_k * term_k.
   virtual void term_gradients(std::span<const double> x, std::span<double> losses,
                               std::vector<std::vector<double>>& gradients);

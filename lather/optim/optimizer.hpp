@@ -38,6 +38,12 @@ struct Diagnostic {
   double value;
 };
 
+// Of the elements of vectors.
+template <class... Vectors>
+std::size_t bytes_of(const Vectors&... vectors) {
+  return (std::size_t{0} + ... + (vectors.size() * sizeof(typename Vectors::value_type)));
+}
+
 struct ClipOptions;
 
 class Optimizer {
@@ -70,7 +76,7 @@ class Optimizer {
   // Of the last step; valid until the next one.
   virtual std::span<const Diagnostic> diagnostics() const { return {}; }
 
-  // Bytes it holds, where that is more than a few vectors.
+  // Bytes it holds now, on the host and on the GPU together.
   virtual std::size_t memory_bytes() const { return 0; }
 
   // Everything needed to go on bit for bit.

@@ -110,6 +110,14 @@ std::vector<std::string> PinnObjective::term_names() const {
   return names;
 }
 
+std::vector<bool> PinnObjective::term_is_equation() const {
+  const Problem& problem = engine_->problem;
+  std::vector<bool> result;
+  for (const auto& term : problem.terms)
+    result.push_back(problem.point_sets[term.point_set].kind == PointSet::Kind::interior);
+  return result;
+}
+
 void PinnObjective::term_gradients(std::span<const double> x, std::span<double> losses,
                                    std::vector<std::vector<double>>& gradients) {
   gradients.resize(engine_->problem.terms.size());

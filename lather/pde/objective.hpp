@@ -55,6 +55,7 @@ class PinnObjective final : public optim::Objective {
   double value(std::span<const double> x) override;
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override;
+  std::vector<bool> term_is_equation() const override;
   void term_gradients(std::span<const double> x, std::span<double> losses,
                       std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override;

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
+#include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace lather::pde {
@@ -65,6 +67,21 @@ TEST(Memory, ThatIsTooSmallForAnyBatchIsRefusedInWords) {
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("MiB"), std::string::npos) << e.what();
   }
+}
+
+// An inverse Hessian that lies on the GPU is measured against the GPU's memory, and taken there alone.
+TEST(Memory, OfADenseQuasiNewtonMethodIsThatOfTheDeviceItLiesOn) {
+  optim::ParameterLayout layout;
+  layout.add_vector("x", 1000);  // 8 MB
+  {
+    const EmulatedBytes limit(10 << 20);
+    EXPECT_THROW(optim::make_composed(layout, {{"name", "bfgs"}}, Device::cuda), Error);
+    EXPECT_NO_THROW(optim::make_composed(layout, {{"name", "bfgs"}}));
+  }
+  layout.add_vector("y", 2000000);  // 32 TB, more than any host has
+  const EmulatedBytes limit(std::size_t(1) << 47);
+  EXPECT_NO_THROW(optim::make_composed(layout, {{"name", "bfgs"}}, Device::cuda));
+  EXPECT_THROW(optim::make_composed(layout, {{"name", "bfgs"}}), Error);
 }
 
 }  // namespace

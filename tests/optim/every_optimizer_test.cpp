@@ -8,6 +8,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/optim/first_order/multiadam.hpp"
 #include "streams.hpp"
 
 namespace lather::optim {
@@ -229,6 +230,41 @@ TEST_P(EveryOptimizer, SolvesALeastSquaresProblem) {
   EXPECT_LT(problem.value(x), 1e-4 * start);
 }
 
+struct ArrayBytes final : StateVisitor {
+  void real(std::string_view, double&) override {}
+  void integer(std::string_view, std::int64_t&) override {}
+  void array(std::string_view, std::span<double> values) override { bytes += values.size_bytes(); }
+  void array(std::string_view, std::vector<double>& values) override { bytes += bytes_of(values); }
+  bool reading() const override { return false; }
+  std::size_t bytes = 0;
+};
+
+// What it saves it holds; gradient, change and scratch of one layer come on top.
+TEST_P(EveryOptimizer, SaysHowMuchMemoryItHolds) {
+  const auto layout = one_matrix(40, 30);
+  const auto optimizer = make(layout);
+  GradientStream stream(layout, random_gradients(1));
+  auto x = random_point(layout.size(), 1);
+  for (int t = 0; t < 3; ++t) optimizer->step(stream, x);
+  ArrayBytes saved;
+  optimizer->state(saved);
+  EXPECT_GE(optimizer->memory_bytes(), saved.bytes + layout.size() * sizeof(double));
+  EXPECT_LE(optimizer->memory_bytes(), 6 * saved.bytes);
+}
+
+// Layers are counted, not sides; a vector is a layer where it is preconditioned.
+TEST(Soap, CountsTheBasesItReplaces) {
+  const auto layout = shapes();
+  for (const bool vectors_too : {false, true}) {
+    const auto soap = find_optimizer("soap").make(
+        layout, {{"precondition_frequency", 3}, {"precondition_vectors", vectors_too}});
+    GradientStream stream(layout, random_gradients(1));
+    auto x = random_point(layout.size(), 1);
+    for (int t = 1; t <= 10; ++t)
+      EXPECT_EQ(soap->step(stream, x).basis_updates, t % 3 == 1 ? (vectors_too ? 7 : 5) : 0) << t;
+  }
+}
+
 TEST_P(EveryOptimizer, RefusesParametersOfAnotherSize) {
   const auto layout = shapes();
   const auto optimizer = make(layout);
@@ -257,6 +293,7 @@ TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
     double value(std::span<const double>) override { return 0; }
     double value_and_gradient(std::span<const double>, std::span<double>) override { return 0; }
     std::vector<std::string> term_names() const override { return {"pde", "boundary"}; }
+    std::vector<bool> term_is_equation() const override { return {true, false}; }
     void term_gradients(std::span<const double>, std::span<double> losses,
                         std::vector<std::vector<double>>& g) override {
       losses[0] = 3;
@@ -272,6 +309,15 @@ TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
   EXPECT_EQ(report.loss, 7);
   EXPECT_NEAR(z[0], -0.1 * (0.75 - 0.25), 1e-15);  // each group's first direction is its sign
   EXPECT_THROW(find_optimizer("multiadam").make(two.l, {{"groups", {0, 0, 1}}})->step(two, z), Error);
+}
+
+// Equations are one group, everything else the other (Yao et al. 2023).
+TEST(MultiAdam, HasTwoGroupsUnlessToldOtherwise) {
+  const auto groups = [](const std::vector<bool>& equation) { return loss_groups({}, equation, 0); };
+  EXPECT_EQ(groups({true, false, true, false}).of_term, (std::vector<std::size_t>{0, 1, 0, 1}));
+  EXPECT_EQ(groups({true, false, true, false}).weights, (std::vector<double>{0.5, 0.5}));
+  EXPECT_EQ(groups({false, false}).of_term, (std::vector<std::size_t>{0, 0}));
+  EXPECT_EQ(groups({true, true}).weights, (std::vector<double>{1}));
 }
 
 TEST(Muon, MapsSingularValuesNearOne) {

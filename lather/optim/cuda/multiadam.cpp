@@ -35,7 +35,7 @@ class DeviceMultiAdam final : public DeviceMethod {
 
  protected:
   void prepare(Objective& objective, CudaObjective& on_device) override {
-    const auto groups = loss_groups(options_, objective.term_names().size(), now_.t > 0 ? groups_ : 0);
+    const auto groups = loss_groups(options_, objective.term_is_equation(), now_.t > 0 ? groups_ : 0);
     if (groups.weights.size() != groups_) take_memory(groups.weights.size());
     group_weights_.upload(groups.weights);
     on_device.set_groups(groups.of_term);

@@ -102,6 +102,7 @@ class Secants final : public DeviceSecants {
         rho_(capacity) {}
 
   void clear() override { count_ = first_ = 0; }
+  std::size_t bytes() const override { return rows_.bytes() + vector_.bytes() + products_.bytes(); }
 
   void push(std::span<const double> s, std::span<const double> y, double rho) override {
     if (count_ == m_) {
@@ -173,6 +174,12 @@ class Secants final : public DeviceSecants {
 };
 
 }  // namespace
+
+std::size_t device_memory_bytes() {
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  return total;
+}
 
 std::unique_ptr<InverseHessian> make_device_inverse_hessian(std::size_t n) {
   return std::make_unique<DeviceMatrix>(n);

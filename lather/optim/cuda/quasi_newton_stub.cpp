@@ -3,6 +3,7 @@
 
 namespace lather::optim {
 
+std::size_t device_memory_bytes() { return 0; }
 std::unique_ptr<InverseHessian> make_device_inverse_hessian(std::size_t) { return nullptr; }
 std::unique_ptr<DeviceSecants> make_device_secants(std::size_t, std::size_t) { return nullptr; }
 

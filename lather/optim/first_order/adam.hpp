@@ -36,6 +36,9 @@ struct AdamOptions {
 class Adam final : public GradientMethod {
  public:
   Adam(const ParameterLayout& layout, const AdamOptions& options);
+  std::size_t memory_bytes() const override {
+    return GradientMethod::memory_bytes() + bytes_of(m_, v_, largest_v_);
+  }
   void state(StateVisitor& visitor) override;
 
  protected:

@@ -17,6 +17,7 @@ class GradientMethod : public Optimizer {
   StepReport step(Objective& objective, std::span<double> parameters) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
+  std::size_t memory_bytes() const override { return bytes_of(gradient_, change_); }
   void state(StateVisitor& visitor) override;  // methods with state of their own call this first
 
  protected:
@@ -50,6 +51,7 @@ struct BlockStep {
 
 class MatrixMethod : public GradientMethod {
  public:
+  std::size_t memory_bytes() const override { return GradientMethod::memory_bytes() + bytes_of(m_, v_); }
   void state(StateVisitor& visitor) override;
 
  protected:

@@ -16,14 +16,20 @@ void require_whole_groups(const MultiAdamOptions& options) {
       throw Error("multiadam.groups: expected whole numbers from 0");
 }
 
-LossGroups loss_groups(const MultiAdamOptions& o, std::size_t terms, std::size_t before) {
+LossGroups loss_groups(const MultiAdamOptions& o, const std::vector<bool>& term_is_equation,
+                       std::size_t before) {
+  const std::size_t terms = term_is_equation.size();
+  // The paper's two groups; where one of them is empty there is one.
+  const bool equations =
+      std::find(term_is_equation.begin(), term_is_equation.end(), true) != term_is_equation.end();
   if (!o.groups.empty() && o.groups.size() != terms)
     throw Error("multiadam.groups: expected " + std::to_string(terms) + " entries, one per loss term, got " +
                 std::to_string(o.groups.size()));
   LossGroups groups;
   std::size_t count = 0;
   for (std::size_t k = 0; k < terms; ++k) {
-    groups.of_term.push_back(o.groups.empty() ? k : static_cast<std::size_t>(o.groups[k]));
+    groups.of_term.push_back(o.groups.empty() ? equations && !term_is_equation[k]
+                                              : static_cast<std::size_t>(o.groups[k]));
     count = std::max(count, groups.of_term[k] + 1);
   }
   if (!o.group_weights.empty() && o.group_weights.size() != count)
@@ -43,7 +49,7 @@ MultiAdam::MultiAdam(const ParameterLayout& layout, const MultiAdamOptions& opti
 
 double MultiAdam::evaluate(Objective& objective, std::span<const double> x) {
   const std::size_t terms = objective.term_names().size(), n = layout_.size();
-  groups_ = loss_groups(options_, terms, t_ > 0 ? group_count_ : 0);
+  groups_ = loss_groups(options_, objective.term_is_equation(), t_ > 0 ? group_count_ : 0);
   const std::size_t groups = group_count_ = groups_.weights.size();
   m_.resize(groups * n);
   v_.resize(groups * n);
@@ -80,6 +86,13 @@ void MultiAdam::update(std::span<const double> x) {
     adam_direction(rule, m, v, g);
     for (std::size_t i = 0; i < n; ++i) change_[i] -= rate * groups_.weights[group] * g[i];
   }
+}
+
+std::size_t MultiAdam::memory_bytes() const {
+  std::size_t bytes = GradientMethod::memory_bytes() + bytes_of(m_, v_);
+  for (const auto* gradients : {&term_gradients_, &gradients_})
+    for (const auto& gradient : *gradients) bytes += bytes_of(gradient);
+  return bytes;
 }
 
 void MultiAdam::state(StateVisitor& visitor) {

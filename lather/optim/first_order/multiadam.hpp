@@ -21,7 +21,9 @@ struct MultiAdamOptions {
     v.real("epsilon", epsilon, "added to the roots of the second moments", non_negative());
     v.real("weight_decay", weight_decay, "added to every group's gradient times the parameters",
            non_negative());
-    v.reals("groups", groups, "group of each loss term, counted from 0; empty: every term is a group");
+    v.reals(
+        "groups", groups,
+        "group of each loss term, counted from 0; empty: equations are one, conditions and data the other");
     v.reals("group_weights", group_weights, "weight of each group's direction; empty: 1 / number of groups");
   }
 };
@@ -30,14 +32,16 @@ struct LossGroups {
   std::vector<std::size_t> of_term;
   std::vector<double> weights;  // of the directions, one per group
 };
-// Throws Error where the options do not fit `terms` loss terms, or where there were `before` groups (0: no
-// step has been taken) and the number has changed.
-LossGroups loss_groups(const MultiAdamOptions& options, std::size_t terms, std::size_t before);
+// Throws Error where the options do not fit the loss terms, or where there were `before` groups (0: no step has been
+// taken) and the number has changed.
+LossGroups loss_groups(const MultiAdamOptions& options, const std::vector<bool>& term_is_equation,
+                       std::size_t before);
 void require_whole_groups(const MultiAdamOptions& options);
 
 class MultiAdam final : public GradientMethod {
  public:
   MultiAdam(const ParameterLayout& layout, const MultiAdamOptions& options);
+  std::size_t memory_bytes() const override;
   void state(StateVisitor& visitor) override;
 
  protected:

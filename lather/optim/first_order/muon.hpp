@@ -56,6 +56,9 @@ double muon_gain(const MuonOptions& options, std::size_t rows, std::size_t cols)
 class Muon final : public MatrixMethod {
  public:
   Muon(const ParameterLayout& layout, const MuonOptions& options);
+  std::size_t memory_bytes() const override {
+    return MatrixMethod::memory_bytes() + bytes_of(direction_, X_, next_, A_, AA_, length_);
+  }
   void state(StateVisitor& visitor) override;
 
  protected:

@@ -24,6 +24,7 @@ struct SgdOptions {
 class Sgd final : public GradientMethod {
  public:
   Sgd(const ParameterLayout& layout, const SgdOptions& options);
+  std::size_t memory_bytes() const override { return GradientMethod::memory_bytes() + bytes_of(momentum_); }
   void state(StateVisitor& visitor) override;
 
  protected:

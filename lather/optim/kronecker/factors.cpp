@@ -81,6 +81,12 @@ KroneckerBlocks::KroneckerBlocks(const ParameterLayout& layout, std::int64_t max
   }
 }
 
+std::size_t KroneckerBlocks::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& K : pairs_) sum += K.bytes();
+  return sum;
+}
+
 void KroneckerBlocks::state(StateVisitor& visitor) {
   for (auto& K : pairs_) K.state(visitor);
 }

@@ -19,6 +19,7 @@ struct KroneckerSide {
   AlignedVector factor;  // d × d
   AlignedVector basis;   // d × d, columns are the directions; starts as the identity
 
+  std::size_t bytes() const { return (factor.size() + basis.size()) * sizeof(double); }
   KroneckerSide(std::size_t dimension, std::size_t max_dimension, double initial_diagonal);
   bool active() const { return d > 0; }
   linalg::MatrixView factor_view() { return linalg::view(std::span(factor), d, d); }
@@ -33,6 +34,7 @@ struct KroneckerPair {
 
   KroneckerPair(std::size_t rows, std::size_t cols, std::size_t max_dimension, double initial_diagonal);
 
+  std::size_t bytes() const { return left.bytes() + right.bytes() + scratch.size() * sizeof(double); }
   void rotate_in(std::span<const double> x, std::span<double> out);   // out = Q_L^T X Q_R
   void rotate_out(std::span<const double> x, std::span<double> out);  // out = Q_L X Q_R^T
   void accumulate(double keep, double weight,
@@ -45,6 +47,7 @@ class KroneckerBlocks {
  public:
   KroneckerBlocks(const ParameterLayout& layout, std::int64_t max_dimension, bool vectors_too);
   KroneckerPair& operator[](std::size_t block) { return pairs_[block]; }
+  std::size_t bytes() const;
   std::size_t largest_block() const { return largest_block_; }
   std::size_t largest_square() const { return largest_side_ * largest_side_; }  // d^2 of the longest side
   void state(StateVisitor& visitor);

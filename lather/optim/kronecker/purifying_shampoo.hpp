@@ -51,6 +51,9 @@ struct PurifyingShampooOptions {
 class PurifyingShampoo final : public MatrixMethod {
  public:
   PurifyingShampoo(const ParameterLayout& layout, const PurifyingShampooOptions& options);
+  std::size_t memory_bytes() const override {
+    return MatrixMethod::memory_bytes() + kronecker_.bytes() + bytes_of(rotated_, A_, B_, Q_);
+  }
   void state(StateVisitor& visitor) override;
 
  protected:

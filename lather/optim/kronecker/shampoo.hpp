@@ -55,6 +55,9 @@ inline constexpr double kGraftingGuard = 1e-16;  // added to the norm that is di
 class Shampoo final : public MatrixMethod {
  public:
   Shampoo(const ParameterLayout& layout, const ShampooOptions& options);
+  std::size_t memory_bytes() const override {
+    return MatrixMethod::memory_bytes() + kronecker_.bytes() + bytes_of(momentum_, A_, X_);
+  }
   void state(StateVisitor& visitor) override;
 
  protected:

@@ -39,6 +39,10 @@ struct SoapOptions {
 class Soap final : public MatrixMethod {
  public:
   Soap(const ParameterLayout& layout, const SoapOptions& options);
+  std::size_t memory_bytes() const override {
+    return MatrixMethod::memory_bytes() + kronecker_.bytes() +
+           bytes_of(rotated_, permuted_, square_, product_);
+  }
   void state(StateVisitor& visitor) override;
 
  protected:

@@ -335,6 +335,12 @@ double SsEsoap::orthogonality_error() {
   return worst;
 }
 
+std::size_t SsEsoap::memory_bytes() const {
+  std::size_t bytes = MatrixMethod::memory_bytes() + bytes_of(previous_gradient_, scratch_, squares_);
+  for (const auto& layer : layers_) bytes += layer.K.bytes() + bytes_of(layer.G, layer.S);
+  return bytes;
+}
+
 void SsEsoap::state(StateVisitor& visitor) {
   MatrixMethod::state(visitor);
   visitor.boolean("secant_valid", secant_valid_);

@@ -13,6 +13,7 @@ class SsEsoap final : public MatrixMethod {
  public:
   SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& options);
   void objective_changed() override { secant_valid_ = false; }
+  std::size_t memory_bytes() const override;
   void state(StateVisitor& visitor) override;
 
   // ||Q^T Q - I||, the largest over all bases.

@@ -1,6 +1,8 @@
 #pragma once
-// Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() is Algorithm 2
-// to the letter (entry "ss-esoap-paper"). Where the paper is silent or contradicts itself:
+// Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() has the constants and the
+// metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Three things are ours there too: tau_min, of which the
+// paper gives no value; the limit max_dimension; and eigenvalues of the metric that between two changes of basis are
+// Rayleigh quotients (secant_eigenvalues = exact solves instead). Where the paper is silent or contradicts itself:
 // docs/optimizers.md.
 
 #include "lather/core/options.hpp"
@@ -41,7 +43,7 @@ struct SsEsoapOptions {
   // Departs from the paper: c / a of the paper's metric scales with the fifth power of the loss, adam's does
   // not scale.
   SecantMetric secant_metric = SecantMetric::adam;
-  SecantEigenvalues secant_eigenvalues = SecantEigenvalues::rayleigh;
+  SecantEigenvalues secant_eigenvalues = SecantEigenvalues::rayleigh;  // Departs from the paper: exact there
   double eigenvalue_floor =
       1e-12;              // Departs from the paper: no floor there, and L^-1 of singular factors overflows
   double tau_min = 0.25;  // Not in the paper: no value is given

@@ -56,6 +56,8 @@ struct EvaluatedPoint {
     return std::sqrt(squares);
   }
 
+  std::size_t bytes() const { return bytes_of(x, g); }
+
   void state(StateVisitor& v) {
     v.boolean("point_known", known);
     v.real("point_value", f);

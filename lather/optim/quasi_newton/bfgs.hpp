@@ -11,7 +11,7 @@ Scaling bfgs_scaling(const Curvature&);  // tau = 1, phi = 1
 
 class Bfgs final : public DenseQuasiNewton {
  public:
-  Bfgs(const ParameterLayout& layout, const BfgsOptions& options);
+  Bfgs(const ParameterLayout& layout, const BfgsOptions& options, Device device = Device::cpu);
 };
 
 }  // namespace lather::optim

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
@@ -14,6 +15,10 @@
 
 namespace lather::optim {
 namespace {
+
+double memory_gib(Device device) {
+  return static_cast<double>(device == Device::cuda ? device_memory_bytes() : physical_memory_bytes()) / kGiB;
+}
 
 void add_note(std::string& message, const std::string& note) {
   message += (message.empty() ? "" : "; ") + note;
@@ -32,23 +37,39 @@ void DenseQuasiNewtonOptions::fields(FieldVisitor& v) {
   v.boolean("initial_scale", initial_scale, "scale H = I by y.s / y.y before the first update");
   v.real("tolerance_gradient", tolerance_gradient, "converged when the largest gradient entry is below this",
          non_negative());
-  v.real("max_memory", max_memory, "GiB the inverse Hessian may take; 0: half of the machine's memory",
+  v.real("max_memory", max_memory,
+         "GiB the inverse Hessian may take; 0: half of the memory of the machine, or of the GPU if it lies "
+         "there",
          non_negative());
 }
 
 DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
-                                   const DenseQuasiNewtonOptions& options, ScalingRule rule)
-    : options_(options), rule_(std::move(rule)), n_(layout.size()) {
+                                   const DenseQuasiNewtonOptions& options, ScalingRule rule, Device device)
+    : options_(options), rule_(std::move(rule)), n_(layout.size()), on_device_(device == Device::cuda) {
   const double needed = static_cast<double>(n_) * static_cast<double>(n_) * sizeof(double) / kGiB;
-  const double allowed = options.max_memory > 0 ? options.max_memory : physical_memory_bytes() / kGiB / 2;
+  const double allowed = options.max_memory > 0 ? options.max_memory : memory_gib(device) / 2;
   if (needed > allowed)
     throw Error(fmt::format(
-        "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed "
+        "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed {} "
         "(option max_memory); lbfgs needs far less",
-        name, n_, needed, allowed));
-  H_ = make_inverse_hessian(n_);
+        name, n_, needed, allowed, on_device_ ? "on the GPU" : "on this machine"));
   p_.resize(n_);
+}
+
+void DenseQuasiNewton::take_memory() {
+  if (H_) return;
+  H_ = on_device_ ? make_device_inverse_hessian(n_) : make_inverse_hessian(n_);
   restart();
+}
+
+// A value of another function says nothing about how far the next step goes.
+void DenseQuasiNewton::objective_changed() {
+  point_.known = false;
+  f_before_ = std::numeric_limits<double>::infinity();
+}
+
+std::size_t DenseQuasiNewton::memory_bytes() const {
+  return (H_ ? n_ * n_ * sizeof(double) : 0) + bytes_of(p_) + point_.bytes();
 }
 
 void DenseQuasiNewton::restart() {
@@ -59,6 +80,8 @@ void DenseQuasiNewton::restart() {
 // H lies where the objective does.
 void DenseQuasiNewton::follow(Objective& objective) {
   const bool wanted = objective.cuda_objective() != nullptr;
+  if (!H_ && wanted != on_device_ && (!wanted || device_memory_bytes() > 0)) on_device_ = wanted;
+  take_memory();
   if (wanted == on_device_) return;
   auto moved = wanted ? make_device_inverse_hessian(n_) : make_inverse_hessian(n_);
   if (!moved) return;
@@ -140,6 +163,7 @@ StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parame
 }
 
 void DenseQuasiNewton::state(StateVisitor& v) {
+  take_memory();
   v.boolean("fresh", fresh_);
   v.boolean("first", first_);
   v.real("value_before", f_before_);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/core/device.hpp"
 #include "lather/core/options.hpp"
 #include "lather/optim/line_search/evaluated_point.hpp"
 #include "lather/optim/line_search/line_search.hpp"
@@ -24,18 +25,19 @@ struct DenseQuasiNewtonOptions {
 class DenseQuasiNewton : public Optimizer {
  public:
   StepReport step(Objective& objective, std::span<double> parameters) override;
-  void objective_changed() override { point_.known = false; }
+  void objective_changed() override;
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
-  std::size_t memory_bytes() const override { return n_ * n_ * sizeof(double); }
+  std::size_t memory_bytes() const override;
   void state(StateVisitor& visitor) override;
 
  protected:
-  // Throws Error if H would not fit into the memory allowed.
+  // Throws Error if H would not fit into the memory allowed on the device where it is to lie.
   DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
-                   const DenseQuasiNewtonOptions& options, ScalingRule rule);
+                   const DenseQuasiNewtonOptions& options, ScalingRule rule, Device device);
 
  private:
+  void take_memory();
   void restart();
   void follow(Objective& objective);
   bool find_direction();
@@ -44,12 +46,12 @@ class DenseQuasiNewton : public Optimizer {
   DenseQuasiNewtonOptions options_;
   ScalingRule rule_;
   std::size_t n_;
-  std::unique_ptr<InverseHessian> H_;
-  bool on_device_ = false;
+  std::unique_ptr<InverseHessian> H_;  // taken at the first step
+  bool on_device_;
   std::vector<double> p_;
-  bool fresh_ = true;  // H is the identity
-  bool first_ = true;  // no step was taken yet
-  double f_before_ = 0;
+  bool fresh_ = true;    // H is the identity
+  bool first_ = true;    // no step was taken yet
+  double f_before_ = 0;  // value before the last step; infinite: that of another function
   EvaluatedPoint point_;
   std::vector<Diagnostic> diagnostics_;
 };

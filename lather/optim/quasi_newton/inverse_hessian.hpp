@@ -66,6 +66,7 @@ class InverseHessian {
 std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n);
 // On the GPU; null where this program was built without CUDA.
 std::unique_ptr<InverseHessian> make_device_inverse_hessian(std::size_t n);
+std::size_t device_memory_bytes();  // of the GPU; 0 where this program was built without CUDA
 
 // Updates H in O(n^2). H is left alone where y.s is not positive or a number is not finite.
 UpdateReport update_inverse_hessian(InverseHessian& H, const SecantPair& pair, const ScalingRule& rule);

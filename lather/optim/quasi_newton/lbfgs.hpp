@@ -37,6 +37,7 @@ class Lbfgs final : public Optimizer {
   void objective_changed() override { point_.known = false; }
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
+  std::size_t memory_bytes() const override { return history_.bytes() + bytes_of(d_) + point_.bytes(); }
   void state(StateVisitor& visitor) override;
 
  private:

@@ -12,6 +12,12 @@ void SecantHistory::clear() {
   if (device_) device_->clear();
 }
 
+std::size_t SecantHistory::bytes() const {
+  std::size_t sum = device_ ? device_->bytes() : 0;
+  for (const Pair& pair : pairs_) sum += (pair.s.size() + pair.y.size()) * sizeof(double);
+  return sum;
+}
+
 void SecantHistory::move_to_device(std::size_t n) {
   if (capacity_ > 0) device_ = make_device_secants(capacity_, n);
   for (const Pair& pair : pairs_) push_to_device(pair);

@@ -18,6 +18,7 @@ class DeviceSecants {
   virtual void clear() = 0;
   virtual void push(std::span<const double> s, std::span<const double> y, double rho) = 0;
   virtual void descend(std::span<const double> g, std::span<double> direction) = 0;
+  virtual std::size_t bytes() const = 0;
 };
 // Null where this program was built without CUDA.
 std::unique_ptr<DeviceSecants> make_device_secants(std::size_t capacity, std::size_t n);
@@ -31,6 +32,7 @@ class SecantHistory {
   void clear();
   bool empty() const { return pairs_.empty(); }
   std::size_t size() const { return pairs_.size(); }
+  std::size_t bytes() const;  // on the host and on the GPU
 
   // direction = -H g by the two-loop recursion, with H_0 = (s.y / y.y) I of the newest pair; -g if there is
   // no pair.

@@ -10,9 +10,9 @@ Scaling ss_bfgs_scaling(SelfScaling scaling, const Curvature& curvature) {
   return {.tau = std::min(1.0, 1 / b), .phi = 1};
 }
 
-SsBfgs::SsBfgs(const ParameterLayout& layout, const SsBfgsOptions& options)
-    : DenseQuasiNewton("ss-bfgs", layout, options, [scaling = options.scaling](const Curvature& c) {
-        return ss_bfgs_scaling(scaling, c);
-      }) {}
+SsBfgs::SsBfgs(const ParameterLayout& layout, const SsBfgsOptions& options, Device device)
+    : DenseQuasiNewton(
+          "ss-bfgs", layout, options,
+          [scaling = options.scaling](const Curvature& c) { return ss_bfgs_scaling(scaling, c); }, device) {}
 
 }  // namespace lather::optim

@@ -21,7 +21,7 @@ Scaling ss_bfgs_scaling(SelfScaling scaling, const Curvature& curvature);
 
 class SsBfgs final : public DenseQuasiNewton {
  public:
-  SsBfgs(const ParameterLayout& layout, const SsBfgsOptions& options);
+  SsBfgs(const ParameterLayout& layout, const SsBfgsOptions& options, Device device = Device::cpu);
 };
 
 }  // namespace lather::optim

@@ -47,9 +47,10 @@ Scaling ss_broyden_scaling(std::int64_t variant, const Curvature& curvature) {
   return {.tau = tau, .phi = (1 - theta) / (1 + a * theta)};
 }
 
-SsBroyden::SsBroyden(const ParameterLayout& layout, const SsBroydenOptions& options)
-    : DenseQuasiNewton("ss-broyden", layout, options, [variant = options.variant](const Curvature& c) {
-        return ss_broyden_scaling(variant, c);
-      }) {}
+SsBroyden::SsBroyden(const ParameterLayout& layout, const SsBroydenOptions& options, Device device)
+    : DenseQuasiNewton(
+          "ss-broyden", layout, options,
+          [variant = options.variant](const Curvature& c) { return ss_broyden_scaling(variant, c); },
+          device) {}
 
 }  // namespace lather::optim

@@ -21,7 +21,7 @@ Scaling ss_broyden_scaling(std::int64_t variant, const Curvature& curvature);
 
 class SsBroyden final : public DenseQuasiNewton {
  public:
-  SsBroyden(const ParameterLayout& layout, const SsBroydenOptions& options);
+  SsBroyden(const ParameterLayout& layout, const SsBroydenOptions& options, Device device = Device::cpu);
 };
 
 }  // namespace lather::optim

@@ -32,6 +32,7 @@ class ClippedObjective final : public Objective {
   double value(std::span<const double> x) override { return inner_.value(x); }
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override { return inner_.term_names(); }
+  std::vector<bool> term_is_equation() const override { return inner_.term_is_equation(); }
   // Each term's gradient is clipped by itself.
   void term_gradients(std::span<const double> x, std::span<double> losses,
                       std::vector<std::vector<double>>& gradients) override;
@@ -53,6 +54,7 @@ class Clipped final : public Optimizer {
   }
   void objective_changed() override { inner_->objective_changed(); }
   void set_learning_rate_factor(double factor) override { inner_->set_learning_rate_factor(factor); }
+  std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
   void state(StateVisitor& v) override { inner_->state(v); }
 

@@ -38,6 +38,7 @@ class ScheduleFree final : public Optimizer {
     inner_->set_learning_rate_factor(factor);
   }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
+  std::size_t memory_bytes() const override { return inner_->memory_bytes() + bytes_of(z_); }
   void state(StateVisitor& v) override;
 
  private:

@@ -87,6 +87,7 @@ class GivenGradients : public Objective, public CudaObjective {
     return 0;
   }
   std::vector<std::string> term_names() const override { return {"equation", "boundary"}; }
+  std::vector<bool> term_is_equation() const override { return {true, false}; }
   void term_gradients(std::span<const double>, std::span<double> losses,
                       std::vector<std::vector<double>>& gradients) override {
     std::fill(losses.begin(), losses.end(), 0.0);
