@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lather/core/cuda/runtime.hpp"
-#include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/products.hpp"
@@ -121,12 +120,6 @@ class GivenGradients : public Objective, public CudaObjective {
   }
   void enqueue_group_gradients(double* gradients) override { enqueue_copy(gradients, staged_groups_); }
   std::size_t version() const override { return 1; }
-  double normal_equations(std::span<const double>, double*, std::span<double>) override {
-    throw Error("given gradients have no residuals");
-  }
-  void residual_gram(std::span<const double>, double*, std::span<double>) override {
-    throw Error("given gradients have no residuals");
-  }
 
  protected:
   void upload(const std::vector<double>& part, std::size_t at) { staged_.upload(part, at); }
