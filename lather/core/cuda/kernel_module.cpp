@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include "lather/core/cuda/kernel_files.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
 
@@ -35,12 +37,34 @@ fs::path cache_folder() {
   return {};
 }
 
+// The embedded files that a source includes, and those that they include.
+void collect_files(const std::string& source, std::vector<KernelFile>& found) {
+  static const std::string kInclude = "#include \"";
+  for (std::size_t at = source.find(kInclude); at != std::string::npos; at = source.find(kInclude, at)) {
+    at += kInclude.size();
+    const std::string name = source.substr(at, source.find('"', at) - at);
+    const auto named = [&](const KernelFile& file) { return file.name == name; };
+    if (std::any_of(found.begin(), found.end(), named)) continue;
+    const auto files = kernel_files();
+    const auto file = std::find_if(files.begin(), files.end(), named);
+    if (file == files.end()) throw Error(fmt::format("a kernel includes {}, which is not embedded", name));
+    found.push_back(*file);
+    collect_files(file->text, found);
+  }
+}
+std::vector<KernelFile> included_files(const std::string& source) {
+  std::vector<KernelFile> found;
+  collect_files(source, found);
+  return found;
+}
+
 fs::path cache_file(const std::string& source, const std::string& architecture) {
   const fs::path folder = cache_folder();
   if (folder.empty()) return {};
   int major = 0, minor = 0;
   check_rtc(rtc_library().version(&major, &minor), "nvrtcVersion");
-  const std::string key = fmt::format("{} {} {}.{}\n{}", version(), architecture, major, minor, source);
+  std::string key = fmt::format("{} {} {}.{}\n{}", version(), architecture, major, minor, source);
+  for (const KernelFile& file : included_files(source)) key += file.text;
   return folder / fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull),
                               hash(key, 0x84222325cbf29ce4ull));
 }
@@ -69,7 +93,14 @@ void write(const fs::path& file, const std::string& bytes) {
 std::string compile(const std::string& source, const std::string& architecture) {
   const RtcLibrary& rtc = rtc_library();
   nvrtcProgram program = nullptr;
-  check_rtc(rtc.create(&program, source.c_str(), "lather.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
+  std::vector<const char*> names, texts;
+  for (const KernelFile& file : included_files(source)) {
+    names.push_back(file.name);
+    texts.push_back(file.text);
+  }
+  check_rtc(rtc.create(&program, source.c_str(), "lather.cu", static_cast<int>(names.size()), texts.data(),
+                       names.data()),
+            "nvrtcCreateProgram");
   const std::string target = "--gpu-architecture=" + architecture;
   const char* options[] = {target.c_str(), "--std=c++17", "--extra-device-vectorization"};
   const nvrtcResult status = rtc.compile(program, std::size(options), options);

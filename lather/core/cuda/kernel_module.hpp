@@ -1,7 +1,7 @@
 #pragma once
-// CUDA source text to kernels, through NVRTC. Compiled code is kept on disk ($LATHER_CACHE, else
-// $XDG_CACHE_HOME/lather, else
-// ~/.cache/lather) under a hash of source, architecture and compiler version.
+// CUDA source text to kernels, through NVRTC. It may include the files that are embedded (kernel_files.hpp). Compiled
+// code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else ~/.cache/lather) under a hash of source,
+// included files, architecture and compiler version.
 
 #include <cstring>
 #include <span>
@@ -9,11 +9,6 @@
 #include <vector>
 
 #include "lather/core/cuda/runtime.hpp"
-
-// Structures that host and kernels share, written once: declared here, and `text` holds the same as source.
-#define LATHER_ON_BOTH_SIDES(text, ...) \
-  __VA_ARGS__                           \
-  inline constexpr const char* text = #__VA_ARGS__;
 
 namespace lather::cuda {
 

@@ -19,10 +19,10 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
   for (const std::size_t k : blocks) {
     const auto& block = layout.blocks()[k];
     const int left = add_side(block, block.rows), right = add_side(block, block.cols);
-    const auto turns = [&](int side) { return side >= 0 && sides_[side].d > 1; };
+    const auto has_basis = [&](int side) { return side >= 0 && sides_[side].d > 1; };
     layers_.push_back({static_cast<long long>(block.offset), static_cast<int>(block.rows),
-                       static_cast<int>(block.cols), left, right, turns(left) || turns(right), 0});
-    const Group shape{layers_.back().rows, layers_.back().cols, turns(left), turns(right), {}};
+                       static_cast<int>(block.cols), left, right, has_basis(left) || has_basis(right), 0});
+    const Group shape{layers_.back().rows, layers_.back().cols, has_basis(left), has_basis(right), {}};
     flat = std::max(flat, block.offset + block.size());
     if (!shape.left && !shape.right && left < 0 && right < 0) continue;
     auto same = std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) {
@@ -82,7 +82,7 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
   sides_on_device_ = cuda::Memory<DeviceSide>(sides_.size());
   if (!layers_.empty()) layers_on_device_.upload(layers_);
   if (!sides_.empty()) sides_on_device_.upload(sides_);
-  module_ = std::make_unique<cuda::KernelModule>(device_kernel_source());
+  module_ = std::make_unique<cuda::KernelModule>("#include \"lather/optim/cuda/kernels/all.cuh\"\n");
 }
 
 void DeviceLayers::bind(cudaStream_t stream) {

@@ -10,10 +10,12 @@
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/state.hpp"
-#include "lather/optim/cuda/kernels.hpp"
+#include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/parameters.hpp"
 
 namespace lather::optim {
+
+inline constexpr unsigned kDeviceThreads = 256;
 
 class DeviceLayers {
  public:

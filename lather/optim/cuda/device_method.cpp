@@ -72,7 +72,7 @@ DeviceMethod::DeviceMethod(const ParameterLayout& layout, const DeviceMethodCons
   work_.change_blocks = static_cast<int>(change_norms_.size());
 }
 
-ElementWork DeviceMethod::elements() const {
+ElementKernelArgs DeviceMethod::elements() const {
   return {work_,
           blocks_.data(),
           m_.data(),

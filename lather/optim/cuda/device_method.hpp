@@ -11,7 +11,7 @@
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/optim/cuda/cuda_objective.hpp"
 #include "lather/optim/cuda/device_layers.hpp"
-#include "lather/optim/cuda/kernels.hpp"
+#include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/optimizer.hpp"
 #include "lather/optim/wrappers/clipped.hpp"
 
@@ -69,7 +69,7 @@ class DeviceMethod : public Optimizer {
       layers_.launch(kernel, x, static_cast<unsigned>(layers_.side_count()), parameter);
   }
   void accumulate_factors(const double* g, double keep, double weight);
-  ElementWork elements() const;
+  ElementKernelArgs elements() const;
   void enqueue_descent();  // the change: along U for layers, Adam's for the rest
   const StepKernelArgs& step_work() const { return work_; }
   CudaObjective& objective() const { return *objective_; }

@@ -5,47 +5,18 @@
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/error.hpp"
+#include "lather/optim/cuda/kernels/arguments.cuh"
 
 namespace lather::optim {
 
 namespace {
-
-struct TriangleWork {
-  double* matrix;
-  double *diagonal, *shift;
-  int size, unused;
-};
-
-constexpr const char* kTriangleKernels = R"(
-struct TriangleWork { double* matrix; double *diagonal, *shift; int size, unused; };
-
-extern "C" __global__ void __launch_bounds__(256) keep_diagonal(const __grid_constant__ TriangleWork w) {
-  for (int i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256)
-    w.diagonal[i] = w.matrix[(long long)i * (w.size + 1)];
-}
-
-// What lies above the diagonal goes below it; on the diagonal: what was kept, and the shift. A block takes a tile of 32 x 32.
-extern "C" __global__ void __launch_bounds__(256) mirror(const __grid_constant__ TriangleWork w) {
-  __shared__ double tile[32][33];
-  const int row = blockIdx.y * 32, column = blockIdx.x * 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
-  if (column < row) return;
-  for (int k = y; k < 32; k += 8)
-    if (row + k < w.size && column + x < w.size) tile[k][x] = w.matrix[(long long)(row + k) * w.size + column + x];
-  __syncthreads();
-  for (int k = y; k < 32; k += 8) {
-    const int i = column + k, j = row + x;
-    if (i >= w.size || j > i) continue;
-    w.matrix[(long long)i * w.size + j] = i == j ? w.diagonal[i] + w.shift[i] : tile[x][k];
-  }
-}
-)";
 
 class CudaNormalMatrix final : public NormalMatrix {
  public:
   CudaNormalMatrix(DeviceJacobian& jacobian, std::size_t size)
       : jacobian_(jacobian),
         size_(size),
-        module_(kTriangleKernels),
+        module_("#include \"lather/optim/cuda/kernels/normal_matrix.cuh\"\n"),
         keep_(module_.kernel("keep_diagonal")),
         mirror_(module_.kernel("mirror")),
         solver_(stream_),
@@ -106,7 +77,7 @@ class CudaNormalMatrix final : public NormalMatrix {
   }
 
  private:
-  TriangleWork work() const {
+  TriangleKernelArgs work() const {
     return {matrix_.data(), diagonal_.data(), vector_.data(), static_cast<int>(size_), 0};
   }
   void keep_diagonal() {

@@ -3,6 +3,7 @@
 
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
+#include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/quasi_newton/inverse_hessian.hpp"
 #include "lather/optim/quasi_newton/secant_history.hpp"
 
@@ -10,41 +11,15 @@ namespace lather::optim {
 
 namespace {
 
-struct MatrixWork {
-  double* H;
-  const double *p, *q, *r;
-  double scale, sign;
-  long long n;
-};
-
-constexpr const char* kKernels = R"(
-struct MatrixWork {
-  double* H;
-  const double *p, *q, *r;
-  double scale, sign;
-  long long n;
-};
-
-extern "C" __global__ void __launch_bounds__(256) set_to_identity(const __grid_constant__ MatrixWork w) {
-  double* row = w.H + blockIdx.x * w.n;
-  for (long long j = threadIdx.x; j < w.n; j += 256) row[j] = j == blockIdx.x ? w.scale : 0;
-}
-
-extern "C" __global__ void __launch_bounds__(256) correct(const __grid_constant__ MatrixWork w) {
-  double* row = w.H + blockIdx.x * w.n;
-  const double p = w.p[blockIdx.x], q = w.q[blockIdx.x], r = w.r[blockIdx.x];
-  for (long long j = threadIdx.x; j < w.n; j += 256) {
-    // Products by themselves, not fused: entry (i, j) and entry (j, i) get the same bits.
-    const double pp = __dmul_rn(p, w.p[j]), qq = __dmul_rn(q, w.q[j]), rr = __dmul_rn(r, w.r[j]);
-    row[j] = row[j] * w.scale - pp + w.sign * qq + rr;
-  }
-}
-)";
-
 class DeviceMatrix final : public InverseHessian {
  public:
   explicit DeviceMatrix(std::size_t n)
-      : n_(n), module_(kKernels), blas_(stream_), H_(n * n), vectors_(3 * n), result_(n) {}
+      : n_(n),
+        module_("#include \"lather/optim/cuda/kernels/inverse_hessian.cuh\"\n"),
+        blas_(stream_),
+        H_(n * n),
+        vectors_(3 * n),
+        result_(n) {}
 
   void set_to_identity(double scale) override { run("set_to_identity", scale, 0); }
 
@@ -72,7 +47,7 @@ class DeviceMatrix final : public InverseHessian {
 
  private:
   void run(const char* kernel, double scale, double sign) {
-    const MatrixWork work{
+    const InverseHessianKernelArgs work{
         H_.data(), vectors_.data(),           vectors_.data() + n_, vectors_.data() + 2 * n_, scale,
         sign,      static_cast<long long>(n_)};
     cuda::launch(module_.kernel(kernel), {dim3(static_cast<unsigned>(n_)), dim3(256)},

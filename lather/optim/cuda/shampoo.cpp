@@ -52,7 +52,6 @@ class DeviceShampoo final : public DeviceMethod {
             partials_.data(),
             options_.beta2,
             options_.epsilon,
-            kGraftingGuard,
             options_.grafting == Grafting::adam,
             0};
   }

@@ -5,6 +5,7 @@
 
 #include "lather/optim/cuda/device_method.hpp"
 #include "lather/optim/cuda/make_on_device.hpp"
+#include "lather/optim/kronecker/ss_esoap_diagnostics.hpp"
 
 namespace lather::optim {
 
@@ -92,28 +93,16 @@ class DeviceSsEsoap final : public DeviceMethod {
     if (!ranges.empty())
       cuda::check(cudaMemcpy(ranges.data(), layers_.work().partials, ranges.size() * sizeof(double),
                              cudaMemcpyDeviceToHost));
+    const auto range = [&](int side) -> std::optional<EigenvalueRange> {
+      if (side < 0) return std::nullopt;
+      return EigenvalueRange{ranges[2 * side], ranges[2 * side + 1]};
+    };
     for (std::size_t l = 0; l < states.size(); ++l) {
-      const std::string_view name = layout_.blocks()[layer_blocks_[l]].name;
       const LayerState& s = states[l];
-      const auto say = [&](std::string_view quantity, double value) {
-        diagnostics_.push_back({name, quantity, value});
-      };
-      say("tau", s.tau);
-      say("c", s.c);
-      say("a", s.a);
-      say("rho", s.rho);
-      say("gamma", s.gamma);
-      say("basis_changed", s.changed);
-      say("gradient_cosine", s.gradient_cosine);
       const DeviceLayer& layer = layers_.layers()[l];
-      if (layer.left >= 0) {
-        say("left_eigenvalue_min", ranges[2 * layer.left]);
-        say("left_eigenvalue_max", ranges[2 * layer.left + 1]);
-      }
-      if (layer.right >= 0) {
-        say("right_eigenvalue_min", ranges[2 * layer.right]);
-        say("right_eigenvalue_max", ranges[2 * layer.right + 1]);
-      }
+      add_diagnostics(diagnostics_, layout_.blocks()[layer_blocks_[l]].name,
+                      {s.tau, s.c, s.a, s.rho, s.gamma, s.changed, s.gradient_cosine, range(layer.left),
+                       range(layer.right)});
     }
   }
 
@@ -153,11 +142,11 @@ class DeviceSsEsoap final : public DeviceMethod {
     w.tau_power = o.tau_power;
     w.check_interval = o.check_interval;
     w.warmup_steps = o.warmup_steps;
-    w.metric = static_cast<int>(o.secant_metric);  // in the order of the enumeration
-    w.global_tau = o.tau_scope == TauScope::global;
-    w.per_factor = o.trigger_rule == TriggerRule::per_factor;
-    w.transition = static_cast<int>(o.variance_transition);
-    w.momentum_only = o.inner_update == InnerUpdate::momentum;
+    w.metric = o.secant_metric;
+    w.tau_scope = o.tau_scope;
+    w.trigger_rule = o.trigger_rule;
+    w.transition = o.variance_transition;
+    w.inner_update = o.inner_update;
     w.thresholds = static_cast<int>(o.gamma_thresholds.size());
     std::copy(o.gamma_thresholds.begin(), o.gamma_thresholds.end(), w.gamma_thresholds);
     std::copy(o.gamma_values.begin(), o.gamma_values.end(), w.gamma_values);
@@ -179,7 +168,7 @@ class DeviceSsEsoap final : public DeviceMethod {
 
   const double* rotated_or_plain() {
     for (const auto& layer : layers_.layers())
-      if (!layer.turns)  // both sides of length 1, or none has a basis
+      if (!layer.has_basis)  // both sides of length 1, or none has a basis
         cuda::check(cudaMemcpyAsync(
             rotated_.data() + layer.offset, step_work().gradient + layer.offset,
             static_cast<std::size_t>(layer.rows) * static_cast<std::size_t>(layer.cols) * sizeof(double),

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "lather/linalg/products.hpp"
+#include "lather/optim/formulas/muon.hpp"
 
 namespace lather::optim {
 
@@ -44,8 +45,8 @@ void Muon::update_matrix(std::size_t block, const BlockStep& s) {
   const std::span U = std::span(direction_).first(size);
   const double mu = o.momentum;
   for (std::size_t i = 0; i < size; ++i) {
-    s.M[i] = mu * s.M[i] + (1 - mu) * s.G[i];
-    U[i] = o.nesterov ? (1 - mu) * s.G[i] + mu * s.M[i] : s.M[i];
+    s.M[i] = muon_momentum(mu, s.M[i], s.G[i]);
+    U[i] = muon_direction(o.nesterov, mu, s.M[i], s.G[i]);
   }
 
   if ((t_ - 1) % o.orthogonalization_frequency == 0) {
@@ -72,8 +73,8 @@ void Muon::update_matrix(std::size_t block, const BlockStep& s) {
     length_[block] = plain_norm(U);
   } else {
     // Not in the paper: "orthogonalization frequency" is undefined there and unknown to the reference.
-    const double length = plain_norm(U);
-    for (double& u : U) u *= length > 0 ? length_[block] / length : 0;
+    const double scale = muon_rescaling(length_[block], plain_norm(U));
+    for (double& u : U) u *= scale;
   }
   descent_change(o.learning_rate * factor_, o.weight_decay, s.W, U, s.change);
 }

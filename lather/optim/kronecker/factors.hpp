@@ -59,8 +59,7 @@ class KroneckerBlocks {
 
 // ||A - diag A||_F and ||A||_F, by summing squares (no cancellation).
 struct OffDiagonal {
-  double off, whole;
-  double ratio(double epsilon = 0) const { return whole + epsilon > 0 ? off / (whole + epsilon) : 0; }
+  double off, norm;
 };
 OffDiagonal off_diagonal(linalg::ConstMatrixView a);
 

@@ -4,11 +4,11 @@
 #include "lather/optim/kronecker/purifying_shampoo.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/products.hpp"
+#include "lather/optim/formulas/adam.hpp"
 
 namespace lather::optim {
 
@@ -41,13 +41,13 @@ void PurifyingShampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const std::span rotated = std::span(rotated_).first(s.G.size());
   K.rotate_in(s.G, rotated);
   for (std::size_t i = 0; i < rotated.size(); ++i) {
-    s.V[i] = o.beta2 * s.V[i] +
-             rule.one_minus_beta2 * rotated[i] * rotated[i];  // V is left alone when the basis changes
-    s.M[i] = o.beta1 * s.M[i] + (1 - o.beta1) * s.G[i];
+    // V is left alone when the basis changes.
+    s.V[i] = second_moment(o.beta2, rule.one_minus_beta2, s.V[i], rotated[i]);
+    s.M[i] = first_moment(o.beta1, s.M[i], s.G[i]);
   }
   K.rotate_in(s.M, rotated);
   for (std::size_t i = 0; i < rotated.size(); ++i)
-    rotated[i] = (rotated[i] / correction1) / (std::sqrt(s.V[i] / correction2) + o.epsilon);
+    rotated[i] = adam_element(rotated[i], s.V[i], correction1, correction2, o.epsilon);
   K.rotate_out(rotated, s.change);
   descent_change(o.learning_rate * factor_, o.weight_decay, s.W, s.change, s.change);
   basis_updates_ += refreshed;
@@ -68,7 +68,7 @@ bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
   };
   const auto nearly_diagonal = [&] {
     const auto norms = off_diagonal(B);
-    return norms.off <= o.tolerance * norms.whole;
+    return norms.off <= o.tolerance * norms.norm;
   };
 
   if (o.eigensolver == Eigensolver::eigh) {

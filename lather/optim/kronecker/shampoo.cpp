@@ -4,10 +4,10 @@
 #include "lather/optim/kronecker/shampoo.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/products.hpp"
+#include "lather/optim/formulas/shampoo.hpp"
 
 namespace lather::optim {
 
@@ -30,11 +30,11 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
   const double correction2 = o.correct_bias ? rule.correction2 : 1;
 
   K.accumulate(o.beta2, rule.one_minus_beta2, s.G);
-  // The exponent is 1 / (2 · order); like the reference, sides of length 1 do not count towards the order.
-  const double order = (s.rows > 1) + (s.cols > 1) == 2 ? 2 : 1;
+  const double root =
+      shampoo_root(static_cast<long long>(s.rows), static_cast<long long>(s.cols));  // as the reference
   if (o.updates_roots(t_))
     for (auto* side : {&K.left, &K.right})
-      if (side->active()) inverse_root(*side, correction2, 2 * order);
+      if (side->active()) inverse_root(*side, correction2, root);
 
   auto graft = adam_rule(o.beta1, o.grafting_beta2, o.grafting_epsilon, t_);
   if (!o.correct_bias) graft.correction1 = 1;
@@ -51,7 +51,7 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
   if (t_ >= o.start() || !grafted) {
     K.rotate_out(momentum, s.change);  // P_s; the inverse roots are symmetric
     if (grafted) {
-      const double scale = length / (plain_norm(s.change) + kGraftingGuard);
+      const double scale = grafting_scale(length, plain_norm(s.change));
       for (double& p : s.change) p *= scale;
     }
   }
@@ -66,12 +66,9 @@ void Shampoo::inverse_root(KroneckerSide& side, double correction, double root) 
   for (std::size_t i = 0; i < d; ++i) A(i, i) += epsilon;
   AlignedVector eigenvalues(d);
   if (!linalg::eigenvectors(A, eigenvalues, X)) return;  // keep the old root
-  const double smallest = eigenvalues.back();
-  const double shift = smallest < epsilon ? epsilon - smallest : 0;
+  const double shift = eigenvalue_shift(eigenvalues.back(), epsilon);
   for (std::size_t j = 0; j < d; ++j) {
-    // An exactly singular factor with epsilon = 0 has no inverse root; that direction is left out.
-    const double value = eigenvalues[j] + shift;
-    const double power = value > 0 ? std::pow(value, -0.5 / root) : 0;
+    const double power = half_inverse_root(eigenvalues[j] + shift, root);
     for (std::size_t i = 0; i < d; ++i) X(i, j) *= power;
   }
   linalg::multiply_right_transposed(side.basis_view(), X, X);  // (X D^(-1/2r)) (X D^(-1/2r))^T

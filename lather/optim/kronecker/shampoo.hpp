@@ -50,8 +50,6 @@ struct ShampooOptions {
   }
 };
 
-inline constexpr double kGraftingGuard = 1e-16;  // added to the norm that is divided by
-
 class Shampoo final : public MatrixMethod {
  public:
   Shampoo(const ParameterLayout& layout, const ShampooOptions& options);

@@ -4,11 +4,11 @@
 #include "lather/optim/kronecker/soap.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/products.hpp"
+#include "lather/optim/formulas/soap.hpp"
 
 namespace lather::optim {
 
@@ -49,21 +49,20 @@ void Soap::update_matrix(std::size_t block, const BlockStep& s) {
 
   const std::int64_t t = t_ - 1;
   K.rotate_in(s.G, rotated);  // G' = Q_L^T G Q_R, the basis does not know G yet
-  auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t);
+  const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t);
   adam_moments(rule, rotated, s.M, s.V);
-  for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = s.M[i] / (std::sqrt(s.V[i]) + o.epsilon);
+  for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = soap_element(s.M[i], s.V[i], o.epsilon);
   K.rotate_out(rotated, s.change);  // N = Q_L (M / (sqrt V + eps)) Q_R^T
   if (o.normalize_gradients) {
     double mean_square = 0;
     for (const double n : s.change) mean_square += n * n / static_cast<double>(s.change.size());
-    for (double& n : s.change) n /= 1e-30 + std::sqrt(mean_square);
+    for (double& n : s.change) n /= soap_divisor(mean_square);
   }
   const double rate = o.learning_rate * factor_;
-  const double alpha = o.correct_bias ? rate * std::sqrt(rule.correction2) / rule.correction1 : rate;
-  // W <- W - alpha N, and only then W <- W - rate lambda W
+  const double alpha = soap_rate(o.correct_bias, rate, o.beta1, o.beta2, static_cast<double>(t));
   const double decay = rate * o.weight_decay;
   for (std::size_t i = 0; i < s.change.size(); ++i)
-    s.change[i] = -alpha * s.change[i] - decay * (s.W[i] - alpha * s.change[i]);
+    s.change[i] = soap_change(alpha, decay, s.W[i], s.change[i]);
 
   K.accumulate(factor_beta, 1 - factor_beta, s.G);
   if (t % o.precondition_frequency == 0) {

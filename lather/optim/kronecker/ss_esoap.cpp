@@ -11,12 +11,12 @@
 #include "lather/optim/kronecker/ss_esoap.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/products.hpp"
+#include "lather/optim/kronecker/ss_esoap_diagnostics.hpp"
 #include "lather/optim/kronecker/ss_esoap_metric.hpp"
 
 namespace lather::optim {
@@ -29,13 +29,6 @@ double plain_dot(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
   return sum;
-}
-
-// gamma(rho): values[k] where k thresholds lie strictly below rho.
-double downscaling(const SsEsoapOptions& o, double rho) {
-  std::size_t k = 0;
-  while (k < o.gamma_thresholds.size() && rho > o.gamma_thresholds[k]) ++k;
-  return o.gamma_values[k];
 }
 
 void sort_descending_diagonal(const KroneckerSide& side, std::vector<std::size_t>& order) {
@@ -85,22 +78,13 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
 AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) const {
   const auto& o = options_;
   auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
-  rule.correction2 = 1 - std::pow(o.beta2, static_cast<double>(layer.variance_steps));
-  if (o.relative_epsilon > 0)
-    rule.epsilon += o.relative_epsilon * std::sqrt(*std::max_element(V.begin(), V.end()) / rule.correction2);
+  rule.correction2 = bias_correction(o.beta2, static_cast<double>(layer.variance_steps));
+  rule.epsilon =
+      inner_epsilon(o.epsilon, o.relative_epsilon, *std::max_element(V.begin(), V.end()), rule.correction2);
   return rule;
 }
 
 bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
-
-bool SsEsoap::metric_needs_rotated_step() const {
-  switch (options_.secant_metric) {
-    case SecantMetric::paper:
-    case SecantMetric::adam:
-    case SecantMetric::shampoo: return true;
-    default: return false;
-  }
-}
 
 void SsEsoap::update(std::span<const double> x) {
   const auto& o = options_;
@@ -136,15 +120,17 @@ void SsEsoap::advance(Layer& layer, const BlockStep& s) {
 void SsEsoap::check_basis(Layer& layer, const BlockStep& s) {
   const auto& o = options_;
   const auto ratio = [&](KroneckerSide& side) {
-    return side.active() ? off_diagonal(side.factor_view()).ratio(o.ratio_epsilon) : 0;
+    if (!side.active()) return 0.0;
+    const auto [off, norm] = off_diagonal(side.factor_view());
+    return off_diagonal_ratio(off, norm, o.ratio_epsilon);
   };
   const double left = ratio(layer.K.left), right = ratio(layer.K.right);
   layer.rho = std::max(left, right);
   layer.gamma = 1;
   layer.basis_changed = false;
-  if (t_ <= o.warmup_steps || t_ % o.check_interval != 0 || !(layer.rho > o.trigger)) return;
-  const bool both = o.trigger_rule == TriggerRule::both;
-  change_basis(layer, s, both || left > o.trigger, both || right > o.trigger);
+  if (!is_check_due(t_, o.warmup_steps, o.check_interval) || !(layer.rho > o.trigger)) return;
+  change_basis(layer, s, side_fires(o.trigger_rule, left, o.trigger),
+               side_fires(o.trigger_rule, right, o.trigger));
 }
 
 void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool right) {
@@ -197,7 +183,8 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const Align
   const std::span other = std::span(scratch_).first(V.size());
   switch (o.variance_transition) {
     case VarianceTransition::downscale:
-      layer.gamma = downscaling(o, layer.rho);
+      layer.gamma = downscaling(layer.rho, o.gamma_thresholds.data(),
+                                static_cast<int>(o.gamma_thresholds.size()), o.gamma_values.data());
       for (double& v : V) v *= layer.gamma;
       return;
     case VarianceTransition::keep: return;
@@ -242,8 +229,7 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
       std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
   const double old_new = plain_dot(s.G, G_old), new_new = plain_dot(s.G, s.G),
                old_old = plain_dot(G_old, G_old);
-  layer.gradient_cosine =
-      new_new > 0 && old_old > 0 ? old_new / (std::sqrt(new_new) * std::sqrt(old_old)) : 0;
+  layer.gradient_cosine = cosine(old_new, new_new, old_old);
   layer.c = 0;
   for (std::size_t i = 0; i < S.size(); ++i) layer.c += (s.G[i] - G_old[i]) * S[i];  // c = <Y, S>
 
@@ -251,7 +237,7 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   if (!self_scaling_on()) return;
 
   // Without weight decay S~ = -eta U~ was stored by the last step.
-  if (metric_needs_rotated_step() && (layer.basis_changed || o.weight_decay > 0))
+  if (needs_rotated_step(o.secant_metric) && (layer.basis_changed || o.weight_decay > 0))
     layer.K.rotate_in(S, layer.S);
   switch (o.secant_metric) {
     case SecantMetric::off: break;
@@ -266,14 +252,15 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
       const bool adam = o.inner_update == InnerUpdate::adam;
       double sum = 0;
       for (std::size_t i = 0; i < S.size(); ++i)
-        sum += layer.S[i] * layer.S[i] * (adam ? std::sqrt(s.V[i] / rule.correction2) + rule.epsilon : 1);
-      layer.a = sum / rate();
+        sum += layer.S[i] * layer.S[i] * (adam ? adam_root(s.V[i], rule.correction2, rule.epsilon) : 1);
+      layer.a = sum;
       break;
     }
-    case SecantMetric::shampoo: layer.a = shampoo_metric(layer.K, layer.S) / rate(); break;
+    case SecantMetric::shampoo: layer.a = shampoo_metric(layer.K, layer.S); break;
     case SecantMetric::oren_luenberger: layer.a = -plain_dot(S, G_old); break;
     case SecantMetric::identity: layer.a = plain_dot(S, S); break;
   }
+  if (is_divided_by_rate(o.secant_metric)) layer.a /= rate();
 }
 
 void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
@@ -286,40 +273,29 @@ void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
   else
     for (std::size_t i = 0; i < U.size(); ++i) U[i] = s.M[i] / rule.correction1;
   if (layer.tau != 1) {
-    const double scale = std::pow(layer.tau, -o.tau_power);
+    const double scale = step_scale(layer.tau, o.tau_power);
     for (double& u : U) u *= scale;  // U~ = tau^(-1/2) M^ / (sqrt V^ + eps)
   }
   layer.K.rotate_out(U, s.change);  // U = Q_L U~ Q_R^T
   descent_change(rate(), o.weight_decay, s.W, s.change, s.change);
-  if (metric_needs_rotated_step())
+  if (needs_rotated_step(o.secant_metric))
     for (std::size_t i = 0; i < U.size(); ++i) layer.S[i] = -rate() * U[i];
   report(layer);
 }
 
 void SsEsoap::report(const Layer& layer) {
-  const std::string_view name = layout_.blocks()[layer.block].name;
-  const auto say = [&](std::string_view quantity, double value) {
-    diagnostics_.push_back({name, quantity, value});
-  };
-  say("tau", layer.tau);
-  say("c", layer.c);
-  say("a", layer.a);
-  say("rho", layer.rho);
-  say("gamma", layer.gamma);
-  say("basis_changed", layer.basis_changed ? 1 : 0);
-  say("gradient_cosine", layer.gradient_cosine);
-  const auto range = [&](const KroneckerSide& side, std::string_view low, std::string_view high) {
-    if (!side.active()) return;
-    double smallest = side.factor[0], largest = side.factor[0];
+  const auto range = [](const KroneckerSide& side) -> std::optional<EigenvalueRange> {
+    if (!side.active()) return std::nullopt;
+    EigenvalueRange found{side.factor[0], side.factor[0]};
     for (std::size_t i = 0; i < side.d; ++i) {
-      smallest = std::min(smallest, side.factor[i * side.d + i]);
-      largest = std::max(largest, side.factor[i * side.d + i]);
+      found.low = std::min(found.low, side.factor[i * side.d + i]);
+      found.high = std::max(found.high, side.factor[i * side.d + i]);
     }
-    say(low, smallest);
-    say(high, largest);
+    return found;
   };
-  range(layer.K.left, "left_eigenvalue_min", "left_eigenvalue_max");
-  range(layer.K.right, "right_eigenvalue_min", "right_eigenvalue_max");
+  add_diagnostics(diagnostics_, layout_.blocks()[layer.block].name,
+                  {layer.tau, layer.c, layer.a, layer.rho, layer.gamma, layer.basis_changed ? 1.0 : 0.0,
+                   layer.gradient_cosine, range(layer.K.left), range(layer.K.right)});
 }
 
 double SsEsoap::orthogonality_error() {
@@ -330,7 +306,7 @@ double SsEsoap::orthogonality_error() {
       const auto gram = view(std::span(squares_).first(side->d * side->d), side->d, side->d);
       linalg::multiply_left_transposed(gram, side->basis_view(), side->basis_view());
       for (std::size_t i = 0; i < side->d; ++i) gram(i, i) -= 1;
-      worst = std::max(worst, off_diagonal(gram).whole);
+      worst = std::max(worst, off_diagonal(gram).norm);
     }
   return worst;
 }

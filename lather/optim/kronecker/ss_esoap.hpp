@@ -38,7 +38,6 @@ class SsEsoap final : public MatrixMethod {
   double rate() const { return options_.learning_rate * factor_; }
   AdamRule inner_rule(const Layer& layer, std::span<const double> V) const;
   bool self_scaling_on() const;
-  bool metric_needs_rotated_step() const;
   void advance(Layer& layer, const BlockStep& step);      // Alg. 2, steps 1 to 3 and c, a of step 4
   void check_basis(Layer& layer, const BlockStep& step);  // Alg. 2, step 2
   void change_basis(Layer& layer, const BlockStep& step, bool left, bool right);

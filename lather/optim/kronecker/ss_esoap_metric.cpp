@@ -1,7 +1,6 @@
 #include "lather/optim/kronecker/ss_esoap_metric.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -45,7 +44,7 @@ double weighted_square(const KroneckerPair& K, std::span<const double> S, Weight
 
 double paper_metric_rayleigh(KroneckerPair& K, std::span<const double> S, double floor) {
   const double left = floor * largest_diagonal(K.left), right = floor * largest_diagonal(K.right);
-  return weighted_square(K, S, [&](double l, double r) { return 1 / ((l + left) * (r + right)); });
+  return weighted_square(K, S, [&](double l, double r) { return paper_metric_weight(l + left, r + right); });
 }
 
 double paper_metric_exact(KroneckerPair& K, std::span<const double> S, double floor) {
@@ -70,12 +69,7 @@ double paper_metric_exact(KroneckerPair& K, std::span<const double> S, double fl
 }
 
 double shampoo_metric(KroneckerPair& K, std::span<const double> S) {
-  return weighted_square(K, S, [](double l, double r) { return std::sqrt(std::sqrt(std::max(l * r, 0.0))); });
-}
-
-double self_scaling(double c, double a, double tau_min, double tau_max) {
-  if (!(c > 0 && a > 0)) return 1;
-  return std::min(tau_max, std::max(tau_min, c / a));
+  return weighted_square(K, S, shampoo_metric_weight);
 }
 
 }  // namespace lather::optim

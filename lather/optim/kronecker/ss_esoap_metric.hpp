@@ -1,5 +1,5 @@
 #pragma once
-// The quadratic forms a that SS-eSOAP compares with the secant curvature c, and the clipped ratio tau.
+// The quadratic forms a that SS-eSOAP compares with the secant curvature c; formulas/ss_esoap.hpp has the ratio tau.
 
 #include "lather/optim/kronecker/factors.hpp"
 #include "lather/optim/kronecker/ss_esoap_options.hpp"
@@ -13,8 +13,5 @@ double paper_metric_rayleigh(KroneckerPair& K, std::span<const double> S_rotated
 double paper_metric_exact(KroneckerPair& K, std::span<const double> S_rotated, double floor);
 // sum_ij S~_ij^2 (d_L,i d_R,j)^(1/4)
 double shampoo_metric(KroneckerPair& K, std::span<const double> S_rotated);
-
-// tau = min(tau_max, max(tau_min, c / a)) for c > 0 and a > 0, else 1 (Alg. 2, step 4).
-double self_scaling(double c, double a, double tau_min, double tau_max);
 
 }  // namespace lather::optim

@@ -6,23 +6,11 @@
 // docs/optimizers.md.
 
 #include "lather/core/options.hpp"
+#include "lather/optim/formulas/ss_esoap.hpp"
 
 namespace lather::optim {
 
-// The form a of tau = c / a, c = <Y, S>, S the last step, Y the change of the gradient along it.
-enum class SecantMetric {
-  off,              // tau = 1
-  paper,            // a = Tr(S^T L^-1 S R^-1)
-  adam,             // a = sum S~^2 (sqrt V^ + eps) / eta: the metric the inner update divides by
-  shampoo,          // a = Tr(S^T L^1/4 S R^1/4) / eta
-  oren_luenberger,  // a = -<S, G_{t-1}>: the scalar of quasi-Newton methods, H^-1 s = -g
-  identity,         // a = <S, S>
-};
 enum class SecantEigenvalues { rayleigh, exact };
-enum class TauScope { layer, global };
-enum class VarianceTransition { downscale, keep, reset, reproject, reproject_squared, permute };
-enum class TriggerRule { both, per_factor };
-enum class InnerUpdate { adam, momentum };
 
 struct SsEsoapOptions {
   double learning_rate = 1e-3;

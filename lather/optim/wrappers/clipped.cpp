@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/formulas/clipping.hpp"
 
 namespace lather::optim {
 
 bool clip_gradient(const ClipOptions& options, std::span<double> gradient) {
   const double size = options.by == Clip::norm ? norm(gradient) : largest_magnitude(gradient);
   if (!(size > options.limit)) return false;
-  for (double& g : gradient)
-    g = options.by == Clip::norm ? g * (options.limit / size)
-                                 : std::max(-options.limit, std::min(options.limit, g));
+  const double factor = clipping_factor(size, options.limit);
+  for (double& g : gradient) g = options.by == Clip::norm ? g * factor : clipped_value(g, options.limit);
   return true;
 }
 

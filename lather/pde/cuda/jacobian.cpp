@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "lather/pde/cuda/kernels/jacobian_arguments.cuh"
 #include "lather/pde/engine/residual_weights.hpp"
 
 namespace lather::pde {
@@ -11,80 +12,6 @@ namespace lather::pde {
 namespace {
 
 constexpr std::size_t kWindowPoints = 8192;
-
-// clang-format off: it takes the argument for an expression
-LATHER_ON_BOTH_SIDES(
-    kJacobianStructures,
-    // One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
-    // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
-    struct LayerWork {
-      const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
-      double* rows;
-      long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
-      int first, points, window, components, in_stride, out_stride, inputs, outputs;
-    };
-
-    // to[p * stride] = root weight * sum over j of from[p * from_stride + j]
-    struct ScalarWork {
-      const double *from, *root_weights;
-      double* to;
-      long long stride;
-      int points, width, from_stride, unused;
-    };
-
-    // to_i += sum over rows of row_i^2
-    struct SquaresWork {
-      const double* rows;
-      double* to;
-      long long size;
-      int count, unused;
-    };)
-// clang-format on
-
-constexpr const char* kJacobianKernels = R"(
-__device__ __forceinline__ double weight_derivative(const LayerWork& w, int p, int i, int j) {
-  double sum = 0;
-  for (int c = 0; c < w.components; ++c) {
-    const long long at = (long long)c * w.window + w.first + p;
-    sum += w.in[at * w.in_stride + i] * w.out_bar[at * w.out_stride + j];
-  }
-  return sum;
-}
-
-extern "C" __global__ void __launch_bounds__(256) jacobian_layer(const __grid_constant__ LayerWork w) {
-  for (int p = blockIdx.x; p < w.points; p += gridDim.x) {
-    double* row = w.rows + p * w.size;
-    const double root = w.root_weights[p];
-    for (int e = threadIdx.x; e < w.inputs * w.outputs; e += 256) {
-      const int j = e % w.outputs;
-      row[w.weight + e] = root * weight_derivative(w, p, e / w.outputs, j) * (w.g ? w.g[j] : 1.0);
-    }
-    for (int j = threadIdx.x; j < w.outputs; j += 256) {
-      if (w.bias >= 0) row[w.bias + j] = root * w.out_bar[(long long)(w.first + p) * w.out_stride + j];
-      if (!w.g) continue;
-      double sum = 0;
-      for (int i = 0; i < w.inputs; ++i) sum += w.V[i * w.outputs + j] * weight_derivative(w, p, i, j);
-      row[w.scale + j] = root * sum;
-    }
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256) jacobian_scalar(const __grid_constant__ ScalarWork w) {
-  for (int p = blockIdx.x * 256 + threadIdx.x; p < w.points; p += gridDim.x * 256) {
-    double sum = 0;
-    for (int j = 0; j < w.width; ++j) sum += w.from[(long long)p * w.from_stride + j];
-    w.to[p * w.stride] = w.root_weights[p] * sum;
-  }
-}
-
-extern "C" __global__ void __launch_bounds__(256) column_squares(const __grid_constant__ SquaresWork w) {
-  for (long long i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256) {
-    double sum = w.to[i];
-    for (int k = 0; k < w.count; ++k) sum += w.rows[k * w.size + i] * w.rows[k * w.size + i];
-    w.to[i] = sum;
-  }
-}
-)";
 
 template <class Work>
 void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaStream_t stream) {
@@ -103,7 +30,7 @@ CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses,
       stale_(engine.sets.size(), true),
       first_row_(engine.problem.terms.size()),
       v_(engine.layout.size()),
-      module_(std::string(kJacobianStructures) + kJacobianKernels),
+      module_("#include \"lather/pde/cuda/kernels/jacobian.cuh\"\n"),
       layer_kernel_(module_.kernel("jacobian_layer")),
       scalar_kernel_(module_.kernel("jacobian_scalar")),
       squares_kernel_(module_.kernel("column_squares")),
@@ -193,32 +120,32 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
     const auto offset = [](const optim::ParameterBlock* block) {
       return block ? static_cast<long long>(block->offset) : -1;
     };
-    const LayerWork work{layer.in,
-                         layer.out_bar,
-                         roots,
-                         addresses_.parameters + l.weight->offset,
-                         l.scale ? addresses_.parameters + l.scale->offset : nullptr,
-                         rows,
-                         static_cast<long long>(parameters),
-                         offset(l.weight),
-                         offset(l.bias),
-                         offset(l.scale),
-                         skipped,
-                         points,
-                         static_cast<int>(window.end - window.begin),
-                         pass.components(0),
-                         static_cast<int>(layer.in_stride),
-                         static_cast<int>(layer.out_stride),
-                         static_cast<int>(l.weight->rows),
-                         static_cast<int>(l.weight->cols)};
+    const JacobianLayerKernelArgs work{layer.in,
+                                       layer.out_bar,
+                                       roots,
+                                       addresses_.parameters + l.weight->offset,
+                                       l.scale ? addresses_.parameters + l.scale->offset : nullptr,
+                                       rows,
+                                       static_cast<long long>(parameters),
+                                       offset(l.weight),
+                                       offset(l.bias),
+                                       offset(l.scale),
+                                       skipped,
+                                       points,
+                                       static_cast<int>(window.end - window.begin),
+                                       pass.components(0),
+                                       static_cast<int>(layer.in_stride),
+                                       static_cast<int>(layer.out_stride),
+                                       static_cast<int>(l.weight->rows),
+                                       static_cast<int>(l.weight->cols)};
     cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(points)), dim3(256)}, cuda::Parameter().add(work),
                  pass.stream());
   }
   const auto write_scalar = [&](const double* from, std::size_t width, std::size_t from_stride, double* to,
                                 std::size_t stride) {
     launch_flat(scalar_kernel_, points,
-                ScalarWork{from, roots, to, static_cast<long long>(stride), points, static_cast<int>(width),
-                           static_cast<int>(from_stride), 0},
+                JacobianScalarKernelArgs{from, roots, to, static_cast<long long>(stride), points,
+                                         static_cast<int>(width), static_cast<int>(from_stride), 0},
                 pass.stream());
   };
   // An unknown that other terms have is zero here.
@@ -352,10 +279,10 @@ void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, s
 void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
   v_.upload(std::vector<double>(diagonal.size()));
   for_chunks(x, [&](const double* J, std::size_t, std::size_t count) {
-    launch_flat(
-        squares_kernel_, diagonal.size(),
-        SquaresWork{J, v_.data(), static_cast<long long>(diagonal.size()), static_cast<int>(count), 0},
-        stream_);
+    launch_flat(squares_kernel_, diagonal.size(),
+                ColumnSquaresKernelArgs{J, v_.data(), static_cast<long long>(diagonal.size()),
+                                        static_cast<int>(count), 0},
+                stream_);
   });
   v_.download(diagonal);
 }

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/cuda/kernels/job_arguments.cuh"
 #include "lather/pde/cuda/pass.hpp"
-#include "lather/pde/cuda/pass_jobs.hpp"
 
 namespace lather::pde {
 
@@ -75,7 +75,8 @@ void CudaPass<T>::compile_kernels() {
     head_gradient_ = head_kernel(sets_, *tape_, unknowns_,
                                  options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
 
-  std::string source = net::kernel_prelude(kernel_options_) + kJobStructures + kJobKernels;
+  std::string source =
+      net::kernel_prelude(kernel_options_) + "#include \"lather/pde/cuda/kernels/jobs.cuh\"\n";
   std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient"};
   const auto add = [&](const std::string& name, const std::string& text) {
     if (!name.empty() && names.insert(name).second) source += text;

@@ -1,8 +1,8 @@
 // Enqueueing: everything here but `values` may be captured into a graph.
 #include <algorithm>
 
+#include "lather/pde/cuda/kernels/job_arguments.cuh"
 #include "lather/pde/cuda/pass.hpp"
-#include "lather/pde/cuda/pass_jobs.hpp"
 
 namespace lather::pde {
 

@@ -144,8 +144,8 @@ TEST(DeviceLayers, AccumulateFactorsAndTheirSquaresAsTheHostDoes) {
       double off = 0, on = 0;
       for (unsigned k = 0; k < b.device->factor_blocks(); ++k, next += 2)
         off += partials[next], on += partials[next + 1];
-      EXPECT_NEAR(std::sqrt(off), expected.off, kRounding * expected.whole);
-      EXPECT_NEAR(std::sqrt(off + on), expected.whole, kRounding * expected.whole);
+      EXPECT_NEAR(std::sqrt(off), expected.off, kRounding * expected.norm);
+      EXPECT_NEAR(std::sqrt(off + on), expected.norm, kRounding * expected.norm);
     }
   }
 }

@@ -1,42 +1,11 @@
 #pragma once
-// Kernels that do not depend on the problem: weights into the form the products want, and sums into the
-// gradient. Each works through a list of jobs; structures are written once for both sides.
+// Kernels that do not depend on the problem: weights into the form the products want, and sums into the gradient. Each
+// works through a list of jobs. Real is the precision of the engine, defined by what includes this.
 
-#include "lather/core/cuda/kernel_module.hpp"
+#include "lather/pde/cuda/kernels/job_arguments.cuh"
 
 namespace lather::pde {
 
-// clang-format off: it takes the argument for an expression
-LATHER_ON_BOTH_SIDES(
-    kJobStructures,
-    // W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
-    // rows; and its transpose, unless null.
-    struct WeightJob {
-      const double *from, *scale;
-      void *to, *transposed;
-      int rows, columns, leading, transposed_leading;
-    };
-
-    // Column sums of partial sums (matrix == 0), or a matrix in the engine's precision (matrix == 1), into
-    // the gradient or the losses.
-    struct CloseJob {
-      const void* from;
-      double* to;
-      int rows, columns, leading, matrix;
-    };
-
-    // W = V diag(g): V_bar = W_bar diag(g), g_bar = column sums of W_bar * V. `weight_bar` holds W_bar and
-    // becomes V_bar.
-    struct FactorJob {
-      const double *weight, *scale;
-      double *weight_bar, *scale_bar;
-      int rows, columns;
-    };
-
-    struct JobList { const void* jobs; };)
-// clang-format on
-
-inline constexpr const char* kJobKernels = R"(
 extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_constant__ JobList list) {
   const WeightJob j = static_cast<const WeightJob*>(list.jobs)[blockIdx.y];
   for (int i = blockIdx.x * 256 + threadIdx.x; i < j.rows * j.columns; i += gridDim.x * 256) {
@@ -88,6 +57,5 @@ extern "C" __global__ void __launch_bounds__(256) factor_gradient(const __grid_c
     j.scale_bar[c] = sum;
   }
 }
-)";
 
 }  // namespace lather::pde

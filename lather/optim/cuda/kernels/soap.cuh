@@ -1,29 +1,33 @@
-// SOAP and Purifying Shampoo.
-#include "lather/optim/cuda/kernels.hpp"
+#pragma once
+// SOAP.
+
+#include "lather/optim/cuda/kernels/bases.cuh"
+#include "lather/optim/formulas/soap.hpp"
 
 namespace lather::optim {
 
-const char* const kSoapKernels = R"(
-// SOAP's Adam: no correction of the root, the rate is corrected instead; t - 1 steps have been taken before.
 extern "C" __global__ void __launch_bounds__(256) soap_direction(const __grid_constant__ SoapKernelArgs w) {
   const StepKernelArgs& s = w.e.s;
   if (s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
+       k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    const double g = layer.turns ? w.e.rotated[i] : s.gradient[i];
-    const double m = s.beta1 * w.e.m[i] + (1 - s.beta1) * g, v = s.beta2 * w.e.v[i] + (1 - s.beta2) * g * g;
+    const double g = layer.has_basis ? w.e.rotated[i] : s.gradient[i];
+    const double m = first_moment(s.beta1, w.e.m[i], g),
+                 v = second_moment(s.beta2, weight_of_new(s.beta2), w.e.v[i], g);
     w.e.m[i] = m, w.e.v[i] = v;
-    const double u = m / (sqrt(v) + s.epsilon);
+    const double u = soap_element(m, v, s.epsilon);
     w.e.U_rotated[i] = u;
-    if (!layer.turns) w.e.U[i] = u;
+    if (!layer.has_basis) w.e.U[i] = u;
   }
 }
 
 extern "C" __global__ void __launch_bounds__(256) soap_squares(const __grid_constant__ SoapKernelArgs w) {
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   double sum = 0;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256)
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
+       k += (i64)gridDim.x * 256)
     sum += w.e.U[layer.offset + k] * w.e.U[layer.offset + k];
   sum = block_sum(sum);
   if (threadIdx.x == 0) w.partials[blockIdx.y * gridDim.x + blockIdx.x] = sum;
@@ -35,21 +39,18 @@ extern "C" __global__ void __launch_bounds__(256) soap_descend(const __grid_cons
   const Control& c = *s.control;
   if (c.halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
-  double alpha = c.rate;
-  if (w.e.correct_bias) {
-    const double t = (double)(c.t - 1);
-    alpha = c.rate * sqrt(1 - pow(s.beta2, t)) / (1 - pow(s.beta1, t));
-  }
+  const double alpha = soap_rate(w.e.correct_bias, c.rate, s.beta1, s.beta2, (double)(c.t - 1));
   const double decay = c.rate * s.weight_decay;
   double divisor = 1;
   if (w.normalize) {
     const double squares = ordered_sum(w.partials + blockIdx.y * gridDim.x, gridDim.x, 1);
-    divisor = 1e-30 + sqrt(squares / ((double)layer.rows * layer.cols));
+    divisor = soap_divisor(squares / ((double)layer.rows * layer.cols));
   }
   double sum = 0;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
+       k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    const double u = w.e.U[i] / divisor, change = -alpha * u - decay * (s.x[i] - alpha * u);
+    const double change = soap_change(alpha, decay, s.x[i], w.e.U[i] / divisor);
     s.change[i] = change;
     sum += change * change;
   }
@@ -62,8 +63,10 @@ extern "C" __global__ void __launch_bounds__(256) soap_skip(const __grid_constan
   const StepKernelArgs& s = w.e.s;
   if (s.control->halt) return;
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < s.size; i += (i64)gridDim.x * 256) s.change[i] = 0;
-  for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < s.change_blocks; i += gridDim.x * 256) s.change_norms[i] = 0;
-  for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < w.k.side_count; i += gridDim.x * 256) w.k.changed[i] = 1;
+  for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < s.change_blocks; i += gridDim.x * 256)
+    s.change_norms[i] = 0;
+  for (int i = (int)(blockIdx.x * 256 + threadIdx.x); i < w.k.side_count; i += gridDim.x * 256)
+    w.k.changed[i] = 1;
   if (blockIdx.x == 0 && threadIdx.x == 0) s.control->basis_updates += layers_with_factors(w.k);
 }
 
@@ -114,7 +117,8 @@ __device__ void reflect(const double* A, int d, int k, double coefficient, doubl
 }
 
 // One block of 128 × 8 threads per side: `basis` = Q of a Householder factorization of `result`, which is overwritten.
-extern "C" __global__ void __launch_bounds__(1024) orthonormal_factor(const __grid_constant__ SoapKernelArgs w) {
+extern "C" __global__ void __launch_bounds__(1024)
+    orthonormal_factor(const __grid_constant__ SoapKernelArgs w) {
   if (w.e.s.control->halt) return;
   const DeviceSide s = w.k.sides[blockIdx.y];
   const int d = s.d, x = threadIdx.x, y = threadIdx.y, t = y * 128 + x;
@@ -144,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(1024) orthonormal_factor(const __gr
       coefficient[k] = coefficient_of;
     }
     __syncthreads();
-    for (int i = k + 1 + t; i < d; i += 1024) A[(i64)i * d + k] *= scale_of;  // the reflector; its first entry is 1
+    for (int i = k + 1 + t; i < d; i += 1024)
+      A[(i64)i * d + k] *= scale_of;  // the reflector; its first entry is 1
     __syncthreads();
     reflect(A, d, k, coefficient_of, A, k + 1);
     __syncthreads();
@@ -160,7 +165,8 @@ extern "C" __global__ void __launch_bounds__(256) soap_permute(const __grid_cons
   if (w.e.s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   if (layer.left < 0 && layer.right < 0) return;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
+       k += (i64)gridDim.x * 256) {
     int row = (int)(k / layer.cols), col = (int)(k % layer.cols);
     if (layer.left >= 0) row = w.order[w.k.sides[layer.left].first + row];
     if (layer.right >= 0) col = w.order[w.k.sides[layer.right].first + col];
@@ -170,92 +176,16 @@ extern "C" __global__ void __launch_bounds__(256) soap_permute(const __grid_cons
 
 extern "C" __global__ void __launch_bounds__(256) soap_carry_over(const __grid_constant__ SoapKernelArgs w) {
   if (w.e.s.control->halt) return;
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) w.e.s.control->basis_updates += layers_with_factors(w.k);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
+    w.e.s.control->basis_updates += layers_with_factors(w.k);
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   if (layer.left < 0 && layer.right < 0) return;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
+  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
+       k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
     w.e.v[i] = w.new_V[i];
-    if (layer.turns) w.e.m[i] = w.new_M[i];
+    if (layer.has_basis) w.e.m[i] = w.new_M[i];
   }
 }
-)";
-
-const char* const kPurifyingShampooKernels = R"(
-// `result` = A, the factor without its bias, plus epsilon on the diagonal.
-extern "C" __global__ void __launch_bounds__(256) purify_factors(const __grid_constant__ PurifyKernelArgs w) {
-  const DeviceSide s = w.k.sides[blockIdx.y];
-  const StepKernelArgs& p = w.e.s;
-  const double correction = w.e.correct_bias ? p.control->correction2 : 1;
-  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)s.d * s.d; i += (i64)gridDim.x * 256)
-    s.result[i] = s.factor[i] / correction + (i / s.d == i % s.d ? p.epsilon : 0);
-}
-
-// Squares off the diagonal of `product` and on it.
-extern "C" __global__ void __launch_bounds__(256) purify_squares(const __grid_constant__ PurifyKernelArgs w) {
-  const DeviceSide s = w.k.sides[blockIdx.y];
-  double off = 0, on = 0;
-  for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < (i64)s.d * s.d; i += (i64)gridDim.x * 256) {
-    const double b = s.product[i];
-    if (i / s.d == i % s.d) on += b * b;
-    else off += b * b;
-  }
-  put_squares(w.k, off, on);
-}
-
-extern "C" __global__ void __launch_bounds__(256) purify_check(const __grid_constant__ PurifyKernelArgs w) {
-  Control& c = *w.e.s.control;
-  if (c.halt) return;
-  __shared__ int wanted;
-  if (threadIdx.x == 0) wanted = 0;
-  __syncthreads();
-  for (int s = threadIdx.x; s < w.k.side_count; s += 256) {
-    double off, whole;
-    off_diagonal(w.k, s, &off, &whole);
-    const int replace = w.always || !(off <= w.tolerance * whole);
-    w.k.changed[s] = replace;
-    if (replace) wanted = 1;
-  }
-  __syncthreads();
-  if (threadIdx.x == 0 && wanted) c.halt = kBasisWanted;
-}
-
-extern "C" __global__ void __launch_bounds__(256) purify_resume(const __grid_constant__ PurifyKernelArgs w) {
-  Control& c = *w.e.s.control;
-  if (threadIdx.x != 0) return;
-  for (int l = 0; l < w.k.layer_count; ++l) c.basis_updates += replaced(w.k, w.k.layers[l]);
-  c.halt = kRunning;
-}
-
-// Corrected eigenvalues from the rotated gradient, momentum in parameter space.
-extern "C" __global__ void __launch_bounds__(256) purify_moments(const __grid_constant__ PurifyKernelArgs w) {
-  const StepKernelArgs& s = w.e.s;
-  if (s.control->halt) return;
-  const DeviceLayer layer = w.k.layers[blockIdx.y];
-  const double fresh = s.beta2 < 1 ? 1 - s.beta2 : 1;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
-    const i64 i = layer.offset + k;
-    const double g = s.gradient[i], G = layer.turns ? w.e.rotated[i] : g;
-    w.e.v[i] = s.beta2 * w.e.v[i] + fresh * G * G;
-    w.e.m[i] = s.beta1 * w.e.m[i] + (1 - s.beta1) * g;
-  }
-}
-
-// `rotated` holds the momentum in the basis.
-extern "C" __global__ void __launch_bounds__(256) purify_direction(const __grid_constant__ PurifyKernelArgs w) {
-  const StepKernelArgs& s = w.e.s;
-  if (s.control->halt) return;
-  const DeviceLayer layer = w.k.layers[blockIdx.y];
-  const double correction1 = w.e.correct_bias ? s.control->correction1 : 1;
-  const double correction2 = w.e.correct_bias ? s.control->correction2 : 1;
-  for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols; k += (i64)gridDim.x * 256) {
-    const i64 i = layer.offset + k;
-    const double m = layer.turns ? w.e.rotated[i] : w.e.m[i];
-    const double u = (m / correction1) / (sqrt(w.e.v[i] / correction2) + s.epsilon);
-    w.e.U_rotated[i] = u;
-    if (!layer.turns) w.e.U[i] = u;
-  }
-}
-)";
 
 }  // namespace lather::optim

@@ -1,10 +1,14 @@
+#pragma once
 // MultiAdam, letters of optim/first_order/multiadam.cpp.
-#include "lather/optim/cuda/kernels.hpp"
+
+#include "lather/optim/cuda/kernels/arguments.cuh"
+#include "lather/optim/cuda/kernels/reductions.cuh"
+#include "lather/optim/formulas/adam.hpp"
 
 namespace lather::optim {
 
-const char* const kMultiAdamKernels = R"(
-extern "C" __global__ void __launch_bounds__(256) multiadam_gradient(const __grid_constant__ MultiAdamKernelArgs w) {
+extern "C" __global__ void __launch_bounds__(256)
+    multiadam_gradient(const __grid_constant__ MultiAdamKernelArgs w) {
   const i64 n = w.s.size;
   for (i64 i = (i64)blockIdx.x * 256 + threadIdx.x; i < n; i += (i64)gridDim.x * 256) {
     double sum = 0;
@@ -13,7 +17,8 @@ extern "C" __global__ void __launch_bounds__(256) multiadam_gradient(const __gri
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) multiadam_descend(const __grid_constant__ MultiAdamKernelArgs w) {
+extern "C" __global__ void __launch_bounds__(256)
+    multiadam_descend(const __grid_constant__ MultiAdamKernelArgs w) {
   const StepKernelArgs& s = w.s;
   const Control& c = *s.control;
   if (c.halt) return;
@@ -23,9 +28,10 @@ extern "C" __global__ void __launch_bounds__(256) multiadam_descend(const __grid
     for (int group = 0; group < w.groups; ++group) {
       const i64 k = group * s.size + i;
       const double g = w.group_gradients[k] + s.weight_decay * s.x[i];
-      const double m = s.beta1 * w.m[k] + (1 - s.beta1) * g, v = s.beta2 * w.v[k] + (1 - s.beta2) * g * g;
+      const double m = first_moment(s.beta1, w.m[k], g),
+                   v = second_moment(s.beta2, weight_of_new(s.beta2), w.v[k], g);
       w.m[k] = m, w.v[k] = v;
-      const double u = (m / c.correction1) / (sqrt(v / c.correction2) + s.epsilon);
+      const double u = adam_element(m, v, c.correction1, c.correction2, s.epsilon);
       change -= c.rate * w.group_weights[group] * u;
     }
     s.change[i] = change;
@@ -34,6 +40,5 @@ extern "C" __global__ void __launch_bounds__(256) multiadam_descend(const __grid
   squares = block_sum(squares);
   if (threadIdx.x == 0) s.change_norms[blockIdx.x] = squares;
 }
-)";
 
 }  // namespace lather::optim

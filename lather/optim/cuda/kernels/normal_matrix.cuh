@@ -1,0 +1,30 @@
+#pragma once
+// The two triangles of a normal matrix: what Cholesky overwrites in one is read again from the other.
+
+#include "lather/optim/cuda/kernels/arguments.cuh"
+
+namespace lather::optim {
+
+extern "C" __global__ void __launch_bounds__(256)
+    keep_diagonal(const __grid_constant__ TriangleKernelArgs w) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256)
+    w.diagonal[i] = w.matrix[(long long)i * (w.size + 1)];
+}
+
+// What lies above the diagonal goes below it; on the diagonal: what was kept, and the shift. A block takes a tile of 32 x 32.
+extern "C" __global__ void __launch_bounds__(256) mirror(const __grid_constant__ TriangleKernelArgs w) {
+  __shared__ double tile[32][33];
+  const int row = blockIdx.y * 32, column = blockIdx.x * 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
+  if (column < row) return;
+  for (int k = y; k < 32; k += 8)
+    if (row + k < w.size && column + x < w.size)
+      tile[k][x] = w.matrix[(long long)(row + k) * w.size + column + x];
+  __syncthreads();
+  for (int k = y; k < 32; k += 8) {
+    const int i = column + k, j = row + x;
+    if (i >= w.size || j > i) continue;
+    w.matrix[(long long)i * w.size + j] = i == j ? w.diagonal[i] + w.shift[i] : tile[x][k];
+  }
+}
+
+}  // namespace lather::optim

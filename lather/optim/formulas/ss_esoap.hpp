@@ -1,0 +1,75 @@
+#pragma once
+// Scalars of SS-eSOAP (letters of kronecker/ss_esoap.cpp) and the choices they depend on.
+
+#include "lather/optim/formulas/adam.hpp"
+
+namespace lather::optim {
+
+// The form a of tau = c / a, c = <Y, S>, S the last step, Y the change of the gradient along it.
+enum class SecantMetric {
+  off,              // tau = 1
+  paper,            // a = Tr(S^T L^-1 S R^-1)
+  adam,             // a = sum S~^2 (sqrt V^ + eps) / eta: the metric the inner update divides by
+  shampoo,          // a = Tr(S^T L^1/4 S R^1/4) / eta
+  oren_luenberger,  // a = -<S, G_{t-1}>: the scalar of quasi-Newton methods, H^-1 s = -g
+  identity,         // a = <S, S>
+};
+enum class VarianceTransition { downscale, keep, reset, reproject, reproject_squared, permute };
+enum class TriggerRule { both, per_factor };
+enum class TauScope { layer, global };
+enum class InnerUpdate { adam, momentum };
+
+// rho of one factor: its off-diagonal norm over its norm, in its basis.
+LATHER_HOST_DEVICE double off_diagonal_ratio(double off, double norm, double epsilon) {
+  return norm + epsilon > 0 ? off / (norm + epsilon) : 0;
+}
+LATHER_HOST_DEVICE bool is_check_due(long long t, long long warmup_steps, long long check_interval) {
+  return t > warmup_steps && t % check_interval == 0;
+}
+// Is the basis of one side replaced in a layer whose larger ratio has fired?
+LATHER_HOST_DEVICE bool side_fires(TriggerRule rule, double own_ratio, double trigger) {
+  return rule == TriggerRule::both || own_ratio > trigger;
+}
+
+// gamma(rho): values[k] where k thresholds lie strictly below rho.
+LATHER_HOST_DEVICE double downscaling(double rho, const double* thresholds, int count, const double* values) {
+  int k = 0;
+  while (k < count && rho > thresholds[k]) ++k;
+  return values[k];
+}
+
+// Does V after a change of basis follow from V by the bases?
+LATHER_HOST_DEVICE bool is_turned(VarianceTransition transition) {
+  return transition == VarianceTransition::reproject || transition == VarianceTransition::reproject_squared ||
+         transition == VarianceTransition::permute;
+}
+
+// Epsilon with its part relative to the largest root; `largest` is the largest entry of V.
+LATHER_HOST_DEVICE double inner_epsilon(double epsilon, double relative_epsilon, double largest,
+                                        double correction2) {
+  return relative_epsilon > 0 ? epsilon + relative_epsilon * sqrt(largest / correction2) : epsilon;
+}
+
+// Weights of S~_ij^2 in the metrics, l and r being eigenvalues of the factors.
+LATHER_HOST_DEVICE double paper_metric_weight(double l, double r) { return 1 / (l * r); }
+LATHER_HOST_DEVICE double shampoo_metric_weight(double l, double r) { return sqrt(sqrt(fmax(l * r, 0.0))); }
+LATHER_HOST_DEVICE bool is_divided_by_rate(SecantMetric metric) {
+  return metric == SecantMetric::adam || metric == SecantMetric::shampoo;
+}
+LATHER_HOST_DEVICE bool needs_rotated_step(SecantMetric metric) {
+  return metric == SecantMetric::paper || metric == SecantMetric::adam || metric == SecantMetric::shampoo;
+}
+
+// tau = min(tau_max, max(tau_min, c / a)) for c > 0 and a > 0, else 1 (Alg. 2, step 4).
+LATHER_HOST_DEVICE double self_scaling(double c, double a, double tau_min, double tau_max) {
+  return c > 0 && a > 0 ? fmin(tau_max, fmax(tau_min, c / a)) : 1;
+}
+LATHER_HOST_DEVICE double step_scale(double tau, double tau_power) {
+  return tau != 1 ? pow(tau, -tau_power) : 1;
+}
+
+LATHER_HOST_DEVICE double cosine(double xy, double xx, double yy) {
+  return xx > 0 && yy > 0 ? xy / (sqrt(xx) * sqrt(yy)) : 0;
+}
+
+}  // namespace lather::optim

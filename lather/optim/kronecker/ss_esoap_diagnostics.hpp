@@ -1,0 +1,43 @@
+#pragma once
+// What SS-eSOAP says about a layer after a step, on the host and on the GPU.
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+struct EigenvalueRange {
+  double low, high;
+};
+
+struct SsEsoapDiagnostics {
+  double tau, c, a, rho, gamma, basis_changed, gradient_cosine;
+  std::optional<EigenvalueRange> left, right;  // of the factors that there are
+};
+
+inline void add_diagnostics(std::vector<Diagnostic>& diagnostics, std::string_view block,
+                            const SsEsoapDiagnostics& d) {
+  const auto say = [&](std::string_view quantity, double value) {
+    diagnostics.push_back({block, quantity, value});
+  };
+  say("tau", d.tau);
+  say("c", d.c);
+  say("a", d.a);
+  say("rho", d.rho);
+  say("gamma", d.gamma);
+  say("basis_changed", d.basis_changed);
+  say("gradient_cosine", d.gradient_cosine);
+  if (d.left) {
+    say("left_eigenvalue_min", d.left->low);
+    say("left_eigenvalue_max", d.left->high);
+  }
+  if (d.right) {
+    say("right_eigenvalue_min", d.right->low);
+    say("right_eigenvalue_max", d.right->high);
+  }
+}
+
+}  // namespace lather::optim

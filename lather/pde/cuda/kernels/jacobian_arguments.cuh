@@ -1,0 +1,31 @@
+#pragma once
+// What rows of Jacobians are made of (jacobian.cuh); host and kernels read this file.
+
+namespace lather::pde {
+
+// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
+// W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
+struct JacobianLayerKernelArgs {
+  const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
+  double* rows;
+  long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
+  int first, points, window, components, in_stride, out_stride, inputs, outputs;
+};
+
+// to[p * stride] = root weight * sum over j of from[p * from_stride + j]
+struct JacobianScalarKernelArgs {
+  const double *from, *root_weights;
+  double* to;
+  long long stride;
+  int points, width, from_stride, unused;
+};
+
+// to_i += sum over rows of row_i^2
+struct ColumnSquaresKernelArgs {
+  const double* rows;
+  double* to;
+  long long size;
+  int count, unused;
+};
+
+}  // namespace lather::pde
