@@ -24,7 +24,11 @@ equation = [{name = "heat", residual = "u_t - 0.1*u_xx"}]
   problem.network.width = argc > 2 ? std::atoi(argv[2]) : 128;
   pde::PinnObjective loss(problem);
   auto x = loss.initialize(1);
-  pde::PointSource(problem, pde::sampling_settings({{"points", {{"interior", count}}}}, problem), 1)
+  pde::PointSource(
+      problem,
+      pde::sampling_settings(
+          {.points = {{"interior", static_cast<std::int64_t>(count)}}, .sampling = {}, .focus = {}}, problem),
+      1)
       .update(0, loss, x);
   std::vector<double> gradient(x.size());
   Stopwatch watch;

@@ -52,7 +52,8 @@ pde::Points random_points(std::size_t count, int seed) {
 
 // Median over rows of steps, in milliseconds per step, after a row that warms up.
 double milliseconds(pde::PinnObjective& objective, std::vector<double> x, const Json& settings) {
-  const auto optimizer = optim::make_composed(objective.layout(), settings, Device::cuda);
+  const auto optimizer =
+      optim::make_composed(objective.layout(), optim::optimizer_spec(settings), Device::cuda);
   constexpr std::size_t kRow = 100;
   const std::vector<double> factors(kRow, 1.0);
   std::vector<double> times;

@@ -15,7 +15,7 @@ int main() {
     network = {width = 16, depth = 3})toml",
                                                       "heat.toml");
   pde::PinnObjective loss(problem);
-  pde::PointSource points(problem, pde::sampling_settings({{"points", {{"interior", 500}}}}, problem), 1);
+  pde::PointSource points(problem, pde::sampling_settings({.points = {{"interior", 500}}}, problem), 1);
   std::vector<double> x = loss.initialize(1);
   points.update(0, loss, x);
   auto optimizer = optim::find_optimizer("lm").make(loss.layout(), nlohmann::json::object());

@@ -4,27 +4,12 @@
 #include <memory>
 
 #include "commands.hpp"
-#include "lather/core/error.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/file/problem_text.hpp"
+#include "settings.hpp"
 
 namespace lather::command {
-
-namespace {
-
-std::vector<pde::Override> overrides_of(const std::vector<std::string>& settings) {
-  std::vector<pde::Override> list;
-  for (const auto& setting : settings) {
-    const auto equals = setting.find('=');
-    if (equals == std::string::npos)
-      throw Error(fmt::format("--set {}: expected PATH=VALUE, such as parameters.nu=0.02", setting));
-    list.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
-  }
-  return list;
-}
-
-}  // namespace
 
 void add_check(CLI::App& app, int&) {
   auto* check = app.add_subcommand("check", "Check a problem file and show what was understood");
@@ -38,7 +23,7 @@ void add_check(CLI::App& app, int&) {
   check->footer("Examples:\n  lather check my_pde.toml\n  lather check burgers --set parameters.nu=0.02");
   check->callback([arguments] {
     const auto path = pde::find_problem(arguments->problem);
-    fmt::print("{}", pde::describe(pde::read_problem_file(path, overrides_of(arguments->settings))));
+    fmt::print("{}", pde::describe(pde::read_problem_file(path, parse_settings(arguments->settings))));
   });
 }
 

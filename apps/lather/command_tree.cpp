@@ -58,7 +58,7 @@ _lather() {{
   fi
   case $previous in
     --optimizer|--optimizers) words=$(lather list optimizers --names 2>/dev/null) ;;
-    --size) words="quick paper" ;;
+    --recipe|--size) words="quick best paper" ;;
     --device) words="cpu cuda" ;;
     --precision) words="float64 float32" ;;
     --format) words="npz vtk safetensors" ;;

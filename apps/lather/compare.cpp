@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -52,7 +53,7 @@ Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool
   }
   const auto outcome = train_with_progress(trainer, folder, {quiet, false}, seconds);
   interrupted = outcome.reason == train::EndReason::interrupted;
-  return outcome.summary;
+  return options::to_json(outcome.summary);
 }
 
 // An earlier comparison may go on in its folder; beside other files nothing is written.
@@ -85,7 +86,7 @@ int compare(CompareArguments& a) {
       configs.back().push_back(train::resolve(request_from(a.config)));
     }
   }
-  const std::string problem = configs[0][0].problem_name;
+  const std::string problem = configs[0][0].problem.name;
   const fs::path folder =
       a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
   std::error_code status;

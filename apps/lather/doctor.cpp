@@ -32,8 +32,6 @@ void print_environment(const train::Environment& e) {
   line("GPU", e.gpus.empty() ? "none found" : fmt::format("{}", fmt::join(e.gpus, ", ")));
   line("GPU driver", e.gpu_driver.empty() ? "none found" : e.gpu_driver);
   line("CUDA", e.cuda);
-  line("MPI", fmt::format("{}; launcher: {}", e.mpi ? "compiled in" : "not compiled in",
-                          e.mpi_launcher.empty() ? "none on the PATH" : e.mpi_launcher));
   line("problems", fmt::format("{} found", pde::list_problems().size()));
   line("cache", reference::default_cache_directory().string() + " (reference solutions)");
 }

@@ -58,7 +58,7 @@ void add_eval(CLI::App& app, int&) {
       "Examples:\n  lather eval runs/burgers-ss-esoap-0-1\n  lather eval runs/burgers-ss-esoap-0-1 --json");
   command->callback([a] {
     auto trainer = load_run(a->run);
-    const auto summary = train::summarize(*trainer, true);
+    const auto summary = options::to_json(train::summarize(*trainer, true));
     if (a->json)
       fmt::print("{}\n", summary.dump(2));
     else

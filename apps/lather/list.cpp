@@ -10,10 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/wrappers/clipped.hpp"
-#include "lather/optim/wrappers/schedule.hpp"
-#include "lather/optim/wrappers/schedule_free.hpp"
-#include "lather/optim/wrappers/switching.hpp"
+#include "lather/optim/optimizer_spec.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/file/problem_text.hpp"
@@ -106,14 +103,11 @@ std::string optimizer_page() {
       last = &e;
     }
   }
-  text += "\n## Of any optimizer\n\nA schedule of the learning rate, clipping, averaging:\n\n";
-  text += options_table(options::describe(optim::ScheduleOptions{}), "schedule.") + "\n";
-  text += options_table(options::describe(optim::ClipOptions{}), "clip.") + "\n";
-  text += options_table(options::describe(optim::ScheduleFreeOptions{}), "schedule_free.");
   text +=
-      "\nA second optimizer, `then.name` with options of its own under `then.`, and when to switch to "
-      "it:\n\n";
-  text += options_table(options::describe(optim::SwitchOptions{}), "then.");
+      "\n## Of any optimizer\n\nA schedule of the learning rate, clipping, averaging, and a second optimizer "
+      "with options "
+      "of its own under `then.`:\n\n";
+  text += options_table(options::describe(optim::Wrappers{}), "");
   return text;
 }
 
@@ -136,12 +130,7 @@ void list_optimizers(const ListArguments& a) {
              e.summary);
   print_options(e.describe(), "optimizer.");
   fmt::print("\nof any optimizer\n");
-  print_options(options::describe(optim::ScheduleOptions{}), "optimizer.schedule.");
-  print_options(options::describe(optim::ClipOptions{}), "optimizer.clip.");
-  print_options(options::describe(optim::ScheduleFreeOptions{}), "optimizer.schedule_free.");
-  fmt::print("  {:<34} {:<14} {}\n", "optimizer.then.name", "-",
-             "a second optimizer, with options of its own, and when to switch to it:");
-  print_options(options::describe(optim::SwitchOptions{}), "optimizer.then.");
+  print_options(options::describe(optim::Wrappers{}), "optimizer.");
 }
 
 void list_networks(const ListArguments& a) {

@@ -37,9 +37,9 @@ std::string progress_text(const train::Progress& p, const std::vector<std::strin
       out += fmt::format("{}{} {:.1e}", k ? ", " : "", terms[k], p.term_losses[k]);
     out += ")";
   }
-  if (p.figures) {
-    out += fmt::format("  residual {:.2e}", p.figures->residual);
-    if (!p.figures->l2.empty()) out += fmt::format("  L2 {:.2e}", p.figures->worst_l2());
+  if (p.metrics) {
+    out += fmt::format("  residual {:.2e}", p.metrics->residual);
+    if (!p.metrics->l2.empty()) out += fmt::format("  L2 {:.2e}", p.metrics->worst_l2());
   }
   if (p.tau) out += fmt::format("  tau {:.2f}", *p.tau);
   if (p.basis_updates > 0) out += fmt::format("  bases {}", p.basis_updates);
@@ -52,7 +52,7 @@ ProgressLine::ProgressLine(std::vector<std::string> terms, bool quiet)
 void ProgressLine::update(const train::Progress& p) {
   if (quiet_) return;
   const bool last = p.step == p.steps;
-  const bool looked = p.figures && p.figures->step == p.step;
+  const bool looked = p.metrics && p.metrics->step == p.step;
   if (terminal_) {
     if (shown_ && !last && since_.seconds() < kRefresh) return;
     // The terms come last to go where the line is too narrow.

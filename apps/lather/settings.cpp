@@ -55,7 +55,8 @@ std::vector<pde::Override> parse_settings(const std::vector<std::string>& settin
 
 void add_config_options(CLI::App& command, ConfigArguments& a) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  command.add_option("--size", a.size, "the recipe of the problem file: quick or paper");
+  command.add_option("--recipe,--size", a.recipe,
+                     "the recipe of the problem file: quick, best, paper, or one of its own");
   command
       .add_option("--set", a.settings,
                   "change an option: optimizer.learning_rate=1e-3, network.width=128, "
@@ -78,13 +79,13 @@ void add_config_options(CLI::App& command, ConfigArguments& a) {
 train::ConfigRequest request_from(const ConfigArguments& a) {
   train::ConfigRequest request;
   request.problem = a.problem;
-  request.size = a.size;
+  request.recipe = a.recipe;
   request.optimizer = a.optimizer;
   request.settings = parse_settings(a.settings);
   request.seed = a.seed;
   request.threads = a.threads;
   request.precision = a.precision == "float32" ? pde::Precision::float32 : pde::Precision::float64;
-  request.device = a.device;
+  request.device = train::parse_device(a.device);
   request.steps = a.steps;
   request.seconds = a.seconds;
   if (!a.target.empty()) request.target = train::parse_target(a.target);

@@ -1,9 +1,11 @@
 // lather train
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "arguments.hpp"
 #include "commands.hpp"
@@ -21,38 +23,34 @@ struct TrainArguments {
   OutputMode mode;
 };
 
+void print_metrics(const char* title, const train::NamedMetrics& metrics) {
+  std::string text = fmt::format("{:<6} step {:<8}", title, metrics.step);
+  if (!std::isnan(metrics.residual)) text += fmt::format(" residual {:.3e}", metrics.residual);
+  for (const auto& [field, value] : metrics.l2)
+    if (!std::isnan(value)) text += fmt::format("  L2 error of {} {:.3e}", field, value);
+  for (const auto& [field, value] : metrics.h1)
+    if (!std::isnan(value)) text += fmt::format("  H1 error of {} {:.3e}", field, value);
+  fmt::print("{}\n", text);
+}
+
 void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   const auto& s = outcome.summary;
-  const auto figures = [&](const char* title, const nlohmann::json& f) {
-    std::string text = fmt::format("{:<6} step {:<8}", title, f["step"].get<std::int64_t>());
-    if (!f["residual"].is_null()) text += fmt::format(" residual {:.3e}", f["residual"].get<double>());
-    for (const char* norm : {"l2", "h1"})
-      if (f.contains(norm))
-        for (const auto& [field, value] : f[norm].items())
-          if (!value.is_null())
-            text += fmt::format("  {} error of {} {:.3e}", norm[0] == 'l' ? "L2" : "H1", field,
-                                value.get<double>());
-    fmt::print("{}\n", text);
-  };
-  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.words, duration(s["seconds"].get<double>()),
-             s["steps_per_second"].get<double>());
-  figures("final", s["final"]);
-  figures("best", s["best"]);
-  if (s.contains("unknowns"))
-    for (const auto& [name, unknown] : s["unknowns"].items()) {
-      fmt::print("found  {} = {:.12g}", name,
-                 unknown["value"].is_null() ? std::nan("") : unknown["value"].get<double>());
-      if (unknown.contains("known")) fmt::print(" (known: {:.12g})", unknown["known"].get<double>());
-      fmt::print("\n");
-    }
-  if (const auto note = s["reference"].get<std::string>(); !note.empty()) fmt::print("reference: {}\n", note);
+  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
+  print_metrics("final", s.final);
+  print_metrics("best", s.best);
+  for (const auto& [name, unknown] : s.unknowns) {
+    fmt::print("found  {} = {:.12g}", name, unknown.value);
+    if (unknown.known) fmt::print(" (known: {:.12g})", *unknown.known);
+    fmt::print("\n");
+  }
+  if (!s.reference.empty()) fmt::print("reference: {}\n", s.reference);
   fmt::print("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
 }
 
 int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
         const OutputMode& mode) {
   if (mode.json) {
-    auto summary = outcome.summary;
+    auto summary = options::to_json(outcome.summary);
     summary["folder"] = folder.path().string();
     fmt::print("{}\n", summary.dump(2));
   } else if (!mode.quiet) {
@@ -108,14 +106,13 @@ int start(const TrainArguments& a) {
       fmt::print(stderr, "lather: warning: {}\n", warning);
   const std::filesystem::path path =
       !a.out.empty() ? std::filesystem::path(a.out)
-                     : train::create_unused_folder(
-                           "runs", fmt::format("{}-{}-{}", config.problem_name,
-                                               config.optimizer["name"].get<std::string>(), config.seed));
+                     : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem.name,
+                                                                       config.optimizer.name, config.seed));
   auto folder = train::RunFolder::create(path, train::to_json(config));
   if (!a.mode.quiet && !a.mode.json)
-    fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem_name,
-               config.optimizer["name"].get<std::string>(), trainer.parameters().size(),
-               config.device == "cuda" ? "device cuda" : fmt::format("{} threads", config.threads),
+    fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem.name, config.optimizer.name,
+               trainer.parameters().size(),
+               config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
                memory(trainer), path.string());
   const auto outcome = train_with_progress(trainer, folder, a.mode);
   return end(outcome, folder, trainer, a.mode);
@@ -141,7 +138,7 @@ void add_train(CLI::App& app, int& exit_status) {
       command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
   command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
   command->add_flag("--json", a->mode.json, "print the summary as JSON");
-  for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--size"),
+  for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--recipe"),
                       command->get_option("--threads"), command->get_option("--device"),
                       command->get_option("--precision")}) {
     config->excludes(other);

@@ -66,4 +66,10 @@ std::string unknown_name_message(std::string_view what, std::string_view name,
   return text;
 }
 
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
+  return out;
+}
+
 }  // namespace lather

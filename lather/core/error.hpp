@@ -37,4 +37,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  std::span<const std::string> candidates);
 
+// For messages: control characters become blanks.
+std::string one_line(std::string_view text);
+
 }  // namespace lather

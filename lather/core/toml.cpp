@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 namespace lather {
 
@@ -42,12 +41,6 @@ SourceLocation SourceText::place(std::size_t position) const {
 }
 
 namespace {
-
-std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += static_cast<unsigned char>(c) < 32 || c == 127 ? ' ' : c;
-  return out;
-}
 
 // Walks over the raw text of a quoted string and notes where each byte of its value comes from.
 class StringWalk {
@@ -286,96 +279,6 @@ void set_toml(TomlValue& root, const std::string& path, const std::string& value
     at->text = {value, where, {}};
   }
   at->where = where;
-}
-
-std::string_view TomlValue::kind_name() const {
-  switch (kind) {
-    case Kind::text: return "a text";
-    case Kind::integer: return "a whole number";
-    case Kind::real: return "a number";
-    case Kind::boolean: return "true or false";
-    case Kind::array: return "a list";
-    case Kind::table: return "a table";
-  }
-  return "";
-}
-
-const TomlValue* TomlValue::find(std::string_view key) const {
-  for (const auto& entry : entries)
-    if (entry.key == key) return &entry.value;
-  return nullptr;
-}
-
-const TomlValue& TomlValue::required(std::string_view key, std::string_view what) const {
-  if (const TomlValue* value = find(key)) return *value;
-  std::vector<std::string> present;
-  for (const auto& entry : entries) present.push_back(entry.key);
-  const std::string near = nearest_name(key, present);
-  throw Error(where, fmt::format("{} needs the key '{}'{}", what, key,
-                                 near.empty() ? "" : fmt::format(" (there is '{}')", near)));
-}
-
-void TomlValue::only_keys(std::string_view what, const std::vector<std::string>& known) const {
-  for (const auto& entry : entries)
-    if (std::find(known.begin(), known.end(), entry.key) == known.end())
-      throw Error(entry.where,
-                  unknown_name_message(fmt::format("key of {}", what), one_line(entry.key), known));
-}
-
-namespace {
-
-[[noreturn]] void wrong_kind(const TomlValue& v, std::string_view what, std::string_view expected) {
-  throw Error(v.where, fmt::format("{} must be {}, not {}", what, expected, v.kind_name()));
-}
-
-}  // namespace
-
-const SourceText& TomlValue::as_text(std::string_view what) const {
-  if (!is_text()) wrong_kind(*this, what, "a text in quotes");
-  return text;
-}
-
-std::int64_t TomlValue::as_integer(std::string_view what) const {
-  if (kind != Kind::integer) wrong_kind(*this, what, "a whole number");
-  return integer;
-}
-
-bool TomlValue::as_boolean(std::string_view what) const {
-  if (kind != Kind::boolean) wrong_kind(*this, what, "true or false");
-  return boolean;
-}
-
-const TomlValue& TomlValue::as_table(std::string_view what) const {
-  if (!is_table()) wrong_kind(*this, what, "a table");
-  return *this;
-}
-
-std::vector<SourceText> TomlValue::as_texts(std::string_view what) const {
-  if (is_text()) return {text};
-  if (!is_array()) wrong_kind(*this, what, "a text in quotes or a list of such texts");
-  std::vector<SourceText> list;
-  for (const auto& item : items) list.push_back(item.as_text(fmt::format("every entry of {}", what)));
-  if (list.empty()) throw Error(where, fmt::format("{} is an empty list", what));
-  return list;
-}
-
-nlohmann::json TomlValue::to_json() const {
-  using Json = nlohmann::json;
-  switch (kind) {
-    case Kind::text: return text.text;
-    case Kind::integer: return integer;
-    case Kind::real: return real;
-    case Kind::boolean: return boolean;
-    case Kind::array: {
-      Json list = Json::array();
-      for (const auto& item : items) list.push_back(item.to_json());
-      return list;
-    }
-    case Kind::table: break;
-  }
-  Json object = Json::object();
-  for (const auto& entry : entries) object[entry.key] = entry.value.to_json();
-  return object;
 }
 
 }  // namespace lather

@@ -66,12 +66,20 @@ struct TomlEntry {
   TomlValue value;
 };
 
+TomlValue make_table(std::vector<TomlEntry> entries, const SourceLocation& where = {});
+
 inline constexpr std::size_t kMaxTomlBytes = 1 << 20;
 
 // Throws Error with the place for anything that is not TOML, for numbers that are not finite, for dates, and
 // for more than kMaxTomlBytes.
 TomlValue parse_toml(std::string_view text, const std::string& file_name);
 TomlValue read_toml(const std::string& path);
+
+// A JSON object as such a tree; every value stands at `where`.
+TomlValue toml_from_json(const nlohmann::json& json, const SourceLocation& where);
+
+// Lays `over` on `table`: tables are merged key by key, anything else is replaced.
+void merge_toml(TomlValue& table, const TomlValue& over);
 
 // Sets the value at a path such as "parameters.nu" or "equation.momentum.weight" (a list of tables is entered
 // by `name`). `value` is TOML; what is not TOML is taken as a text. Errors are located at "--set PATH=VALUE".

@@ -29,12 +29,11 @@ namespace {
 
 // An entry for a method that can live on the GPU too.
 template <class Method, class Options>
-OptimizerEntry device_entry(std::string name, std::string summary, Options defaults) {
-  auto e = entry<Method>(name, std::move(summary), defaults);
-  e.make_on_device = [name, defaults](const ParameterLayout& layout, const auto& settings) {
-    Options chosen = defaults;
-    options::set_all(chosen, name, settings);
-    return optim::make_on_device(layout, chosen);
+OptimizerEntry device_entry(std::string name, std::string summary, Options defaults,
+                            Family family = Family::first_order) {
+  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), family);
+  e.construct_on_device = [](const ParameterLayout& layout, const AnyOptions& options) {
+    return optim::make_on_device(layout, options.as<Options>());
   };
   return e;
 }
@@ -42,13 +41,11 @@ OptimizerEntry device_entry(std::string name, std::string summary, Options defau
 // An entry for a method whose matrix can lie on the GPU.
 template <class Method, class Options>
 OptimizerEntry dense_entry(std::string name, std::string summary, Options defaults) {
-  auto e = entry<Method>(name, std::move(summary), defaults);
-  e.make_on_device = [name, defaults](const ParameterLayout& layout,
-                                      const auto& settings) -> std::unique_ptr<Optimizer> {
+  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), Family::quasi_newton);
+  e.construct_on_device = [](const ParameterLayout& layout,
+                             const AnyOptions& options) -> std::unique_ptr<Optimizer> {
     if (device_memory_bytes() == 0) return nullptr;
-    Options chosen = defaults;
-    options::set_all(chosen, name, settings);
-    return std::make_unique<Method>(layout, chosen, Device::cuda);
+    return std::make_unique<Method>(layout, options.as<Options>(), Device::cuda);
   };
   return e;
 }
@@ -59,24 +56,26 @@ const std::vector<OptimizerEntry>& catalogue() {
   static const std::vector<OptimizerEntry> entries = {
       device_entry<SsEsoap>("ss-esoap",
                             "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
-                            SsEsoapOptions{}),
+                            SsEsoapOptions{}, Family::kronecker),
       device_entry<SsEsoap>(
           "ss-esoap-paper",
           "SS-eSOAP with the constants of the paper's Algorithm 2; tau_min, the dimension limit and Rayleigh "
           "eigenvalues are ours",
-          SsEsoapOptions::paper()),
+          SsEsoapOptions::paper(), Family::kronecker),
       device_entry<Adam>("adam", "Adam", AdamOptions{}),
       device_entry<Adam>("adamw", "Adam with decoupled weight decay", AdamOptions::adamw()),
       device_entry<Sgd>("sgd", "gradient descent with momentum", SgdOptions{}),
       device_entry<Muon>("muon", "momentum with orthogonalized matrices, Adam for the rest", MuonOptions{}),
-      device_entry<Shampoo>("shampoo", "Shampoo with the step length of Adam", ShampooOptions{}),
-      device_entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}),
+      device_entry<Shampoo>("shampoo", "Shampoo with the step length of Adam", ShampooOptions{},
+                            Family::kronecker),
+      device_entry<Soap>("soap", "Adam in the eigenbasis of Shampoo", SoapOptions{}, Family::kronecker),
       device_entry<PurifyingShampoo>("purifying-shampoo",
                                      "eigenvalue-corrected Shampoo with an off-diagonal tolerance",
-                                     PurifyingShampooOptions{}),
+                                     PurifyingShampooOptions{}, Family::kronecker),
       device_entry<MultiAdam>("multiadam", "one Adam per group of loss terms", MultiAdamOptions{}),
       // Quasi-Newton methods.
-      entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{}),
+      entry<Lbfgs>("lbfgs", "limited-memory BFGS, strong Wolfe line search", LbfgsOptions{},
+                   Family::quasi_newton),
       dense_entry<Bfgs>("bfgs", "BFGS with a dense inverse Hessian", BfgsOptions{}),
       dense_entry<SsBfgs>("ss-bfgs",
                           "self-scaled BFGS with a dense inverse Hessian (Al-Baali; Oren-Luenberger)",
@@ -99,9 +98,29 @@ const std::vector<OptimizerEntry>& catalogue() {
       residual_entry<Kfac>("kfac-star", "K-FAC*: step and momentum from the exact quadratic model",
                            KfacOptions::star()),
       entry<NysNewtonCg>("nncg", "Newton by conjugate gradients with a Nystrom preconditioner",
-                         NysNewtonCgOptions{}),
+                         NysNewtonCgOptions{}, Family::quasi_newton),
   };
   return entries;
+}
+
+std::string_view name_of(Family family) {
+  switch (family) {
+    case Family::first_order: return "first-order";
+    case Family::kronecker: return "kronecker";
+    case Family::quasi_newton: return "quasi-newton";
+    case Family::least_squares: return "least-squares";
+  }
+  return "";
+}
+
+AnyOptions OptimizerEntry::options(const nlohmann::json& settings) const {
+  AnyOptions chosen = defaults;
+  lather::options::set_all(chosen, name, settings);
+  return chosen;
+}
+
+nlohmann::json OptimizerEntry::resolve(const nlohmann::json& settings) const {
+  return lather::options::to_json(options(settings));
 }
 
 const OptimizerEntry& find_optimizer(const std::string& name) {

@@ -12,34 +12,46 @@
 
 namespace lather::optim {
 
+// Methods that want the same settings: learning rate, schedule, redraws, size of the network, points.
+enum class Family { first_order, kronecker, quasi_newton, least_squares };
+std::string_view name_of(Family family);  // "first-order", …
+
 struct OptimizerEntry {
   std::string name;     // "ss-esoap"
   std::string summary;  // one line
-  // Throws Error for unknown keys, values out of range, or a layout the method cannot hold in memory.
-  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)> make;
-  std::function<std::vector<FieldDescription>()> describe;
-  std::function<nlohmann::json(const nlohmann::json& settings)> resolve;  // defaults with `settings` applied
-  // The same method living on the GPU; empty if there is none. Null: these settings are for the host.
-  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const nlohmann::json& settings)>
-      make_on_device = {};
+  Family family = Family::first_order;
+  AnyOptions defaults;
+  // Throws Error for a layout the method cannot hold in memory.
+  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const AnyOptions&)> construct;
+  // The same method living on the GPU; empty if there is none. Null: these options are for the host.
+  std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const AnyOptions&)> construct_on_device =
+      {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
+
+  // The defaults with `settings` applied. Throws Error for unknown keys and values out of range.
+  AnyOptions options(const nlohmann::json& settings) const;
+  std::unique_ptr<Optimizer> make(const ParameterLayout& layout, const nlohmann::json& settings) const {
+    return construct(layout, options(settings));
+  }
+  std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout,
+                                            const nlohmann::json& settings) const {
+    return construct_on_device ? construct_on_device(layout, options(settings)) : nullptr;
+  }
+  nlohmann::json resolve(const nlohmann::json& settings) const;  // options() as JSON
+  std::vector<FieldDescription> describe() const { return lather::options::describe(defaults); }
 };
 
 // An entry for a class with constructor Method(const ParameterLayout&, const Options&).
 template <class Method, class Options>
-OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
-  OptimizerEntry e{name, std::move(summary), {}, {}, {}, {}, false};
-  e.make = [name, defaults](const ParameterLayout& layout,
-                            const auto& settings) -> std::unique_ptr<Optimizer> {
-    Options chosen = defaults;
-    options::set_all(chosen, name, settings);
-    return std::make_unique<Method>(layout, chosen);
-  };
-  e.describe = [defaults] { return options::describe(defaults); };
-  e.resolve = [name, defaults](const auto& settings) {
-    Options chosen = defaults;
-    options::set_all(chosen, name, settings);
-    return options::to_json(chosen);
+OptimizerEntry entry(std::string name, std::string summary, Options defaults,
+                     Family family = Family::first_order) {
+  OptimizerEntry e;
+  e.name = std::move(name);
+  e.summary = std::move(summary);
+  e.family = family;
+  e.defaults = std::move(defaults);
+  e.construct = [](const ParameterLayout& layout, const AnyOptions& options) -> std::unique_ptr<Optimizer> {
+    return std::make_unique<Method>(layout, options.as<Options>());
   };
   return e;
 }
@@ -47,7 +59,7 @@ OptimizerEntry entry(std::string name, std::string summary, Options defaults) {
 // The same for a method that works on residuals.
 template <class Method, class Options>
 OptimizerEntry residual_entry(std::string name, std::string summary, Options defaults) {
-  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults));
+  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), Family::least_squares);
   e.needs_residuals = true;
   return e;
 }

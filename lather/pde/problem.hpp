@@ -62,7 +62,6 @@ struct Problem {
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;
   net::NetworkOptions network;
-  nlohmann::json training = nlohmann::json::object();   // the recommended recipe, as written
   nlohmann::json reference = nlohmann::json::object();  // how to get the true solution, as written
   std::vector<std::string> warnings;  // what is probably not meant, with its place in the file
 

@@ -84,7 +84,7 @@ Table runs_table(const std::vector<RunGroup>& runs) {
                             number(worst(part(summary, "final"), "l2"), "{:.3e}"),
                             number(worst(part(summary, "final"), "h1"), "{:.3e}"),
                             number(figure(summary, {"seconds"}), "{:.1f}"),
-                            {text_of(summary, "words"), {}}});
+                            {text_of(summary, "message"), {}}});
   return table;
 }
 

@@ -4,21 +4,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <limits>
+#include <nlohmann/json.hpp>
 
-#include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/threads.hpp"
-#include "lather/core/toml.hpp"
 #include "lather/core/version.hpp"
-#include "lather/optim/catalogue.hpp"
-#include "lather/optim/wrappers/clipped.hpp"
-#include "lather/optim/wrappers/schedule.hpp"
-#include "lather/optim/wrappers/schedule_free.hpp"
-#include "lather/optim/wrappers/switching.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/train/recipe.hpp"
 
@@ -28,33 +20,13 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr int kFormat = 1, kMostThreads = 4096;
+constexpr int kFormat = 2, kMostThreads = 4096;
 const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 
-// The one place that knows which devices this build can use.
-void require_device(const std::string& device) {
-  if (device == "cpu") return;
-  if (device == "cuda") {
-    if (const auto cuda = cuda_report(); !cuda.usable)
-      throw Error("--device cuda: " + cuda.text + "; use --device cpu");
-    return;
-  }
-  throw Error(unknown_name_message("device", device, std::vector<std::string>{"cpu", "cuda"}));
-}
-
-pde::Precision precision_from(const std::string& name) {
-  if (name == "float64") return pde::Precision::float64;
-  if (name == "float32") return pde::Precision::float32;
-  throw Error(unknown_name_message("precision", name, std::vector<std::string>{"float64", "float32"}));
-}
-
-template <class Options>
-Json resolved(const std::string& owner, const Json& settings) {
-  if (!settings.is_object())
-    throw Error(fmt::format("{}: expected a table of options, got {}", owner, settings.dump()));
-  Options options;
-  options::set_all(options, owner, settings);
-  return options::to_json(options);
+void require_device(Device device) {
+  if (device == Device::cpu) return;
+  if (const auto cuda = cuda_report(); !cuda.usable)
+    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
 }
 
 // Parts of a problem file whose keys are free: a new key there would be accepted and have no effect.
@@ -92,21 +64,21 @@ void require_utf8(const pde::Override& setting) {
 }
 
 struct SortedSettings {
-  std::vector<pde::Override> optimizer, training, problem;
+  TomlValue tree;  // optimizer.… and training.…
+  std::vector<pde::Override> problem;
+  TomlValue part(const char* key) const {
+    const TomlValue* found = tree.find(key);
+    return found ? *found : TomlValue{};
+  }
 };
 
 SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Override>& settings) {
   SortedSettings sorted;
   for (const auto& setting : settings) {
     require_utf8(setting);
-    const auto rest = [&](std::string_view prefix) {
-      return pde::Override{setting.path.substr(prefix.size()), setting.value};
-    };
-    if (setting.path.starts_with("optimizer."))
-      sorted.optimizer.push_back(rest("optimizer."));
-    else if (setting.path.starts_with("training."))
-      sorted.training.push_back(rest("training."));
-    else {
+    if (setting.path.starts_with("optimizer.") || setting.path.starts_with("training.")) {
+      set_toml(sorted.tree, setting.path, setting.value);
+    } else {
       require_existing(root, setting);
       sorted.problem.push_back(setting);
     }
@@ -114,52 +86,91 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
   return sorted;
 }
 
-Json choose_optimizer(const Recipe& recipe, const std::string& wanted,
-                      const std::vector<pde::Override>& settings) {
-  Json chosen = recipe.optimizer;
-  if (!chosen.is_object() || !chosen.contains("name") || !chosen["name"].is_string())
-    throw Error("training.optimizer: expected a name, or a table with a name, got " + chosen.dump());
-  if (!wanted.empty() && chosen.value("name", "") != wanted)
-    chosen = {{"name", wanted}};  // its options belong to another
-  optim::find_optimizer(chosen.at("name").get<std::string>());
-  for (const auto& setting : settings) set_json(chosen, setting.path, setting.value);
-  return resolve_optimizer(chosen);
+optim::OptimizerSpec choose_optimizer(const Recipe& recipe, const std::string& wanted,
+                                      const TomlValue& settings) {
+  TomlValue chosen = recipe.optimizer;
+  const TomlValue* name = chosen.find("name");
+  if (!wanted.empty()) {
+    optim::find_optimizer(wanted);
+    if (!name || !name->is_text() || name->text.text != wanted)
+      chosen = toml_from_json({{"name", wanted}}, {});  // its options belong to another
+  }
+  merge_toml(chosen, settings);
+  return optim::read_optimizer(chosen);
 }
 
-// Numbers in files may be anything; a cast of what does not fit is undefined.
-std::int64_t whole_number(const Json& object, const char* key, std::int64_t low, std::int64_t high) {
-  const Json& value = object.at(key);
-  const bool fits = value.is_number_unsigned()
-                        ? value.get<std::uint64_t>() <= static_cast<std::uint64_t>(high)
-                    : value.is_number_integer() ? value.get<std::int64_t>() <= high
-                                                : false;
-  if (!fits || value.get<std::int64_t>() < low)
-    throw Error(fmt::format("the configuration is damaged: {} must be a whole number in [{}, {}], not {}",
-                            key, low, high, value.dump()));
-  return value.get<std::int64_t>();
+void add_overrides(std::vector<pde::Override>& overrides, const std::string& section,
+                   const std::vector<TomlEntry>& entries) {
+  for (const auto& entry : entries)
+    overrides.push_back({section + "." + entry.key, entry.value.to_json().dump()});  // JSON values are TOML
 }
 
-const Json& table(const Json& object, const char* key) {
-  const Json& value = object.at(key);
-  if (!value.is_object())
-    throw Error(fmt::format("the configuration is damaged: {} must be a table, not {}", key, value.dump()));
-  return value;
+void choose_limits(Config& config, const ConfigRequest& request) {
+  config.stop = {request.steps.value_or(config.training.steps), request.seconds.value_or(0), request.target};
+  if (config.stop.steps < 1)
+    throw Error(fmt::format("--steps {}: expected at least one step", config.stop.steps));
+  if (!(config.stop.seconds >= 0))
+    throw Error(fmt::format("--time {}: expected seconds", config.stop.seconds));
+  config.training.steps = config.stop.steps;
+  if (config.record.record_every == 0)
+    config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
+  if (config.record.validate_every == 0)
+    config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
 }
 
-Target checked(const Target& target) {
-  if (std::find(kTargets.begin(), kTargets.end(), target.quantity) == kTargets.end())
-    throw Error(unknown_name_message("target", target.quantity, kTargets));
-  if (!(target.value > 0))
-    throw Error(fmt::format("the target of {} must be positive, not {}", target.quantity, target.value));
-  return target;
-}
-
-Json target_json(const std::optional<Target>& target) {
-  if (!target) return nullptr;
-  return {{"quantity", target->quantity}, {"value", target->value}};
+// Every point set has its number in the configuration, also where the recipe left it to the defaults.
+void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
+  const auto counts = pde::sampling_settings(points, problem).counts;
+  for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
+    if (const auto& set = problem.point_sets[s]; set.kind != pde::PointSet::Kind::data)
+      points.points[set.name] = static_cast<std::int64_t>(counts[s]);
 }
 
 }  // namespace
+
+void Target::fields(FieldVisitor& v) {
+  v.word("quantity", quantity, "what is looked at", kTargets);
+  v.real("value", value, "stop at or below this", positive());
+}
+
+void StopOptions::fields(FieldVisitor& v) {
+  v.integer("steps", steps, "stop after this many steps", at_least(1));
+  v.real("seconds", seconds, "stop after this many seconds of training; 0: no limit", non_negative());
+  v.table("target", target, "stop when a metric reaches a value");
+}
+
+void ProblemSource::fields(FieldVisitor& v) {
+  v.text("name", name, "of the problem");
+  v.text("file", file, "where it was read");
+  v.text("text", text, "the whole file");
+  v.tables("overrides", overrides, "what is changed in it");
+}
+
+const TomlValue& ProblemSource::tree() const {
+  if (!tree_) tree_ = std::make_shared<const TomlValue>(parse_toml(text, file));
+  return *tree_;
+}
+
+pde::Problem ProblemSource::read(const std::vector<pde::Override>& more) const {
+  TomlValue root = tree();
+  for (const auto* list : {&overrides, &more})
+    for (const auto& [path, value] : *list) set_toml(root, path, value);
+  return pde::read_problem(root, std::filesystem::path(file).parent_path());
+}
+
+void Config::fields(FieldVisitor& v) {
+  v.table("problem", problem, "");
+  v.text("recipe", recipe, "");
+  v.table("optimizer", optimizer, "", "name");
+  v.table("training", training, "");
+  v.table("stop", stop, "");
+  v.table("record", record, "");
+  v.natural("seed", seed, "");
+  v.integer("threads", threads, "", between(1, kMostThreads));
+  v.choice("precision", precision, "",
+           {{"float64", pde::Precision::float64}, {"float32", pde::Precision::float32}});
+  v.choice("device", device, "", {{"cpu", Device::cpu}, {"cuda", Device::cuda}});
+}
 
 Target parse_target(const std::string& text) {
   const auto equals = text.find('=');
@@ -173,66 +184,38 @@ Target parse_target(const std::string& text) {
   return target;
 }
 
-Json resolve_optimizer(const Json& settings) {
-  if (!settings.is_object() || !settings.contains("name") || !settings["name"].is_string())
-    throw Error("optimizer: expected a name with options, got " + settings.dump());
-  Json own = Json::object(), wrappers = Json::object();
-  for (const auto& [key, value] : settings.items()) {
-    if (key == "clip")
-      wrappers[key] = resolved<optim::ClipOptions>("optimizer.clip", value);
-    else if (key == "schedule")
-      wrappers[key] = resolved<optim::ScheduleOptions>("optimizer.schedule", value);
-    else if (key == "schedule_free")
-      wrappers[key] = resolved<optim::ScheduleFreeOptions>("optimizer.schedule_free", value);
-    else if (key == "then") {
-      Json second = value, change = Json::object();
-      for (const auto& field : options::describe(optim::SwitchOptions{}))
-        if (second.contains(field.name)) {
-          change[field.name] = second[field.name];
-          second.erase(field.name);
-        }
-      wrappers[key] = resolve_optimizer(second);
-      wrappers[key].update(resolved<optim::SwitchOptions>("optimizer.then", change));
-    } else if (key != "name")
-      own[key] = value;
-  }
-  const auto name = settings["name"].get<std::string>();
-  Json result = optim::find_optimizer(name).resolve(own);
-  result["name"] = name;
-  result.update(wrappers);
-  return result;
+Device parse_device(const std::string& name) {
+  if (name == "cpu") return Device::cpu;
+  if (name == "cuda") return Device::cuda;
+  throw Error(unknown_name_message("device", name, std::vector<std::string>{"cpu", "cuda"}));
 }
 
 Config resolve(const ConfigRequest& request) {
   require_device(request.device);
   Config config;
   const auto path = std::filesystem::absolute(pde::find_problem(request.problem));
-  config.problem_file = path.string();
-  config.problem_text = read_file(path);
-  const TomlValue root = parse_toml(config.problem_text, config.problem_file);
+  config.problem.file = path.string();
+  config.problem.text = read_file(path);
+  const TomlValue& root = config.problem.tree();
   const SortedSettings settings = sort_settings(root, request.settings);
+  check_all_recipes(root, path.parent_path());
 
-  const TomlValue* training = root.find("training");
-  Recipe recipe =
-      choose_recipe(training ? training->to_json() : Json::object(), request.size, settings.training);
-  config.size = request.size;
-  config.overrides = recipe.overrides;
-  config.overrides.insert(config.overrides.end(), settings.problem.begin(), settings.problem.end());
+  const Recipe recipe = read_recipe(root, request.recipe, settings.part("training"));
+  config.recipe = recipe.name;
+  add_overrides(config.problem.overrides, "network", recipe.network);
+  add_overrides(config.problem.overrides, "parameters", recipe.parameters);
+  config.problem.overrides.insert(config.problem.overrides.end(), settings.problem.begin(),
+                                  settings.problem.end());
+  with_recipe(root, recipe);  // its parameters exist
   const pde::Problem problem = read_problem(config);
-  config.problem_name = problem.name;
+  config.problem.name = problem.name;
+  check_recipe(root, recipe, problem);
 
-  config.optimizer = choose_optimizer(recipe, request.optimizer, settings.optimizer);
+  config.optimizer = choose_optimizer(recipe, request.optimizer, settings.part("optimizer"));
+  config.training = recipe.training;
   config.record = recipe.record;
-  config.stop = {request.steps.value_or(recipe.steps), request.seconds.value_or(0), request.target};
-  if (config.stop.steps < 1)
-    throw Error(fmt::format("--steps {}: expected at least one step", config.stop.steps));
-  if (!(config.stop.seconds >= 0))
-    throw Error(fmt::format("--time {}: expected seconds", config.stop.seconds));
-  if (config.record.record_every == 0)
-    config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
-  if (config.record.validate_every == 0)
-    config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
-  config.training = complete_training(problem, recipe.training, config.stop.steps);
+  complete_points(config.training.points, problem);
+  choose_limits(config, request);
 
   if (request.threads < 0 || request.threads > kMostThreads)
     throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
@@ -244,74 +227,43 @@ Config resolve(const ConfigRequest& request) {
   return config;
 }
 
-pde::Problem read_problem(const Config& config) {
-  return pde::read_problem_text(config.problem_text, config.problem_file, config.overrides);
-}
-
-Json to_json(const Config& c) {
-  Json overrides = Json::array();
-  for (const auto& [path, value] : c.overrides) overrides.push_back({path, value});
-  return {{"format", kFormat},
-          {"lather", version()},
-          {"problem",
-           {{"name", c.problem_name},
-            {"file", c.problem_file},
-            {"text", c.problem_text},
-            {"overrides", overrides}}},
-          {"size", c.size},
-          {"optimizer", c.optimizer},
-          {"training", c.training},
-          {"stop",
-           {{"steps", c.stop.steps}, {"seconds", c.stop.seconds}, {"target", target_json(c.stop.target)}}},
-          {"record", options::to_json(c.record)},
-          {"seed", c.seed},
-          {"threads", c.threads},
-          {"precision", c.precision == pde::Precision::float64 ? "float64" : "float32"},
-          {"device", c.device}};
+Json to_json(const Config& config) {
+  Json json = options::to_json(config);
+  json["format"] = kFormat;
+  json["lather"] = version();
+  return json;
 }
 
 Config config_from_json(const Json& json) {
-  try {
-    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-    if (const auto format = whole_number(json, "format", 0, kMost); format != kFormat)
-      throw Error(fmt::format("the configuration has format {}, this version of Lather reads format {}",
-                              format, kFormat));
-    Config c;
-    const Json& problem = json.at("problem");
-    c.problem_name = problem.at("name").get<std::string>();
-    c.problem_file = problem.at("file").get<std::string>();
-    c.problem_text = problem.at("text").get<std::string>();
-    for (const auto& item : problem.at("overrides"))
-      c.overrides.push_back({item.at(0).get<std::string>(), item.at(1).get<std::string>()});
-    c.size = json.at("size").get<std::string>();
-    c.optimizer = resolve_optimizer(json.at("optimizer"));
-    c.training = table(json, "training");
-    const Json& stop = json.at("stop");
-    c.stop.steps = whole_number(stop, "steps", 1, kMost);
-    c.stop.seconds = stop.at("seconds").get<double>();
-    if (!(c.stop.seconds >= 0)) throw Error("the configuration is damaged: stop.seconds is negative");
-    if (const Json& target = stop.at("target"); !target.is_null())
-      c.stop.target = checked({target.at("quantity").get<std::string>(), target.at("value").get<double>()});
-    options::set_all(c.record, "record", table(json, "record"));
-    if (c.record.record_every < 1 || c.record.validate_every < 1)
-      throw Error("the configuration is damaged: record_every and validate_every must be at least 1");
-    if (!json.at("seed").is_number_unsigned())
-      throw Error("the configuration is damaged: seed must be a whole number, not " + json["seed"].dump());
-    c.seed = json["seed"].get<std::uint64_t>();
-    c.threads = static_cast<int>(whole_number(json, "threads", 1, kMostThreads));
-    c.precision = precision_from(json.at("precision").get<std::string>());
-    c.device = json.at("device").get<std::string>();
-    require_device(c.device);
-    return c;
-  } catch (const Json::exception& error) {
-    throw Error(fmt::format("the configuration is damaged: {}", error.what()));
-  }
+  const SourceLocation where{"config.json", 0, 0};
+  if (!json.is_object()) throw Error(where, "the configuration is damaged: expected an object");
+  const auto format = json.find("format");
+  if (format == json.end() || *format != kFormat)
+    throw Error(where, fmt::format("the configuration has format {}, this version of Lather reads format {}",
+                                   format == json.end() ? "(none)" : format->dump(), kFormat));
+  Json rest = json;
+  rest.erase("format");
+  rest.erase("lather");
+  Config config;
+  const TomlValue tree = toml_from_json(rest, where);
+  for (const char* key : {"problem", "recipe", "optimizer", "training", "stop", "record", "seed"})
+    if (!tree.find(key))
+      throw Error(where, fmt::format("the configuration is damaged: '{}' is missing", key));
+  options::read(config, "config", tree);
+  config.optimizer.validate();
+  if (config.record.record_every < 1 || config.record.validate_every < 1)
+    throw Error(where, "record_every and validate_every must be at least 1");
+  require_device(config.device);
+  return config;
 }
 
 std::uint64_t identity(const Config& config) {
   Json json = to_json(config);
   json.erase("stop");
   json.erase("lather");
+  // Planned steps count where they are shared among stages.
+  if (config.training.time_windows.count == 1 && !config.training.continuation)
+    json["training"].erase("steps");
   return checksum(json.dump());
 }
 

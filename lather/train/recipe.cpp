@@ -5,114 +5,228 @@
 #include <algorithm>
 
 #include "lather/core/error.hpp"
-#include "lather/core/toml.hpp"
-#include "lather/pde/sampling/point_source.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/train/stages/continuation.hpp"
 #include "lather/train/weighting/weighting.hpp"
 
 namespace lather::train {
 
-using Json = nlohmann::json;
-
 namespace {
 
-// Tables of [training] that are not sizes.
-const std::vector<std::string> kTables = {"points",       "network",   "parameters", "optimizer",
-                                          "continuation", "weighting", "sampling",   "causal"};
+const std::vector<std::string> kStandardRecipes = {"quick", "best", "paper"};
 
-bool is_size(const std::string& key, const Json& value) {
-  return value.is_object() && std::find(kTables.begin(), kTables.end(), key) == kTables.end();
+// All options of a recipe that are read by their fields().
+struct RecipeKeys {
+  TrainingOptions training;
+  RecordOptions record;
+  void fields(FieldVisitor& v) {
+    training.fields(v);
+    record.fields(v);
+  }
+};
+
+// Keys of [training] and of every recipe.
+std::vector<std::string> recipe_keys() {
+  std::vector<std::string> keys = {"optimizer", "network", "parameters", "resample_every",
+                                   "causal_tolerance"};
+  for (const auto& field : options::describe(RecipeKeys{})) {
+    const std::string key = field.name.substr(0, field.name.find('.'));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  return keys;
 }
 
-Json take(Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return nullptr;
-  Json value = std::move(*found);
-  object.erase(found);
-  return value;
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-void add_overrides(std::vector<pde::Override>& overrides, const std::string& section, const Json& table) {
-  if (table.is_null()) return;
-  if (!table.is_object())
-    throw Error(fmt::format("training.{}: expected a table, got {}", section, table.dump()));
-  for (const auto& [key, value] : table.items())
-    overrides.push_back({section + "." + key, value.dump()});  // JSON scalars are TOML
+TomlEntry* find_entry(TomlValue& table, std::string_view key) {
+  const auto found = std::find_if(table.entries.begin(), table.entries.end(),
+                                  [&](const TomlEntry& e) { return e.key == key; });
+  return found == table.entries.end() ? nullptr : &*found;
+}
+
+std::vector<TomlEntry> take_table(TomlValue& table, const std::string& key) {
+  std::vector<TomlEntry> taken;
+  if (TomlEntry* entry = find_entry(table, key)) {
+    taken = entry->value.as_table("training." + key).entries;
+    std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
+  }
+  return taken;
+}
+
+// The key a bare value stands for: sampling = "sobol" is sampling = {method = "sobol"}.
+std::string_view main_key(std::string_view key) {
+  if (key == "optimizer") return "name";
+  if (key == "sampling" || key == "weighting") return "method";
+  if (key == "time_windows") return "count";
+  return key == "causal" ? "tolerance" : "";
+}
+
+void expand(TomlEntry& entry) {
+  if (entry.value.is_table()) return;
+  entry.value = make_table({{std::string(main_key(entry.key)), entry.where, entry.value}}, entry.value.where);
+}
+
+// resample_every = 10 is sampling = {every = 10}.
+void expand_synonym(TomlValue& layer, std::string_view synonym, const std::string& key,
+                    const std::string& inner) {
+  TomlEntry* found = find_entry(layer, synonym);
+  if (!found) return;
+  const TomlEntry given = *found;
+  std::erase_if(layer.entries, [&](const TomlEntry& e) { return e.key == synonym; });
+  if (!find_entry(layer, key)) layer.entries.push_back({key, given.where, make_table({}, given.where)});
+  TomlEntry* entry = find_entry(layer, key);
+  expand(*entry);
+  if (entry->value.find(inner))
+    throw Error(given.where,
+                fmt::format("{}.{} and {} say the same thing; give one of them", key, inner, synonym));
+  entry->value.entries.push_back({inner, given.where, given.value});
+}
+
+// Lays one layer of settings over another. A bare value replaces a table, a table changes the keys it names; the
+// options of another optimizer or weighting are not kept.
+void lay_over(TomlValue& recipe, TomlValue layer) {
+  expand_synonym(layer, "resample_every", "sampling", "every");
+  expand_synonym(layer, "causal_tolerance", "causal", "tolerance");
+  for (const auto& entry : layer.entries) {
+    TomlEntry* below = find_entry(recipe, entry.key);
+    const std::string_view main = main_key(entry.key);
+    if (below && !main.empty() && entry.value.is_table()) {
+      expand(*below);
+      const TomlValue *old = below->value.find(main), *other = entry.value.find(main);
+      const bool decides = entry.key == "optimizer" || entry.key == "weighting";
+      if (decides && old && other && old->to_json() != other->to_json()) below->value.entries.clear();
+    }
+    merge_toml(recipe, make_table({entry}));
+  }
+}
+
+const TomlValue& training_of(const TomlValue& root) {
+  static const TomlValue kNone;
+  const TomlValue* training = root.find("training");
+  return training ? training->as_table("[training]") : kNone;
+}
+
+void check_points(const TomlValue& merged, const pde::Problem& problem) {
+  if (const TomlValue* points = merged.find("points")) {
+    std::vector<std::string> sets;
+    for (const auto& set : problem.point_sets)
+      if (set.kind != pde::PointSet::Kind::data) sets.push_back(set.name);
+    points->as_table("points").only_keys("points", sets);
+  }
+  const TomlValue* focus = merged.find("focus");
+  if (!focus) return;
+  std::vector<std::string> known = problem.symbols->coordinate_names();
+  known.insert(known.end(), {"share", "method"});
+  for (const auto& item : focus->items) {
+    item.only_keys("focus", known);
+    item.required("share", "focus");
+  }
+}
+
+// The layers of a recipe, one over the other.
+TomlValue merged_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings) {
+  const auto names = recipe_names(root);
+  const TomlValue& training = training_of(root);
+  TomlValue own;
+  own.where = training.where;
+  for (const auto& entry : training.entries)
+    if (!contains(names, entry.key)) own.entries.push_back(entry);
+  TomlValue merged;
+  merged.where = training.where;
+  lay_over(merged, own);
+  if (contains(names, name)) {
+    merged.where = training.find(name)->where;
+    lay_over(merged, *training.find(name));
+  } else if (name != "quick") {
+    throw Error(training.where, unknown_name_message("recipe", name, names));
+  }
+  lay_over(merged, settings);
+  return merged;
 }
 
 }  // namespace
 
-void set_json(Json& json, const std::string& path, const std::string& value) {
-  TomlValue root;
-  set_toml(root, "value", value);
-  Json* at = &json;
-  for (std::size_t start = 0;;) {
-    const std::size_t dot = path.find('.', start);
-    const std::string key = path.substr(start, dot - start);
-    if (key.empty()) throw Error(fmt::format("--set …{}={}: expected names separated by dots", path, value));
-    if (!at->is_object()) *at = Json::object();
-    at = &(*at)[key];
-    if (dot == std::string::npos) break;
-    start = dot + 1;
+std::vector<std::string> recipe_names(const TomlValue& root) {
+  const auto keys = recipe_keys();
+  auto known = keys;
+  known.insert(known.end(), kStandardRecipes.begin(), kStandardRecipes.end());
+  std::vector<std::string> names;
+  for (const auto& entry : training_of(root).entries) {
+    if (!entry.value.is_table() || contains(keys, entry.key)) continue;
+    if (!contains(kStandardRecipes, entry.key) && !nearest_name(entry.key, known).empty())
+      throw Error(entry.where, unknown_name_message("key of [training]", entry.key, known));
+    names.push_back(entry.key);
   }
-  *at = root.to_json()["value"];
+  return names;
 }
 
-Recipe choose_recipe(const Json& training, const std::string& size,
-                     const std::vector<pde::Override>& settings) {
-  Json merged = Json::object();
-  std::vector<std::string> sizes;
-  for (const auto& [key, value] : training.items()) {
-    if (is_size(key, value))
-      sizes.push_back(key);
-    else
-      merged[key] = value;
-  }
-  if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
-    merged.merge_patch(training[size]);
-  else if (size != "quick")
-    throw Error(unknown_name_message("size of training", size, sizes));
-  for (const auto& setting : settings) set_json(merged, setting.path, setting.value);
-
+Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings) {
+  TomlValue merged = merged_recipe(root, name, settings);
   Recipe recipe;
-  const Json optimizer = take(merged, "optimizer");
-  if (optimizer.is_null())
-    recipe.optimizer = {{"name", "ss-esoap"}};
-  else if (optimizer.is_string())
-    recipe.optimizer = {{"name", optimizer}};
-  else
-    recipe.optimizer = optimizer;
-  if (const Json steps = take(merged, "steps"); !steps.is_null()) {
-    if (!steps.is_number_integer())
-      throw Error(fmt::format("training.steps: expected a whole number, got {}", steps.dump()));
-    recipe.steps = steps.get<std::int64_t>();
+  recipe.name = name;
+  recipe.tree = merged;
+  recipe.network = take_table(merged, "network");
+  recipe.parameters = take_table(merged, "parameters");
+  if (TomlEntry* optimizer = find_entry(merged, "optimizer")) {
+    expand(*optimizer);
+    recipe.optimizer = optimizer->value;
+    std::erase_if(merged.entries, [](const TomlEntry& e) { return e.key == "optimizer"; });
+  } else {
+    recipe.optimizer = toml_from_json({{"name", "ss-esoap"}}, {});
   }
-  for (const auto& field : options::describe(recipe.record))
-    if (const Json value = take(merged, field.name.c_str()); !value.is_null())
-      options::set(recipe.record, "training", field.name, value);
-  add_overrides(recipe.overrides, "network", take(merged, "network"));
-  add_overrides(recipe.overrides, "parameters", take(merged, "parameters"));
-  recipe.training = std::move(merged);
+  RecipeKeys read;
+  options::read(read, "training", merged);
+  recipe.training = std::move(read.training);
+  recipe.record = read.record;
   return recipe;
 }
 
-Json complete_training(const pde::Problem& problem, Json training, std::int64_t steps) {
-  std::vector<std::string> known = pde::sampling_keys();
-  for (const auto& key : weighting_keys()) known.push_back(key);
-  for (const char* key : {"time_windows", "continuation"}) known.push_back(key);
-  for (const auto& [key, value] : training.items())
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
-      for (const char* own : {"optimizer", "steps", "network", "parameters"}) known.push_back(own);
-      for (const auto& field : options::describe(RecordOptions{})) known.push_back(field.name);
-      throw Error("training: " + unknown_name_message("key", key, known));
-    }
-  const auto settings = pde::sampling_settings(training, problem);
-  for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
-    if (const auto& set = problem.point_sets[s]; set.kind != pde::PointSet::Kind::data)
-      training["points"][set.name] = settings.counts[s];
-  make_weighting(training, problem);
-  if (training.contains("time_windows") || training.contains("continuation"))
-    training["planned_steps"] = steps;
-  return training;
+TomlValue with_recipe(TomlValue root, const Recipe& recipe) {
+  const TomlValue* parameters = root.find("parameters");
+  std::vector<std::string> known;
+  if (parameters)
+    for (const auto& entry : parameters->as_table("[parameters]").entries) known.push_back(entry.key);
+  make_table(recipe.parameters).only_keys("[parameters]", known);
+  const auto lay = [&](const char* key, const std::vector<TomlEntry>& entries) {
+    if (!entries.empty()) merge_toml(root, make_table({{key, entries[0].where, make_table(entries)}}));
+  };
+  lay("network", recipe.network);
+  lay("parameters", recipe.parameters);
+  return root;
+}
+
+void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Problem& problem) try {
+  const TrainingOptions& training = recipe.training;
+  check_points(recipe.tree, problem);
+  pde::sampling_settings(training.points, problem);
+  make_weighting(training.weighting, training.causal, problem);
+  const TimeWindows windows(problem, training.time_windows);
+  if (!training.continuation) return;
+  training.continuation->validate();
+  if (windows.count() > 1) throw Error("training: time_windows and continuation cannot be combined");
+  std::vector<std::string> names;
+  if (const TomlValue* table = root.find("parameters"))
+    for (const auto& entry : table->entries) names.push_back(entry.key);
+  if (!contains(names, training.continuation->parameter))
+    throw Error("continuation: " +
+                unknown_name_message("parameter", training.continuation->parameter, names));
+} catch (const Error& error) {
+  // What no single key is to blame for stands at the recipe.
+  if (!error.where().str().empty()) throw;
+  throw Error(recipe.tree.where, error.message());
+}
+
+void check_all_recipes(const TomlValue& root, const std::filesystem::path& folder) {
+  auto names = recipe_names(root);
+  if (!contains(names, "quick")) names.push_back("quick");
+  for (const auto& name : names) {
+    const Recipe recipe = read_recipe(root, name);
+    optim::read_optimizer(recipe.optimizer);
+    const pde::Problem problem = pde::read_problem(with_recipe(root, recipe), folder);
+    check_recipe(root, recipe, problem);
+  }
 }
 
 }  // namespace lather::train

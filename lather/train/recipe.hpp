@@ -1,31 +1,42 @@
 #pragma once
-// The [training] part of a problem file: what it recommends, in a size, with a person's changes on top.
+// The [training] part of a problem file: what it recommends, in several recipes, with a person's changes on top.
 
-#include <nlohmann/json.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "lather/train/config.hpp"
+#include "lather/core/toml.hpp"
+#include "lather/optim/optimizer_spec.hpp"
+#include "lather/pde/problem.hpp"
+#include "lather/train/training_options.hpp"
 
 namespace lather::train {
 
+// The recipes of a problem file: tables of [training] that are not options. Throws Error, at its place, for a table
+// that looks like a misspelt option or recipe.
+std::vector<std::string> recipe_names(const TomlValue& root);
+
 struct Recipe {
-  nlohmann::json optimizer;              // at least {"name": …}
-  nlohmann::json training;               // points, sampling, weighting
-  std::vector<pde::Override> overrides;  // network and parameters of this size
-  std::int64_t steps = 2000;
+  std::string name;
+  TomlValue tree;       // all of it, as written
+  TomlValue optimizer;  // a table with at least a name
+  TrainingOptions training;
   RecordOptions record;
+  std::vector<TomlEntry> network, parameters;  // what differs from the rest of the file
 };
 
-// `training`: the whole of [training]; [training.SIZE] goes over it, `settings` (paths below training) over
-// both.
-Recipe choose_recipe(const nlohmann::json& training, const std::string& size,
-                     const std::vector<pde::Override>& settings);
+// [training], with [training.NAME] over it, and over both what `--set training.…` says (a tree). Unknown keys are
+// errors, at their place. "quick" need not exist.
+Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings = {});
 
-// Defaults for what the recipe leaves open; throws Error for keys nobody knows.
-nlohmann::json complete_training(const pde::Problem& problem, nlohmann::json training, std::int64_t steps);
+// The problem file with the recipe's network and parameters. Throws Error for a parameter the file does not have.
+TomlValue with_recipe(TomlValue root, const Recipe& recipe);
 
-// Sets json[a][b] for the path "a.b"; the value is read as TOML, or taken as a text.
-void set_json(nlohmann::json& json, const std::string& path, const std::string& value);
+// Throws Error for whatever a recipe asks of a problem that the problem does not have: point sets, coordinates,
+// parameters, a time to cut into windows.
+void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Problem& problem);
+
+// Reads every recipe of a problem file, used or not.
+void check_all_recipes(const TomlValue& root, const std::filesystem::path& folder);
 
 }  // namespace lather::train

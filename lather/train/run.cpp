@@ -56,7 +56,7 @@ class Run {
  private:
   struct End {
     EndReason reason;
-    std::string words;
+    std::string message;
   };
   using Ending = std::optional<End>;
 
@@ -104,7 +104,7 @@ class Run {
     if (!recorded_) return;
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
-      figures_ = line.figures = timed([&] { return trainer_.validate(); });
+      metrics_ = line.metrics = timed([&] { return trainer_.validate(); });
       if (const auto note = trainer_.reference_note();
           note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
         told_of_reference_ = true;
@@ -129,8 +129,7 @@ class Run {
     if (trainer_.step() >= stop().steps)
       return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
     if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
-    if (time_is_up_)
-      return End{EndReason::time, fmt::format("the time of {:g} s is used up", stop().seconds)};
+    if (time_is_up_) return End{EndReason::time, fmt::format("time limit ({:g} s) reached", stop().seconds)};
     return {};
   }
 
@@ -145,14 +144,14 @@ class Run {
     double value = std::numeric_limits<double>::quiet_NaN();
     if (quantity == "loss")
       value = loss_;
-    else if (!figures_ || trainer_.step() != figures_->step)
+    else if (!metrics_ || trainer_.step() != metrics_->step)
       return {};
     else if (quantity == "residual")
-      value = figures_->residual;
+      value = metrics_->residual;
     else if (quantity == "l2")
-      value = figures_->worst_l2();
+      value = metrics_->worst_l2();
     else
-      value = figures_->worst_h1();
+      value = metrics_->worst_h1();
     if (!(value <= wanted)) return {};
     return fmt::format("the target {} <= {:g} is reached", quantity, wanted);
   }
@@ -170,7 +169,7 @@ class Run {
     p.loss = recorded_ ? loss_ : report.loss;
     p.gradient_norm = report.gradient_norm;
     p.term_losses = trainer_.term_losses();
-    p.figures = figures_;
+    p.metrics = metrics_;
     p.tau = mean_diagnostic(trainer_, "tau");
     p.basis_updates = trainer_.basis_updates();
     p.seconds = seconds();
@@ -199,14 +198,15 @@ class Run {
 
   Outcome finish(const End& end) {
     const bool in_a_hurry = end.reason == EndReason::interrupted;
-    Outcome outcome{end.reason, end.words, timed([&] { return summarize(trainer_, !in_a_hurry); })};
-    outcome.summary["reason"] = name_of(end.reason);
-    outcome.summary["words"] = end.words;
-    outcome.summary["seconds"] = seconds();
-    outcome.summary["measuring_seconds"] = measuring_;
-    outcome.summary["steps_per_second"] =
+    Outcome outcome{end.reason, end.message, timed([&] { return summarize(trainer_, !in_a_hurry); })};
+    Summary& summary = outcome.summary;
+    summary.reason = name_of(end.reason);
+    summary.message = end.message;
+    summary.seconds = seconds();
+    summary.measuring_seconds = measuring_;
+    summary.steps_per_second =
         static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
-    folder_.write_json("summary.json", outcome.summary);
+    folder_.write_json("summary.json", options::to_json(summary));
     write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
     return outcome;
   }
@@ -217,7 +217,7 @@ class Run {
   std::int64_t first_step_;
   double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
   bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false;
-  std::optional<Figures> figures_;
+  std::optional<Metrics> metrics_;
   std::string last_message_;
   Stopwatch watch_, since_checkpoint_;
 };

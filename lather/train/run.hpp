@@ -6,15 +6,15 @@
 //   Trainer trainer(config);
 //   Outcome outcome = run(trainer, folder, {});
 //
-//   RunFolder folder = RunFolder::open("runs/mine");     // later: go on, bit for bit
+//   RunFolder folder = RunFolder::open("runs/mine");     // later: resume, bit for bit
 //   Trainer trainer(config_from_json(read_json("runs/mine/config.json")));
 //   double seconds = restore(trainer, folder, messages);
 //   Outcome outcome = run(trainer, folder, {}, seconds);
 
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "lather/train/run_folder/run_folder.hpp"
+#include "lather/train/run_folder/summary.hpp"
 #include "lather/train/trainer.hpp"
 
 namespace lather::train {
@@ -24,7 +24,7 @@ struct Progress {
   int stage = 0, stages = 1;
   double loss = 0, gradient_norm = 0;
   std::span<const double> term_losses;
-  std::optional<Figures> figures;  // as of the last look at held-out points
+  std::optional<Metrics> metrics;  // as of the last look at held-out points
   std::optional<double> tau;       // mean over the layers, where the optimizer has one
   std::int64_t basis_updates = 0;
   double seconds = 0, steps_per_second = 0, seconds_left = 0;
@@ -42,8 +42,8 @@ std::string_view name_of(EndReason reason);
 
 struct Outcome {
   EndReason reason = EndReason::steps;
-  std::string words;       // why it ended, in a sentence
-  nlohmann::json summary;  // what summary.json holds
+  std::string message;  // why it ended, in a sentence
+  Summary summary;      // what summary.json holds
 };
 
 // From where the trainer stands to the end of its configuration. Throws Error if the folder cannot be

@@ -34,11 +34,10 @@ void Trainer::enter_stage(int index) {
     objective.set_frozen(frozen_);
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   if (index == 0 || plan_.in_windows())
-    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer,
-                                      config_.device == "cuda" ? Device::cuda : Device::cpu);
+    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer, config_.device);
   else
     optimizer_->objective_changed();
-  best_step_ = -1;  // figures of another stage do not compare
+  best_step_ = -1;  // metrics of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
   if (plan_.fresh_weights(index))
@@ -78,11 +77,11 @@ const TrueSolution* Trainer::truth() {
   return truth_.get();
 }
 
-Figures Trainer::measure(bool fine) {
-  Figures figures = stage_->measure(parameters_);
-  figures.step = step_;
+Metrics Trainer::measure(bool fine) {
+  Metrics metrics = stage_->measure(parameters_);
+  metrics.step = step_;
   const bool other_parameter = !plan_.in_windows() && !last_stage();  // the truth is that of the last value
-  if (!config_.record.reference || other_parameter || !truth()) return figures;
+  if (!config_.record.reference || other_parameter || !truth()) return metrics;
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
   if (!meter_ || fine)
@@ -94,23 +93,23 @@ Figures Trainer::measure(bool fine) {
   })
                             : meter_->measure(stage_->objective(), parameters_);
   if (fine) meter_.reset();
-  figures.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
-  figures.h1 = figures.l2;
+  metrics.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
+  metrics.h1 = metrics.l2;
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    figures.l2[truth_->fields()[i]] = errors[i].relative_l2;
-    figures.h1[truth_->fields()[i]] = errors[i].relative_h1;
+    metrics.l2[truth_->fields()[i]] = errors[i].relative_l2;
+    metrics.h1[truth_->fields()[i]] = errors[i].relative_h1;
   }
-  return figures;
+  return metrics;
 }
 
-Figures Trainer::validate() {
-  Figures figures = measure();
-  if (best_step_ < 0 || figures.loss < best_.loss) {
-    best_ = figures;
+Metrics Trainer::validate() {
+  Metrics metrics = measure();
+  if (best_step_ < 0 || metrics.loss < best_.loss) {
+    best_ = metrics;
     best_step_ = step_;
     best_parameters_ = parameters_;
   }
-  return figures;
+  return metrics;
 }
 
 std::span<const double> Trainer::unknowns() const {

@@ -34,7 +34,6 @@ class Trainer {
   optim::StepReport advance(std::int64_t most = 1);
 
   const Config& config() const { return config_; }
-  void set_limits(const StopOptions& stop) { config_.stop = stop; }
   std::int64_t step() const { return step_; }  // steps done
   int stage() const { return stage_index_; }
   int stages() const { return plan_.count(); }
@@ -51,10 +50,10 @@ class Trainer {
   // Residuals at held-out points and errors against the reference, at the present parameters. In time windows
   // the errors are those of the present window, in the last one those of the whole domain. `fine`: on the
   // grid of `lather eval`.
-  Figures measure(bool fine = false);
+  Metrics measure(bool fine = false);
   // The same, and the best so far is remembered.
-  Figures validate();
-  const Figures& best() const { return best_; }
+  Metrics validate();
+  const Metrics& best() const { return best_; }
   std::int64_t best_step() const { return best_step_; }
 
   std::span<const double> parameters() const { return parameters_; }
@@ -82,7 +81,6 @@ class Trainer {
  private:
   const TrueSolution* truth();  // nullptr: not known
   void enter_stage(int index);
-  void next_stage();
 
   Config config_;
   StagePlan plan_;
@@ -91,7 +89,7 @@ class Trainer {
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<double> parameters_, best_parameters_, frozen_;
   std::vector<FinishedStage> finished_;
-  Figures best_;
+  Metrics best_;
   bool truth_sought_ = false;
   std::unique_ptr<TrueSolution> truth_;
   std::unique_ptr<ErrorMeter> meter_;

@@ -36,7 +36,7 @@ TEST_F(FirstHour, LooksAround) {
   EXPECT_EQ(run({"list", "experiments"}).status, 0);
   const Finished doctor = run({"doctor"});
   EXPECT_EQ(doctor.status, 0);
-  for (const char* word : {"threads", "vectors", "memory", "GPU", "CUDA", "MPI"})
+  for (const char* word : {"threads", "vectors", "memory", "GPU", "CUDA"})
     EXPECT_TRUE(contains(doctor.out, word)) << word;
   EXPECT_TRUE(Json::parse(run({"doctor", "--json"}).out).contains("cores"));
 }

@@ -129,7 +129,9 @@ residual = "D(k*u_x, x) + 1"
 TEST_F(Messages, AHangupSavesTheRun) {
   Process training(lather_command({"train", problem_, "--steps", "10000000", "--quiet", "--out", "run"}),
                    {folder_.path(), {}});
-  ASSERT_TRUE(wait_until([&] { return fs::exists(folder_ / "run" / "history.csv"); }));
+  // Its first line is written when signals are caught already.
+  const fs::path history = folder_ / "run" / "history.csv";
+  ASSERT_TRUE(wait_until([&] { return fs::exists(history) && fs::file_size(history) > 0; }));
   training.send(SIGHUP);
   EXPECT_EQ(training.wait().status, 130);
   EXPECT_EQ(run({"eval", "run"}).status, 0);

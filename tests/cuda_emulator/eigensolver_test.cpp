@@ -32,7 +32,8 @@ TEST(EmulatedEigensolver, IsCalledForTheLayersThatChangeOnly) {
   layout.add_matrix("calm", 5, 5);
   layout.add_matrix("turning", 5, 5);
   OneLayerTurns objective(layout);
-  const auto optimizer = make_composed(layout, {{"name", "ss-esoap"}, {"trigger", 0.05}}, Device::cuda);
+  const auto optimizer =
+      make_composed(layout, optimizer_spec({{"name", "ss-esoap"}, {"trigger", 0.05}}), Device::cuda);
   auto x = normal_numbers(1, 1, layout.size());
   int changes = 0;
   const int before = emulator::matrices_diagonalized;

@@ -75,13 +75,14 @@ TEST(Memory, OfADenseQuasiNewtonMethodIsThatOfTheDeviceItLiesOn) {
   layout.add_vector("x", 1000);  // 8 MB
   {
     const EmulatedBytes limit(10 << 20);
-    EXPECT_THROW(optim::make_composed(layout, {{"name", "bfgs"}}, Device::cuda), Error);
-    EXPECT_NO_THROW(optim::make_composed(layout, {{"name", "bfgs"}}));
+    EXPECT_THROW(optim::make_composed(layout, optim::optimizer_spec({{"name", "bfgs"}}), Device::cuda),
+                 Error);
+    EXPECT_NO_THROW(optim::make_composed(layout, optim::optimizer_spec({{"name", "bfgs"}})));
   }
   layout.add_vector("y", 2000000);  // 32 TB, more than any host has
   const EmulatedBytes limit(std::size_t(1) << 47);
-  EXPECT_NO_THROW(optim::make_composed(layout, {{"name", "bfgs"}}, Device::cuda));
-  EXPECT_THROW(optim::make_composed(layout, {{"name", "bfgs"}}), Error);
+  EXPECT_NO_THROW(optim::make_composed(layout, optim::optimizer_spec({{"name", "bfgs"}}), Device::cuda));
+  EXPECT_THROW(optim::make_composed(layout, optim::optimizer_spec({{"name", "bfgs"}})), Error);
 }
 
 }  // namespace

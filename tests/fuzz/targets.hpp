@@ -13,7 +13,6 @@
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
-#include "lather/train/stages/windows.hpp"
 #include "lather/train/weighting/weighting.hpp"
 
 namespace lather::testing {
@@ -55,9 +54,8 @@ inline std::string try_config_text(std::string_view text) {
   try {
     const auto config = train::config_from_json(train::parse_json(text, "config.json"));
     const auto problem = train::read_problem(config);
-    pde::sampling_settings(config.training, problem);
-    train::make_weighting(config.training, problem);
-    train::window_options(config.training);
+    pde::sampling_settings(config.training.points, problem);
+    train::make_weighting(config.training.weighting, config.training.causal, problem);
     train::identity(config);
     return "";
   } catch (const Error& error) {

@@ -93,8 +93,8 @@ TEST_P(ElementwiseOnTheDevice, FollowsTheHostThroughTraining) {
   REQUIRE_GPU();
   Training setup;
   const Json settings{{"name", GetParam()}};
-  const auto host = make_composed(setup.objective.layout(), settings);
-  const auto device = make_composed(setup.objective.layout(), settings, Device::cuda);
+  const auto host = make_composed(setup.objective.layout(), optimizer_spec(settings));
+  const auto device = make_composed(setup.objective.layout(), optimizer_spec(settings), Device::cuda);
   const auto on_host = train(*host, setup, setup.x, 12), on_device = train(*device, setup, setup.x, 12);
   EXPECT_LT(deviation(on_device, on_host, setup.x), 1e-11);
 }
@@ -116,15 +116,17 @@ TEST_P(OnTheDevice, LivesThere) {
   };
   Training setup;
   Flat flat(setup.objective.layout());
-  const auto device = make_composed(flat.layout(), GetParam().settings, Device::cuda);
+  const auto device = make_composed(flat.layout(), optimizer_spec(GetParam().settings), Device::cuda);
   EXPECT_THROW(device->step(flat, setup.x), Error);
 }
 
 TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
   REQUIRE_GPU();
   Training setup;
-  const auto single = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
-  const auto rows = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto single =
+      make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
+  const auto rows =
+      make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
   EXPECT_EQ(train(*single, setup, setup.x, 400),
             train(*rows, setup, setup.x, 400, 150));  // rows of 16 from step 256 on
 }
@@ -132,9 +134,12 @@ TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
 TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {
   REQUIRE_GPU();
   Training setup;
-  const auto whole = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
-  const auto first = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
-  const auto second = make_composed(setup.objective.layout(), GetParam().settings, Device::cuda);
+  const auto whole =
+      make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
+  const auto first =
+      make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
+  const auto second =
+      make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
   const auto expected = train(*whole, setup, setup.x, 24);
   const auto middle = train(*first, setup, setup.x, 11);
   StateWriter writer;
@@ -165,8 +170,8 @@ TEST_P(QuasiNewtonOnTheDevice, TakesTheStepsOfTheHost) {
   on_host.set_frozen(on_device.objective.frozen());
   for (int set = 0; set < 2; ++set) on_host.set_points(set, on_device.objective.points(set));
   const Json settings{{"name", GetParam()}};
-  const auto host = make_composed(on_host.layout(), settings),
-             device = make_composed(on_host.layout(), settings, Device::cuda);
+  const auto host = make_composed(on_host.layout(), optimizer_spec(settings)),
+             device = make_composed(on_host.layout(), optimizer_spec(settings), Device::cuda);
   auto a = on_device.x, b = on_device.x;
   for (int t = 0; t < 5; ++t) {
     EXPECT_EQ(host->step(on_host, a).status, Status::running);
@@ -184,7 +189,8 @@ class StopsOnTheDevice : public testing::TestWithParam<const char*> {};
 TEST_P(StopsOnTheDevice, AtAGradientThatIsNotFinite) {
   REQUIRE_GPU();
   Training setup;
-  const auto device = make_composed(setup.objective.layout(), {{"name", GetParam()}}, Device::cuda);
+  const auto device =
+      make_composed(setup.objective.layout(), optimizer_spec({{"name", GetParam()}}), Device::cuda);
   auto x = train(*device, setup, setup.x, 3);
   x[0] = std::nan("");
   const auto before = x;

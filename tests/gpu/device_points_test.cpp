@@ -50,10 +50,11 @@ std::vector<double> train(const Json& recipe, std::size_t row, Precision precisi
   const Problem problem = read_problem_text(kProblem, "small.toml");
   PinnObjective objective(problem, {.device = Device::cuda, .precision = precision}), on_host(problem, {});
   PinnObjective& drawn_for = row == 0 ? on_host : objective;
-  PointSource source(problem, sampling_settings(recipe, problem), 7);
+  PointSource source(problem,
+                     sampling_settings(options::from_json<PointOptions>("training", recipe), problem), 7);
   auto x = objective.initialize(3);
-  const auto optimizer =
-      optim::make_composed(objective.layout(), {{"name", "ss-esoap"}, {"trigger", 0.05}}, Device::cuda);
+  const auto optimizer = optim::make_composed(
+      objective.layout(), optim::optimizer_spec({{"name", "ss-esoap"}, {"trigger", 0.05}}), Device::cuda);
   const auto update = [&](std::int64_t step) {
     const bool changed = source.update(step, drawn_for, x);
     if (row == 0)
@@ -105,7 +106,11 @@ TEST(DeviceDraws, AreLeftToTheHostWhereTheyDependOnResidualsOrAreRare) {
   for (const Json& sampling :
        {Json{{"method", "adaptive"}, {"every", 1}}, Json{{"method", "latin-hypercube"}, {"every", 1}},
         Json{{"method", "uniform"}, {"every", 1000}}, Json{{"method", "uniform"}}}) {
-    PointSource source(problem, sampling_settings({{"sampling", sampling}}, problem), 7);
+    PointSource source(
+        problem,
+        sampling_settings(options::from_json<PointOptions>("training", Json{{"sampling", sampling}}),
+                          problem),
+        7);
     source.update(0, objective, x);
     EXPECT_FALSE(source.device_draws()) << sampling.dump();
   }

@@ -16,12 +16,13 @@ namespace {
 class EveryProblemOnCuda : public testing::TestWithParam<std::string> {};
 
 // Few points: what is compared is the arithmetic of a point.
-nlohmann::json few_points(const Problem& problem) {
-  auto points = nlohmann::json::object();
+PointOptions few_points(const Problem& problem) {
+  PointOptions options;
   for (const auto& set : problem.point_sets)
     if (set.kind != PointSet::Kind::data)
-      points[set.name] = set.kind == PointSet::Kind::interior ? 150 : 10 * set.pieces.size();
-  return {{"points", points}};
+      options.points[set.name] =
+          set.kind == PointSet::Kind::interior ? 150 : 10 * static_cast<std::int64_t>(set.pieces.size());
+  return options;
 }
 
 TEST_P(EveryProblemOnCuda, HasTheLossAndTheGradientOfTheCpu) {

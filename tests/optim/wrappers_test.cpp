@@ -196,8 +196,9 @@ TEST(Wrappers, ContinueWithTheSameBitsAfterSaveAndRestore) {
                                             SwitchOptions{.at_step = 5});
        }},
       {"composed", [&] {
-         return make_composed(
-             layout, {{"name", "lbfgs"}, {"history", 3}, {"then", {{"name", "ss-broyden"}, {"at_step", 4}}}});
+         return make_composed(layout, optimizer_spec({{"name", "lbfgs"},
+                                                      {"history", 3},
+                                                      {"then", {{"name", "ss-broyden"}, {"at_step", 4}}}}));
        }}};
   for (const auto& [name, make] : makers)
     for (const int saved_after : {0, 3, 8}) {
@@ -219,21 +220,64 @@ TEST(Wrappers, ContinueWithTheSameBitsAfterSaveAndRestore) {
     }
 }
 
-TEST(Composed, NamesWhatIsWrongInItsSettings) {
+std::string complaint(const Json& settings) {
+  try {
+    optimizer_spec(settings);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OptimizerSpec, NamesWhatIsWrongInItsSettings) {
+  const std::vector<std::pair<Json, std::string>> slips = {
+      {Json::object(), "expected a name"},
+      {{{"name", "lbgfs"}}, "did you mean 'lbfgs'?"},
+      {{{"name", "lbfgs"}, {"histry", 3}}, "did you mean 'history'?"},
+      {{{"name", "lbfgs"}, {"schedul", {{"rate", 1}}}}, "did you mean 'schedule'?"},
+      {{{"name", "lbfgs"}, {"schedule", {{"rat", 1}}}}, "did you mean 'rate'?"},
+      {{{"name", "lbfgs"}, {"schedule", 3}}, "optimizer.schedule: expected a table"},
+      {{{"name", "lbfgs"}, {"schedule", {{"boundaries", {1}}}}}, "1 boundaries but 0 factors"},
+      {{{"name", "lbfgs"}, {"then", {{"name", "bfgs"}, {"at_stp", 3}}}}, "did you mean 'at_step'?"},
+      {{{"name", "lbfgs"}, {"then", {{"at_step", 3}}}}, "the name of a second optimizer"},
+      {{{"name", "lbfgs"}, {"then", {{"name", "bgfs"}}}}, "did you mean 'bfgs'?"}};
+  for (const auto& [settings, expected] : slips) {
+    const std::string said = complaint(settings);
+    EXPECT_NE(said.find(expected), std::string::npos) << settings << ": " << said;
+  }
+}
+
+TEST(OptimizerSpec, ComesBackFromJsonAsItWas) {
+  const OptimizerSpec spec = optimizer_spec({{"name", "adam"},
+                                             {"learning_rate", 0.5},
+                                             {"clip", {{"limit", 2}}},
+                                             {"schedule", {{"decay", "cosine"}, {"total_steps", 7}}},
+                                             {"then", {{"name", "lbfgs"}, {"at_step", 3}, {"history", 5}}}});
+  EXPECT_EQ(spec.options.as<AdamOptions>().learning_rate, 0.5);
+  EXPECT_EQ(spec.wrappers.then->when.at_step, 3);
+  EXPECT_EQ(spec.wrappers.then->optimizer->options.as<LbfgsOptions>().history, 5);
+  const Json saved = options::to_json(spec);
+  EXPECT_EQ(options::to_json(optimizer_spec(saved)), saved);
+  EXPECT_EQ(saved["then"]["history"], 5);
+}
+
+TEST(OptimizerSpec, RefusesASecondOptimizerThatWouldNeverBegin) {
+  EXPECT_NE(complaint({{"name", "adam"}, {"then", {{"name", "lbfgs"}}}}).find("at_step"), std::string::npos);
+  EXPECT_EQ(complaint({{"name", "adam"}, {"then", {{"name", "lbfgs"}, {"plateau_steps", 9}}}}), "");
+  EXPECT_EQ(complaint({{"name", "lbfgs"}, {"then", {{"name", "bfgs"}}}}), "");  // lbfgs ends when it stalls
+}
+
+TEST(Composed, TakesAllWrappersTogether) {
   NetworkFit objective;
-  const auto& layout = objective.layout();
-  EXPECT_THROW(make_composed(layout, Json::object()), Error);
-  EXPECT_THROW(make_composed(layout, {{"name", "lbgfs"}}), Error);
-  EXPECT_THROW(make_composed(layout, {{"name", "lbfgs"}, {"schedul", {{"rate", 1}}}}), Error);
-  EXPECT_THROW(make_composed(layout, {{"name", "lbfgs"}, {"schedule", {{"rat", 1}}}}), Error);
-  EXPECT_THROW(make_composed(layout, {{"name", "lbfgs"}, {"schedule", 3}}), Error);
-  EXPECT_THROW(make_composed(layout, {{"name", "lbfgs"}, {"then", {{"name", "bfgs"}, {"at_stp", 3}}}}),
-               Error);
-  EXPECT_NE(make_composed(layout, {{"name", "lbfgs"},
-                                   {"schedule", {{"decay", "cosine"}}},
-                                   {"clip", {{"limit", 1}}},
-                                   {"schedule_free", Json::object()}}),
-            nullptr);
+  const auto composed =
+      make_composed(objective.layout(), optimizer_spec({{"name", "sgd"},
+                                                        {"schedule", {{"decay", "cosine"}}},
+                                                        {"clip", {{"limit", 1}}},
+                                                        {"schedule_free", Json::object()}}));
+  auto x = normal_point(objective.size(), 7, 0.5);
+  const double before = objective.value(x);
+  for (int k = 0; k < 50; ++k) composed->step(objective, x);
+  EXPECT_LT(objective.value(x), before);
 }
 
 }  // namespace

@@ -104,8 +104,6 @@ const Broken kBroken[] = {
     {"syntax-missing-quote", "9:23", "not valid TOML"},
     {"top-key-below-a-section", "7:1", "belongs at the top of the file"},
     {"training-is-a-number", "4:12", "[training] must be a table"},
-    {"training-unknown-parameter", "11:15", "'Re'"},
-    {"training-unknown-points", "11:11", "'inside'"},
     {"unclosed-parenthesis", "9:28", "to close the '(' at column 19"},
     {"unknown-coordinate-in-D", "9:24", "unknown coordinate 'y'"},
     {"unknown-derivative", "9:19", "derivatives of 'u' are taken in x, t"},

@@ -146,7 +146,7 @@ residual = "J*(psi_y1y1 + psi_y2y2 - Omega)/(cosh(xi)^2*Q)"
   }
 }
 
-TEST(BuiltInProblems, AreAllReadableWithEveryRecipeAndNamedAfterTheirFile) {
+TEST(BuiltInProblems, AreAllReadableAndNamedAfterTheirFile) {
   const auto names = list_problems();
   EXPECT_GE(names.size(), 15u);
   for (const auto& name : names) {
@@ -154,15 +154,6 @@ TEST(BuiltInProblems, AreAllReadableWithEveryRecipeAndNamedAfterTheirFile) {
     const Problem plain = read_problem_file(path);
     EXPECT_EQ(plain.name, name);
     EXPECT_FALSE(plain.title.empty()) << name;
-    for (const char* recipe : {"quick", "paper"}) {
-      ASSERT_TRUE(plain.training.contains(recipe)) << name;
-      EXPECT_GT(plain.training[recipe]["steps"].get<int>(), 0) << name;
-      for (const auto& set : plain.point_sets)
-        if (set.kind != PointSet::Kind::data) {
-          EXPECT_TRUE(plain.training[recipe]["points"].contains(set.name)) << name << ": " << set.name;
-        }
-      EXPECT_EQ(read_problem_file(path, recipe_overrides(plain, recipe)).terms.size(), plain.terms.size());
-    }
   }
 }
 

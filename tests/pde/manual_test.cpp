@@ -6,6 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
+#include "lather/train/recipe.hpp"
 #include "paths.hpp"
 
 namespace lather::pde {
@@ -22,10 +23,10 @@ TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
     ASSERT_NE(end, std::string::npos);
     try {
       // Data files of the examples are those of the built-in problems.
-      const Problem problem =
-          read_problem_text(text.substr(at, end - at), lather::test::source_path("problems/example.toml"));
-      for (const auto& [recipe, value] : problem.training.items())
-        if (value.is_object()) recipe_overrides(problem, recipe);
+      const auto file = lather::test::source_path("problems/example.toml");
+      const TomlValue root = parse_toml(text.substr(at, end - at), file);
+      read_problem(root, std::filesystem::path(file).parent_path());
+      train::check_all_recipes(root, std::filesystem::path(file).parent_path());
     } catch (const Error& error) {
       ADD_FAILURE() << error.what() << "\n" << text.substr(at, end - at);
     }

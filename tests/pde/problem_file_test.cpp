@@ -86,7 +86,6 @@ TEST(ProblemFile, OfTheHeatEquationHasTheStructureTheEngineNeeds) {
   EXPECT_EQ(p.terms[1].residual, u - sin(std::numbers::pi * x));
   EXPECT_EQ(p.network_inputs, (std::vector<Expr>{2.0 * x - 1.0, 2.0 * p.symbols->coordinate(1) - 1.0}));
   EXPECT_EQ(p.network.width, 32);
-  EXPECT_EQ(p.training["quick"]["points"]["walls"], 128);
 }
 
 TEST(ProblemFile, OfBurgersHasItsConditionsInTheAnsatz) {
@@ -337,16 +336,6 @@ TEST(ProblemFile, OverridesChangeValuesBeforeTheyAreRead) {
   EXPECT_EQ(p.terms[3].weight, 3);
   EXPECT_THROW(read_problem_file(path, {{"parameters.Rey", "100"}, {"network.widht", "3"}}), Error);
   EXPECT_THROW(read_problem_file(path, {{"condition.roof.weight", "3"}}), Error);
-}
-
-TEST(ProblemFile, RecipesMayChangeNetworkAndParameters) {
-  const auto path = find_problem("lid-driven-cavity");
-  const Problem plain = read_problem_file(path);
-  const Problem quick = read_problem_file(path, recipe_overrides(plain, "quick")),
-                paper = read_problem_file(path, recipe_overrides(plain, "paper"));
-  EXPECT_NE(quick.terms[0].residual.str(), plain.terms[0].residual.str());
-  EXPECT_EQ(paper.network.width, 256);
-  EXPECT_THROW(recipe_overrides(plain, "quik"), Error);
 }
 
 TEST(ProblemFile, DescriptionNamesWhatWasUnderstood) {

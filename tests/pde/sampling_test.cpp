@@ -1,4 +1,4 @@
-// Points: what every design promises, adaptive and focused sampling, data, and that a seed fixes them all.
+// Points: what every method promises, adaptive and focused sampling, data, and that a seed fixes them all.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ TEST(Sobol, BeginsWithItsKnownPoints) {
                                  {0.875, 0.875, 0.125},
                                  {0.625, 0.125, 0.875},
                                  {0.125, 0.625, 0.375}};
-  const auto u = unit_points(Design::sobol_plain, 8, 3, 0, 0);
+  const auto u = unit_points(SamplingMethod::sobol_plain, 8, 3, 0, 0);
   for (int i = 0; i < 8; ++i)
     for (int k = 0; k < 3; ++k) EXPECT_EQ(u[k][i], expected[i][k]) << "point " << i << " coordinate " << k;
 }
@@ -58,8 +58,8 @@ TEST(Sobol, HasOnePointInEveryStratumOfEveryCoordinate) {
 // digital shift keeps that.
 TEST(Sobol, FillsEveryDyadicBoxOfTheFirstTwoCoordinatesOnceAlsoWhenShifted) {
   constexpr int m = 8, n = 1 << m;
-  for (const Design design : {Design::sobol_plain, Design::sobol}) {
-    const auto u = unit_points(design, n, 2, 7, 3);
+  for (const SamplingMethod method : {SamplingMethod::sobol_plain, SamplingMethod::sobol}) {
+    const auto u = unit_points(method, n, 2, 7, 3);
     for (int split = 0; split <= m; ++split) {
       std::set<std::pair<int, int>> boxes;
       for (int i = 0; i < n; ++i)
@@ -70,20 +70,20 @@ TEST(Sobol, FillsEveryDyadicBoxOfTheFirstTwoCoordinatesOnceAlsoWhenShifted) {
   }
 }
 
-TEST(Designs, CoverTheSquareAsEvenlyAsTheyShould) {
+TEST(SamplingMethods, CoverTheSquareAsEvenlyAsTheyShould) {
   constexpr std::size_t n = 1024;
   // Independent points: the discrepancy is about 1/sqrt(n) = 0.03, and above 0.1 with probability below 1e-7.
-  EXPECT_LT(grid_discrepancy(unit_points(Design::uniform, n, 2, 1, 1)), 0.1);
-  EXPECT_LT(grid_discrepancy(unit_points(Design::latin_hypercube, n, 2, 1, 1)), 0.1);
+  EXPECT_LT(grid_discrepancy(unit_points(SamplingMethod::uniform, n, 2, 1, 1)), 0.1);
+  EXPECT_LT(grid_discrepancy(unit_points(SamplingMethod::latin_hypercube, n, 2, 1, 1)), 0.1);
   // A (0, 10, 2)-net in base 2: at most (10/2 + 3/2)/n < 0.007 (Niederreiter 1992, theorem 4.5); a shifted
   // one at most as much.
-  EXPECT_LT(grid_discrepancy(unit_points(Design::sobol_plain, n, 2, 1, 1)), 0.007);
-  EXPECT_LT(grid_discrepancy(unit_points(Design::sobol, n, 2, 1, 1)), 0.007);
+  EXPECT_LT(grid_discrepancy(unit_points(SamplingMethod::sobol_plain, n, 2, 1, 1)), 0.007);
+  EXPECT_LT(grid_discrepancy(unit_points(SamplingMethod::sobol, n, 2, 1, 1)), 0.007);
 }
 
-TEST(Designs, LatinHypercubeHasOnePointPerStratumAndOrdersDiffer) {
+TEST(SamplingMethods, LatinHypercubeHasOnePointPerStratumAndOrdersDiffer) {
   constexpr std::size_t n = 100;
-  const auto u = unit_points(Design::latin_hypercube, n, 3, 5, 1);
+  const auto u = unit_points(SamplingMethod::latin_hypercube, n, 3, 5, 1);
   for (const auto& c : u) {
     std::set<int> strata;
     for (const double v : c) strata.insert(static_cast<int>(v * n));
@@ -92,17 +92,18 @@ TEST(Designs, LatinHypercubeHasOnePointPerStratumAndOrdersDiffer) {
   EXPECT_NE(u[0], u[1]);
 }
 
-TEST(Designs, GridTakesCellMidpointsAndNoMorePointsThanAsked) {
-  const auto u = unit_points(Design::grid, 13, 2, 0, 0);
+TEST(SamplingMethods, GridTakesCellMidpointsAndNoMorePointsThanAsked) {
+  const auto u = unit_points(SamplingMethod::grid, 13, 2, 0, 0);
   ASSERT_EQ(u[0].size(), 12u);  // 4 × 3
   EXPECT_EQ(std::set<double>(u[0].begin(), u[0].end()), (std::set<double>{0.125, 0.375, 0.625, 0.875}));
   EXPECT_EQ(std::set<double>(u[1].begin(), u[1].end()), (std::set<double>{0.5 / 3, 1.5 / 3, 2.5 / 3}));
 }
 
-TEST(Designs, StayInsideTheBoxAndOnThePiece) {
+TEST(SamplingMethods, StayInsideTheBoxAndOnThePiece) {
   const std::vector<Interval> box{{-1, 1}, {2, 5}};
-  for (const Design design : {Design::uniform, Design::latin_hypercube, Design::sobol, Design::grid}) {
-    const Points p = points_in(box, {NAN, 5}, design, 50, 3, 4);
+  for (const SamplingMethod method : {SamplingMethod::uniform, SamplingMethod::latin_hypercube,
+                                      SamplingMethod::sobol, SamplingMethod::grid}) {
+    const Points p = points_in(box, {NAN, 5}, method, 50, 3, 4);
     EXPECT_EQ(p.count(), 50u);
     for (std::size_t i = 0; i < p.count(); ++i) {
       EXPECT_GT(p.coordinates[0][i], -1);
@@ -148,6 +149,8 @@ Problem make_problem() {
   return b.build();
 }
 
+PointOptions points_of(const Json& recipe) { return options::from_json<PointOptions>("training", recipe); }
+
 int set_named(const Problem& p, const std::string& name) {
   for (std::size_t s = 0; s < p.point_sets.size(); ++s)
     if (p.point_sets[s].name == name) return static_cast<int>(s);
@@ -162,7 +165,7 @@ struct Sampled {
   explicit Sampled(const Json& recipe, int threads = 1, std::uint64_t seed = 3)
       : objective(problem, {.threads = threads}),
         x(objective.initialize(1)),
-        source(problem, sampling_settings(recipe, problem), seed) {}
+        source(problem, sampling_settings(points_of(recipe), problem), seed) {}
   bool update(std::int64_t step) { return source.update(step, objective, x); }
   const Points& points(const std::string& name) { return objective.points(set_named(problem, name)); }
 };
@@ -185,7 +188,7 @@ TEST(PointSource, GivesEveryPieceItsShareAndKeepsDataAsTheyAre) {
 
 TEST(PointSource, DrawsNewPointsWhenDue) {
   for (const char* method : {"uniform", "latin-hypercube", "sobol"}) {
-    Sampled run({{"points", kCounts}, {"sampling", {{"method", method}}}, {"resample_every", 10}});
+    Sampled run({{"points", kCounts}, {"sampling", {{"method", method}, {"every", 10}}}});
     run.update(0);
     const auto before = run.points("interior").coordinates;
     for (int step = 1; step < 10; ++step) EXPECT_FALSE(run.update(step));
@@ -238,7 +241,8 @@ TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
   const auto x = objective.initialize(1);
   const auto near_peak = [&](const Json& sampling) {
     PointSource source(
-        problem, sampling_settings({{"points", {{"interior", 1000}}}, {"sampling", sampling}}, problem), 1);
+        problem,
+        sampling_settings(points_of({{"points", {{"interior", 1000}}}, {"sampling", sampling}}), problem), 1);
     source.update(0, objective, x);
     source.update(1, objective, x);
     std::size_t near = 0;
@@ -271,7 +275,7 @@ TEST(PointSource, BatchesOfDataVisitEveryRowOncePerPass) {
 }
 
 TEST(PointSource, HeldOutPointsAreNotTrainedOn) {
-  Sampled run({{"points", kCounts}, {"resample_every", 1}, {"sampling", {{"validation", 300}}}});
+  Sampled run({{"points", kCounts}, {"sampling", {{"every", 1}, {"validation", 300}}}});
   const int interior = set_named(run.problem, "interior");
   const Points held_out = run.source.validation(interior);
   EXPECT_EQ(held_out.count(), 300u);
@@ -312,7 +316,7 @@ TEST(PointSource, GoesOnFromASavedStateBitForBit) {
 
 std::string error_of(const Json& recipe) {
   try {
-    sampling_settings(recipe, make_problem());
+    sampling_settings(points_of(recipe), make_problem());
   } catch (const Error& e) {
     return e.what();
   }
@@ -325,19 +329,16 @@ TEST(SamplingSettings, SayWhatIsWrong) {
   EXPECT_NE(error_of({{"points", {{"walls", 1}}}}).find("too few for 2 pieces"), std::string::npos);
   EXPECT_NE(error_of({{"sampling", "sobel"}}).find("sobol"), std::string::npos);
   EXPECT_NE(error_of({{"sampling", {{"evry", 5}}}}).find("every"), std::string::npos);
-  EXPECT_NE(error_of({{"resample_every", 5}, {"sampling", {{"every", 6}}}}).find("give one"),
-            std::string::npos);
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "z": [0, 1]}])")}}).find("key"),
             std::string::npos);
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "x": [3, 4]}])")}}).find("outside the domain"),
             std::string::npos);
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7}])")}}).find("more than 1"),
             std::string::npos);
-  EXPECT_EQ(error_of({{"optimizer", "adam"}}), "");  // somebody else's key
 }
 
 TEST(SamplingSettings, HaveDefaultsForEverySet) {
-  const auto settings = sampling_settings(Json::object(), make_problem());
+  const auto settings = sampling_settings({}, make_problem());
   const Problem p = make_problem();
   EXPECT_EQ(settings.counts[set_named(p, "interior")], kInteriorPoints);
   EXPECT_EQ(settings.counts[set_named(p, "walls")], 2 * kBoundaryPoints);

@@ -191,7 +191,7 @@ TEST_F(Page, OfAHostileAndDamagedRunShowsTextOnly) {
   const std::string hostile = "</script><img src=x onerror=\"faults.push('injected')\"><!--";
   testing::edit(folder_ / "run/summary.json", [&](Json& json) {
     json["problem"] = hostile;
-    json["words"] = hostile;
+    json["message"] = hostile;
     json["final"]["residuals"][hostile] = 1.0;
     json.erase("best");
   });

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
 #include "lather/core/device.hpp"
 
 #include "lather/core/error.hpp"
@@ -37,10 +41,10 @@ class ConfigTest : public ::testing::Test {
 
 TEST_F(ConfigTest, TakesTheRecipeOfTheProblem) {
   const Config c = resolve(request());
-  EXPECT_EQ(c.problem_name, "small");
+  EXPECT_EQ(c.problem.name, "small");
   EXPECT_EQ(c.stop.steps, 200);
-  EXPECT_EQ(c.optimizer["name"], "ss-esoap");
-  EXPECT_EQ(c.training["points"]["interior"], 64);
+  EXPECT_EQ(c.optimizer.name, "ss-esoap");
+  EXPECT_EQ(c.training.points.points.at("interior"), 64);
 }
 
 TEST_F(ConfigTest, SettingsGoWhereTheyBelong) {
@@ -51,10 +55,10 @@ TEST_F(ConfigTest, SettingsGoWhereTheyBelong) {
                                     {"training.steps", "12"},
                                     {"optimizer.clip.limit", "2"},
                                     {"equation.heat.weight", "3"}}));
-  EXPECT_EQ(c.optimizer["learning_rate"], 0.002);
-  EXPECT_EQ(c.optimizer["clip"]["limit"], 2.0);
-  EXPECT_EQ(c.training["points"]["interior"], 32);
-  EXPECT_EQ(c.training["points"]["walls"], 16);
+  EXPECT_EQ(options::to_json(c.optimizer)["learning_rate"], 0.002);
+  EXPECT_EQ(c.optimizer.wrappers.clip->limit, 2.0);
+  EXPECT_EQ(c.training.points.points.at("interior"), 32);
+  EXPECT_EQ(c.training.points.points.at("walls"), 16);
   EXPECT_EQ(c.stop.steps, 12);
   const pde::Problem problem = read_problem(c);
   EXPECT_EQ(problem.network.width, 7);
@@ -85,10 +89,10 @@ TEST_F(ConfigTest, ValuesThatMakeNoSenseAreErrors) {
   r.steps = 0;
   EXPECT_NE(complaint(r), "");
   r = request();
-  r.size = "papre";
+  r.recipe = "papre";
   EXPECT_NE(complaint(r), "");
   r = request();
-  r.device = "cuda";
+  r.device = Device::cuda;
   if (!cuda_report().usable) {
     EXPECT_NE(complaint(r).find("use --device cpu"), std::string::npos);
   }
@@ -113,7 +117,7 @@ TEST_F(ConfigTest, DamagedNumbersAndTablesAreErrorsWhenItIsRead) {
   using Json = nlohmann::json;
   const Json whole = to_json(resolve(request()));
   const std::vector<std::pair<const char*, Json>> damages = {
-      {"/format", 2},
+      {"/format", 1},
       {"/format", 1e300},
       {"/stop/steps", 0},
       {"/stop/steps", 18446744073709551615u},
@@ -129,7 +133,11 @@ TEST_F(ConfigTest, DamagedNumbersAndTablesAreErrorsWhenItIsRead) {
       {"/seed", 1e300},
       {"/training", Json::array()},
       {"/problem/overrides", Json::array({"nu"})},
-      {"/optimizer/name", 3}};
+      {"/optimizer/name", 3},
+      {"/training/steps", 0},
+      {"/training/planned_steps", 3},  // no such key
+      {"/trainin", 1},
+      {"/device", "gpu"}};
   for (const auto& [place, value] : damages) {
     Json damaged = whole;
     damaged[Json::json_pointer(place)] = value;
@@ -172,7 +180,74 @@ TEST_F(ConfigTest, LimitsDoNotChangeTheIdentityOfARun) {
   EXPECT_NE(identity(c), before);
 }
 
-TEST(Target, IsAFigureAndAValue) {
+// A problem file with another [training], and what is wrong with it.
+class RecipeKeysTest : public ConfigTest {
+ protected:
+  // With `text` in place of everything from [training] on; line 25 is its first.
+  std::string complaint_about(const std::string& text) {
+    std::string whole = testing::kSmallProblem;
+    whole = whole.substr(0, whole.find("[training]")) + text;
+    std::ofstream(file_) << whole;
+    return complaint(request());
+  }
+};
+
+TEST_F(RecipeKeysTest, EveryKeyIsKnownOrAnErrorAtItsPlaceAlsoInRecipesThatAreNotUsed) {
+  const std::vector<std::array<std::string, 3>> slips = {
+      {"[training]\nweightin = {method = \"ntk\"}\n", ":26:1: ", "'weighting'"},
+      {"[training]\nstep = 5\n", ":26:1: ", "'steps'"},
+      {"[training.qick]\nsteps = 5\n", ":25:", "'quick'"},
+      {"[training.paper]\nstepss = 5\n", ":26:1: ", "'steps'"},
+      {"[training.paper]\npoints = {inside = 10}\n", ":26:11: ", "'inside'"},
+      {"[training.paper]\nparameters = {mu = 10}\n", ":26:15: ", "'mu'"},
+      {"[training.paper]\nnetwork = {widht = 10}\n", ":26:12: ", "'width'"},
+      {"[training.paper]\noptimizer = \"adm\"\n", ":26:13: ", "'adam'"},
+      {"[training.paper]\noptimizer = {name = \"adam\", learning_rat = 1}\n", ":26:29: ", "'learning_rate'"},
+      {"[training.paper]\noptimizer = {name = \"adam\", then = {name = \"lbfgs\"}}\n", ":26:13: ", "at_step"},
+      {"[training.paper]\nsampling = \"sobel\"\n", ":26:12: ", "'sobol'"},
+      {"[training.paper]\nsampling = {every = 1}\nresample_every = 2\n", ":27:1: ", "give one"},
+      {"[training.paper]\nfocus = [{share = 0.5, y = [0, 1]}]\n", ":26:", "'y'"},
+      {"[training.paper]\nfocus = [{x = [0, 1]}]\n", ":26:", "'share'"},
+      {"[training.paper]\ntime_windows = {cout = 5}\n", ":26:17: ", "'count'"},
+      {"[training.paper]\ncausal = {coordinate = \"s\"}\n", ":25:", "coordinate for the time"},
+      {"[training.paper]\ncontinuation = {parameter = \"nuu\", values = [1, 2]}\n", ":25:", "'nu'"},
+      {"[training.paper]\ncontinuation = {parameter = \"nu\"}\n", ":25:", "values"}};
+  for (const auto& [text, place, word] : slips) {
+    const std::string said = complaint_about(text);
+    EXPECT_NE(said.find(file_.string() + place), std::string::npos) << text << said;
+    EXPECT_NE(said.find(word), std::string::npos) << text << said;
+  }
+}
+
+TEST_F(RecipeKeysTest, TablesOfTrainingHoldForEveryRecipe) {
+  EXPECT_EQ(complaint_about("[training]\ntime_windows = {count = 5, warm_start = false, points = 4096}\n"),
+            "");
+  const Config windows = resolve(request());
+  EXPECT_EQ(windows.training.time_windows.count, 5);
+  EXPECT_FALSE(windows.training.time_windows.warm_start);
+  EXPECT_EQ(windows.training.time_windows.points, 4096);
+  EXPECT_EQ(
+      complaint_about("[training]\nsampling = {method = \"adaptive\", every = 10}\ncausal_tolerance = 2\n"
+                      "[training.quick]\nresample_every = 7\ncausal_tolerance = 0\n"),
+      "");
+  const Config layered = resolve(request());
+  EXPECT_EQ(layered.training.points.sampling.method, pde::SamplingMethod::adaptive);
+  EXPECT_EQ(layered.training.points.sampling.every, 7);
+  EXPECT_TRUE(layered.training.causal->off());
+}
+
+TEST_F(RecipeKeysTest, OptionsOfAnotherOptimizerAreNotKept) {
+  EXPECT_EQ(complaint_about("[training]\noptimizer = {name = \"lbfgs\", history = 7}\n"
+                            "[training.quick]\noptimizer = {name = \"adam\", learning_rate = 0.5}\n"
+                            "[training.paper]\noptimizer = {history = 8}\n"),
+            "");
+  EXPECT_EQ(options::to_json(resolve(request()).optimizer)["learning_rate"], 0.5);
+  ConfigRequest paper = request({{"optimizer.history", "9"}});
+  paper.recipe = "paper";
+  EXPECT_EQ(options::to_json(resolve(paper).optimizer)["history"], 9);
+}
+
+TEST(Target, IsAMetricAndAValue) {
   EXPECT_EQ(parse_target("residual=1e-6").value, 1e-6);
   for (const char* bad : {"residul=1", "l2", "l2=", "l2=-1", "l2=x", ""})
     EXPECT_THROW(parse_target(bad), Error) << bad;

@@ -108,7 +108,9 @@ TEST(Residuals, AreThoseOfHeldOutPoints) {
   const Problem problem = test::heat();
   PinnObjective objective(problem, {.threads = 1});
   const auto x = objective.initialize(1);
-  pde::PointSource source(problem, pde::sampling_settings({{"points", {{"interior", 50}}}}, problem), 1);
+  pde::PointSource source(
+      problem, pde::sampling_settings({.points = {{"interior", 50}}, .sampling = {}, .focus = {}}, problem),
+      1);
   source.update(0, objective, x);
   const auto residuals = validation_residuals(objective, x, source);
   ASSERT_EQ(residuals.size(), 3u);
@@ -128,15 +130,6 @@ TEST(Residuals, AreThoseOfHeldOutPoints) {
     EXPECT_NEAR(residuals[k].mean_square, sum / static_cast<double>(r.size()), 1e-13 * sum);
     EXPECT_NEAR(residuals[k].maximum, largest, 1e-13);
   }
-}
-
-TEST(Unknowns, AreComparedWithTheirKnownValues) {
-  const Problem problem = line();
-  const auto errors = unknown_errors(problem, std::vector<double>{9, 9, 0.75, 4});
-  EXPECT_EQ(errors[0].name, "mu");
-  EXPECT_NEAR(*errors[0].deviation, 0.05, 1e-15);
-  EXPECT_EQ(errors[1].value, 4);
-  EXPECT_FALSE(errors[1].deviation);
 }
 
 }  // namespace

@@ -10,19 +10,36 @@ namespace {
 
 class Recipes : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Recipes, OfBothSizesAreResolvedAndTheQuickOneCanStart) {
+TEST_P(Recipes, AreResolvedAndTheQuickOneTakesAStep) {
   ConfigRequest request;
   request.problem = GetParam();
   request.threads = 2;
-  request.size = "paper";
+  request.recipe = "paper";
   const Config paper = resolve(request);
-  request.size = "quick";
+  request.recipe = "quick";
   const Config quick = resolve(request);
   EXPECT_GT(paper.stop.steps, quick.stop.steps);
+  for (const auto* config : {&paper, &quick})
+    for (const auto& set : read_problem(*config).point_sets)
+      if (set.kind != pde::PointSet::Kind::data) {
+        EXPECT_GT(config->training.points.points.count(set.name), 0u) << set.name;
+      }
   Trainer trainer(quick);
-  EXPECT_EQ(trainer.step(), 0);
-  EXPECT_TRUE(std::isfinite(trainer.loss()));
   EXPECT_EQ(trainer.term_names().size(), trainer.problem().terms.size());
+  const std::vector<double> before(trainer.parameters().begin(), trainer.parameters().end());
+  EXPECT_EQ(trainer.advance().status, optim::Status::running);
+  EXPECT_EQ(trainer.step(), 1);
+  EXPECT_FALSE(std::equal(before.begin(), before.end(), trainer.parameters().begin()));
+  EXPECT_TRUE(std::isfinite(trainer.loss()));
+}
+
+TEST(RecipesOfACavity, ChangeNetworkAndParameters) {
+  ConfigRequest request;
+  request.problem = "lid-driven-cavity";
+  const pde::Problem plain = pde::read_problem_file(pde::find_problem(request.problem));
+  EXPECT_NE(read_problem(resolve(request)).terms[0].residual.str(), plain.terms[0].residual.str());
+  request.recipe = "paper";
+  EXPECT_EQ(read_problem(resolve(request)).network.width, 256);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, Recipes, ::testing::ValuesIn(pde::list_problems()), [](const auto& info) {

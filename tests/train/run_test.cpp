@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "lather/core/error.hpp"
 #include "small_problem.hpp"
 
@@ -121,8 +123,8 @@ TEST(Run, StopsAtItsTargetAndSaysSo) {
   auto run_folder = RunFolder::create(folder / "run", to_json(config));
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
-  EXPECT_EQ(outcome.reason, EndReason::target) << outcome.words;
-  EXPECT_LE(outcome.summary["final"]["l2"]["u"].get<double>(), 0.2);
+  EXPECT_EQ(outcome.reason, EndReason::target) << outcome.message;
+  EXPECT_LE(outcome.summary.final.l2.at("u"), 0.2);
   EXPECT_LT(trainer.step(), 500);
 }
 
@@ -136,8 +138,8 @@ TEST(Run, StopsWhenTheTimeIsUp) {
   const Outcome outcome = run(trainer, run_folder, {});
   EXPECT_EQ(outcome.reason, EndReason::time);
   EXPECT_LT(trainer.step(), 1000000);
-  EXPECT_GE(outcome.summary["seconds"].get<double>(), 0.2);
-  EXPECT_GT(outcome.summary["measuring_seconds"].get<double>(), 0);
+  EXPECT_GE(outcome.summary.seconds, 0.2);
+  EXPECT_GT(outcome.summary.measuring_seconds, 0);
   // The last step is looked at, so that curves end where the run does.
   const std::string history = testing::content(folder / "run" / "history.jsonl");
   const auto last = nlohmann::json::parse(history.substr(history.rfind('\n', history.size() - 2) + 1));
@@ -153,7 +155,7 @@ TEST(Run, EndsInWordsWhenTheLossIsNoNumber) {
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
   EXPECT_EQ(outcome.reason, EndReason::non_finite);
-  EXPECT_FALSE(outcome.words.empty());
+  EXPECT_FALSE(outcome.message.empty());
 }
 
 TEST(Run, TheBestStepIsRememberedAcrossARestart) {

@@ -44,7 +44,7 @@ Config small(const std::string& name) {
                       {"network.depth", "3"},
                       {"training.reference", "false"}};
   if (problem.network.fourier_features > 0) request.settings.push_back({"network.fourier_features", "16"});
-  if (problem.training.contains("time_windows")) request.settings.push_back({"training.time_windows", "1"});
+  request.settings.push_back({"training.time_windows", "1"});
   const int interior = expectation(name).points;
   std::string points;
   for (const auto& set : problem.point_sets)
@@ -64,7 +64,6 @@ TEST_P(ShortTraining, LowersTheValidationLossByTheStatedFactor) {
   while (trainer.step() < config.stop.steps) trainer.advance();
   const double after = trainer.measure().loss;
   EXPECT_LT(after * expectation(GetParam()).factor, before) << before << " -> " << after;
-  if (std::getenv("LATHER_SHOW")) std::printf("    %-24s %.1e -> %.1e\n", GetParam().c_str(), before, after);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, ShortTraining, ::testing::ValuesIn(pde::list_problems()),

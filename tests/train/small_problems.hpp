@@ -2,9 +2,11 @@
 // Problems small enough to train in a test, and a plain Adam to do it with.
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "lather/pde/problem_builder.hpp"
 #include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/training_options.hpp"
 #include "lather/train/weighting/weighting.hpp"
 
 namespace lather::train::test {
@@ -56,11 +58,18 @@ class Adam {
   std::vector<double> g_, m_, v_;
 };
 
+// As a recipe says it.
+inline TrainingOptions training(const nlohmann::json& recipe) {
+  return options::from_json<TrainingOptions>("training", recipe);
+}
+
 // Trains with points and weights of a recipe; the rate falls to a hundredth over the steps.
 inline void train(pde::PinnObjective& objective, std::vector<double>& x, const nlohmann::json& recipe,
                   int steps, double rate = 5e-3) {
-  pde::PointSource source(objective.problem(), pde::sampling_settings(recipe, objective.problem()), 1);
-  const auto weighting = make_weighting(recipe, objective.problem());
+  const TrainingOptions options = training(recipe);
+  pde::PointSource source(objective.problem(), pde::sampling_settings(options.points, objective.problem()),
+                          1);
+  const auto weighting = make_weighting(options.weighting, options.causal, objective.problem());
   Adam adam(rate);
   for (int step = 0; step < steps; ++step) {
     source.update(step, objective, x);

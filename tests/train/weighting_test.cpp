@@ -14,6 +14,12 @@ namespace lather::train {
 namespace {
 
 using Json = nlohmann::json;
+
+std::unique_ptr<Weighting> weighting_of(const Json& recipe, const pde::Problem& problem) {
+  const TrainingOptions options = test::training(recipe);
+  return make_weighting(options.weighting, options.causal, problem);
+}
+
 using pde::PinnObjective;
 using pde::Points;
 using pde::Problem;
@@ -45,7 +51,7 @@ void place_points(PinnObjective& objective, std::size_t count) {
     objective.set_points(
         static_cast<int>(s),
         pde::points_in(objective.problem().domain, set.pieces.empty() ? pde::Piece{} : set.pieces[0],
-                       pde::Design::uniform, count, 5, s));
+                       pde::SamplingMethod::uniform, count, 5, s));
   }
 }
 
@@ -131,8 +137,8 @@ TEST(GradientNorm, MovesWeightsTowardsTheSumOverTheOwnNorm) {
         std::sqrt(std::inner_product(gradients[k].begin(), gradients[k].end(), gradients[k].begin(), 0.0)) /
         b.problem.terms[k].weight;
   const double sum = s[0] + s[1] + s[2];
-  const auto weighting = make_weighting(
-      {{"weighting", {{"method", "gradient-norm"}, {"every", 7}, {"average", 0.6}}}}, b.problem);
+  const auto weighting =
+      weighting_of({{"weighting", {{"method", "gradient-norm"}, {"every", 7}, {"average", 0.6}}}}, b.problem);
   EXPECT_TRUE(weighting->update(0, b.objective, b.x));
   std::vector<double> lambda(3);
   for (int k = 0; k < 3; ++k) {
@@ -152,8 +158,7 @@ TEST(NtkWeighting, UsesMeanDiagonals) {
   std::vector<double> s(3);
   for (int k = 0; k < 3; ++k) s[k] = ntk_trace(b.objective, b.x, k) / 40;
   const double sum = s[0] + s[1] + s[2];
-  make_weighting({{"weighting", {{"method", "ntk"}, {"average", 0}}}}, b.problem)
-      ->update(0, b.objective, b.x);
+  weighting_of({{"weighting", {{"method", "ntk"}, {"average", 0}}}}, b.problem)->update(0, b.objective, b.x);
   for (int k = 0; k < 3; ++k)
     EXPECT_NEAR(b.objective.term_weight(k), sum / (s[k] + 1e-5 * sum / 3), 1e-11 * sum / s[k]);
 }
@@ -168,7 +173,7 @@ TEST(Causal, WeightsAreTheFormula) {
 
 TEST(Causal, GivesEveryPointTheWeightOfItsChunkAndTheSmallestOfItsEquations) {
   Bench b;
-  const auto weighting = make_weighting({{"causal", {{"tolerance", 0.3}, {"chunks", 4}}}}, b.problem);
+  const auto weighting = weighting_of({{"causal", {{"tolerance", 0.3}, {"chunks", 4}}}}, b.problem);
   EXPECT_TRUE(weighting->update(0, b.objective, b.x));
   const auto& t = b.objective.points(0).coordinates[1];
   std::vector<double> sorted = t;
@@ -202,7 +207,7 @@ TEST(Causal, DoesNotDependOnTheWeightOfTheTermInTheLoss) {
     PinnObjective objective(problem, {.threads = 1});
     const auto x = objective.initialize(1);
     place_points(objective, 40);
-    const auto weighting = make_weighting({{"causal_tolerance", 0.1}}, problem);
+    const auto weighting = weighting_of({{"causal", 0.1}}, problem);
     weighting->update(0, objective, x);
     const auto w = objective.point_weights(0);
     return *std::min_element(w.begin(), w.end());
@@ -222,7 +227,7 @@ TEST(Balance, IsTheFormula) {
 
 TEST(Balance, DrawsTheWeightedLossesOfFixedResidualsTogether) {
   Bench b;
-  const auto weighting = make_weighting({{"weighting", "balance"}}, b.problem);
+  const auto weighting = weighting_of({{"weighting", "balance"}}, b.problem);
   const auto spread = [&] {
     b.objective.value(b.x);
     const auto [low, high] =
@@ -259,7 +264,7 @@ TEST(Causal, TakesTheNextToleranceWhenAllWeightsExceedTheThreshold) {
 
 TEST(Causal, FollowsThePointsWhenTheyChange) {
   Bench b;
-  const auto weighting = make_weighting({{"causal", {{"tolerance", 1.0}, {"every", 100}}}}, b.problem);
+  const auto weighting = weighting_of({{"causal", {{"tolerance", 1.0}, {"every", 100}}}}, b.problem);
   weighting->update(0, b.objective, b.x);
   EXPECT_FALSE(weighting->update(1, b.objective, b.x));
   place_points(b.objective, 50);
@@ -272,7 +277,7 @@ TEST(Causal, FollowsThePointsWhenTheyChange) {
 TEST(SelfAdaptive, WeightsGrowByTheLearningRateWhereTheResidualStays) {
   Bench b;
   const auto weighting =
-      make_weighting({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
+      weighting_of({{"weighting", {{"method", "self-adaptive"}, {"learning_rate", 0.01}}}}, b.problem);
   for (int step = 0; step < 3; ++step) EXPECT_TRUE(weighting->update(step, b.objective, b.x));
   for (int k = 0; k < 3; ++k)
     for (const double w : b.objective.point_weights(k)) EXPECT_NEAR(w, 1.03 * 1.03, 2e-3);
@@ -290,7 +295,7 @@ TEST(SelfAdaptive, WeightsGrowMoreWhereTheResidualStays) {
   PinnObjective objective(problem, {.threads = 1});
   auto x = objective.initialize(1);
   place_points(objective, 30);
-  const auto weighting = make_weighting({{"weighting", "self-adaptive"}}, problem);
+  const auto weighting = weighting_of({{"weighting", "self-adaptive"}}, problem);
   for (int step = 0; step < 12; ++step) {
     if (step == 2) std::fill(x.begin(), x.end(), 0.0);
     weighting->update(step, objective, x);
@@ -319,7 +324,7 @@ TEST(SelfAdaptive, DoesNotMoveWhereTheResidualVanishes) {
   PinnObjective objective(problem, {.threads = 1});
   const auto x = objective.initialize(1);
   place_points(objective, 30);
-  const auto weighting = make_weighting({{"weighting", "self-adaptive"}}, problem);
+  const auto weighting = weighting_of({{"weighting", "self-adaptive"}}, problem);
   for (int step = 0; step < 10; ++step) weighting->update(step, objective, x);
   for (std::size_t i = 0; i < 30; ++i) {
     const double w = objective.point_weights(0)[i];
@@ -338,18 +343,19 @@ TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
       {{"weighting", {{"method", "ntk"}, {"every", 5}}}},
       {{"weighting", {{"method", "balance"}, {"every", 2}}}},
       {{"weighting", "self-adaptive"}},
-      {{"causal_tolerance", 0.5}, {"weighting", {{"method", "gradient-norm"}, {"every", 4}}}},
+      {{"causal", 0.5}, {"weighting", {{"method", "gradient-norm"}, {"every", 4}}}},
       {{"causal", {{"tolerances", {1e-3, 1e-2}}, {"every", 3}}}}};
   for (Json recipe : recipes) {
     recipe["points"] = {{"interior", 64}, {"initial", 16}, {"walls", 16}};
     for (const int every : {0, 8}) {
-      recipe["resample_every"] = every;
+      recipe["sampling"] = {{"every", every}};
       const Problem problem = test::heat(0.2, 6);
       const auto run = [&](int break_at) {
         auto objective = std::make_unique<PinnObjective>(problem, pde::EngineOptions{.threads = 1});
         auto x = objective->initialize(1);
-        auto source = std::make_unique<pde::PointSource>(problem, pde::sampling_settings(recipe, problem), 1);
-        auto weighting = make_weighting(recipe, problem);
+        auto source = std::make_unique<pde::PointSource>(
+            problem, pde::sampling_settings(test::training(recipe).points, problem), 1);
+        auto weighting = weighting_of(recipe, problem);
         std::vector<double> g(x.size()), trace;
         for (int step = 0; step < 14; ++step) {
           if (step == break_at) {
@@ -357,8 +363,9 @@ TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
             source->state(writer);
             weighting->state(writer);
             objective = std::make_unique<PinnObjective>(problem, pde::EngineOptions{.threads = 1});
-            source = std::make_unique<pde::PointSource>(problem, pde::sampling_settings(recipe, problem), 1);
-            weighting = make_weighting(recipe, problem);
+            source = std::make_unique<pde::PointSource>(
+                problem, pde::sampling_settings(test::training(recipe).points, problem), 1);
+            weighting = weighting_of(recipe, problem);
             StateReader reader(writer.bytes());
             source->state(reader);
             weighting->state(reader);
@@ -381,7 +388,7 @@ TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
 
 std::string error_of(const Json& recipe, const Problem& problem) {
   try {
-    make_weighting(recipe, problem);
+    weighting_of(recipe, problem);
   } catch (const Error& e) {
     return e.what();
   }
@@ -396,19 +403,26 @@ TEST(MakeWeighting, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(error_of({{"weighting", {{"method", "ntk"}, {"average", 1.0}}}}, problem).find("average"),
             std::string::npos);
-  EXPECT_NE(error_of({{"weighting", "self-adaptive"}, {"causal_tolerance", 1.0}}, problem).find("choose one"),
+  EXPECT_NE(error_of({{"weighting", "self-adaptive"}, {"causal", 1.0}}, problem).find("choose one"),
             std::string::npos);
   EXPECT_NE(error_of({{"causal", {{"coordinate", "s"}}}}, problem).find("coordinate for the time"),
             std::string::npos);
   EXPECT_NE(error_of({{"causal", {{"tolerances", {2, 1}}}}}, problem).find("growing"), std::string::npos);
-  EXPECT_EQ(error_of({{"optimizer", "adam"}}, problem), "");
+}
+
+TEST(MakeWeighting, TakesACausalToleranceOfZeroAsOff) {
+  const Problem problem = test::heat();
+  EXPECT_EQ(weighting_of({{"causal", 0}}, problem)->describe(), "fixed");
+  EXPECT_EQ(
+      weighting_of({{"causal", {{"tolerance", 0}}}, {"weighting", "self-adaptive"}}, problem)->next_change(0),
+      1);
 }
 
 TEST(MakeWeighting, DescribesItselfInALine) {
   const Problem problem = test::heat();
-  EXPECT_EQ(make_weighting(Json::object(), problem)->describe(), "fixed");
-  EXPECT_EQ(make_weighting(Json::object(), problem)->next_change(0), kNever);
-  EXPECT_EQ(make_weighting({{"weighting", "ntk"}, {"causal_tolerance", 2}}, problem)->describe(),
+  EXPECT_EQ(weighting_of(Json::object(), problem)->describe(), "fixed");
+  EXPECT_EQ(weighting_of(Json::object(), problem)->next_change(0), kNever);
+  EXPECT_EQ(weighting_of({{"weighting", "ntk"}, {"causal", 2}}, problem)->describe(),
             "causal: eps 2, 32 chunks, smallest weight 1; ntk: heat 1, initial 10, walls 10");
 }
 

@@ -1,14 +1,12 @@
 // Time windows and continuation, from a problem to a solution.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/symbolic/evaluate.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/config.hpp"
 #include "lather/train/stages/continuation.hpp"
 #include "lather/train/stages/windows.hpp"
 #include "small_problems.hpp"
@@ -88,10 +86,6 @@ TEST(Windows, HandOverTheStateOfTheLastNetwork) {
     after.term_residuals(y, 1 + k, r);
     for (std::size_t i = 0; i < 20; ++i) EXPECT_NEAR(r[i], mine[k][i] - last[k][i], 1e-13);
   }
-
-  // What was handed over can be saved and put back.
-  const Problem again = windows.restored(1, windows.handed_over(second));
-  EXPECT_EQ(again.point_sets[set].rows, second.point_sets[set].rows);
 }
 
 TEST(Windows, PutDataAndLaterConditionsIntoTheirWindow) {
@@ -131,11 +125,12 @@ TEST(Windows, SayWhatTheyCannotDo) {
 }
 
 TEST(Windows, ReadTheirOptionsFromARecipe) {
-  EXPECT_EQ(window_options({{"time_windows", 5}}).count, 5);
-  EXPECT_FALSE(window_options({{"time_windows", {{"count", 3}, {"warm_start", false}}}}).warm_start);
-  EXPECT_EQ(window_options(nlohmann::json::object()).count, 1);
-  EXPECT_THROW(window_options({{"time_windows", 0}}), Error);
-  EXPECT_THROW(window_options({{"time_windows", {{"cout", 3}}}}), Error);
+  EXPECT_EQ(test::training({{"time_windows", 5}}).time_windows.count, 5);
+  EXPECT_FALSE(
+      test::training({{"time_windows", {{"count", 3}, {"warm_start", false}}}}).time_windows.warm_start);
+  EXPECT_EQ(test::training(nlohmann::json::object()).time_windows.count, 1);
+  EXPECT_THROW(test::training({{"time_windows", 0}}), Error);
+  EXPECT_THROW(test::training({{"time_windows", {{"cout", 3}}}}), Error);
 }
 
 TEST(Windows, SolveTheHeatEquationInTwoParts) {
@@ -157,27 +152,29 @@ TEST(Windows, SolveTheHeatEquationInTwoParts) {
   }
 }
 
+ContinuationOptions continuation_of(const nlohmann::json& options) {
+  const auto read = *test::training({{"continuation", options}}).continuation;
+  read.validate();
+  return read;
+}
+
 TEST(Continuation, ReadsAndSharesOutSteps) {
-  const auto options =
-      continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {100, 400, 1000}}}}});
-  ASSERT_TRUE(options);
-  const Continuation equal(*options, [](double) { return test::heat(); });
+  const auto options = continuation_of({{"parameter", "Re"}, {"values", {100, 400, 1000}}});
+  const Continuation equal(options, [](double) { return test::heat(); });
   EXPECT_EQ(equal.steps(0, 100) + equal.steps(1, 100) + equal.steps(2, 100), 100);
   EXPECT_EQ(equal.steps(1, 300), 100);
-  const auto given = continuation_options(
-      {{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {1000, 3000}}}}});
-  EXPECT_EQ(Continuation(*given, [](double) { return test::heat(); }).steps(1, 400), 300);
-  EXPECT_FALSE(continuation_options(nlohmann::json::object()));
-  EXPECT_THROW(continuation_options({{"continuation", {{"parameter", "Re"}}}}), Error);
-  EXPECT_THROW(
-      continuation_options({{"continuation", {{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {3}}}}}),
-      Error);
+  const auto given = continuation_of({{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {1000, 3000}}});
+  EXPECT_EQ(Continuation(given, [](double) { return test::heat(); }).steps(1, 400), 300);
+  EXPECT_FALSE(test::training(nlohmann::json::object()).continuation);
+  EXPECT_THROW(continuation_of({{"parameter", "Re"}}), Error);
+  EXPECT_THROW(continuation_of({{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {3}}}), Error);
 }
 
 TEST(Continuation, FollowsASolutionToAHarderParameterWithTheSameWeights) {
-  const auto path = std::filesystem::temp_directory_path() /
-                    ("lather_continuation_" + std::to_string(::getpid()) + ".toml");
-  std::ofstream(path) << R"TOML(
+  ProblemSource source;
+  source.file = "layer.toml";
+  source.overrides = {{"network.width", "10"}};
+  source.text = R"TOML(
 name = "layer"
 coordinates = ["x"]
 fields = ["u"]
@@ -204,9 +201,9 @@ depth = 2
 [reference]
 u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
 )TOML";
-  const auto options =
-      continuation_options({{"continuation", {{"parameter", "eps"}, {"values", {1, 0.4, 0.2}}}}});
-  const Continuation continuation(*options, path, {{"network.width", "10"}});
+  const auto options = continuation_of({{"parameter", "eps"}, {"values", {1, 0.4, 0.2}}});
+  const Continuation continuation(
+      options, [&](double value) { return source.read({parameter_override("eps", value)}); });
   std::vector<double> x;
   std::vector<double> errors;
   for (int stage = 0; stage < continuation.count(); ++stage) {
@@ -222,9 +219,7 @@ u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
                          .measure(objective, x)[0]
                          .relative_l2);
   }
-  EXPECT_LT(errors.back(), 0.02);  // Measured: 9e-4; the first solution is off by 0.30 for the last parameter
-  EXPECT_THROW(Continuation({.parameter = "epss", .values = {1}, .steps = {}}, path), Error);
-  std::filesystem::remove(path);
+  EXPECT_LT(errors.back(), 4e-3);  // Measured: 9e-4; the first solution is off by 0.30 for the last parameter
 }
 
 }  // namespace

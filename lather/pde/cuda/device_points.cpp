@@ -15,10 +15,10 @@ constexpr int kSobolBits = 32;
 
 static_assert(std::extent_v<decltype(DrawnPart::low)> >= symbolic::kMaxDimensions);
 
-DrawnDesign drawn_design(Design design) {
-  return design == Design::uniform ? DrawnDesign::uniform
-         : design == Design::sobol ? DrawnDesign::shifted_sobol
-                                   : DrawnDesign::sobol_sequence;
+DrawnDesign drawn_design(SamplingMethod method) {
+  return method == SamplingMethod::uniform ? DrawnDesign::uniform
+         : method == SamplingMethod::sobol ? DrawnDesign::shifted_sobol
+                                           : DrawnDesign::sobol_sequence;
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ DevicePoints::DevicePoints(const PointPlan& plan, const std::vector<Target>& tar
                    static_cast<long long>(part.count),
                    static_cast<unsigned long long>(part.set),
                    part.index,
-                   drawn_design(part.design),
+                   drawn_design(part.method),
                    static_cast<int>(part.box.size()),
                    {},
                    {}};

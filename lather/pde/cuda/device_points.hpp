@@ -11,9 +11,10 @@ namespace lather::pde {
 
 class DevicePoints {
  public:
-  // Which designs it knows.
-  static bool draws(Design design) {
-    return design == Design::uniform || design == Design::sobol || design == Design::sobol_plain;
+  // Which methods it knows.
+  static bool draws(SamplingMethod method) {
+    return method == SamplingMethod::uniform || method == SamplingMethod::sobol ||
+           method == SamplingMethod::sobol_plain;
   }
 
   // Where the coordinates of a set are: coordinate k of point i at k * points + i, in single precision or

@@ -118,7 +118,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   const double* device_losses() override { return losses_.data(); }
   bool draw_points(const PointPlan& plan) override {
     for (const auto& part : plan.parts)
-      if (!DevicePoints::draws(part.design)) return false;
+      if (!DevicePoints::draws(part.method)) return false;
     plan_ = plan;
     device_points_.reset();
     forget_graphs();

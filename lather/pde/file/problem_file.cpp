@@ -92,7 +92,7 @@ class Reader {
     read_equations();
     read_conditions();
     read_data();
-    read_training();
+    section("training");  // a table, for train/recipe.hpp
     read_reference(fields);
     try {
       return builder_.build();
@@ -246,24 +246,17 @@ class Reader {
     for (const auto& name : periodic->as_texts("periodic")) builder_.periodic(name.text, name.where);
   }
 
-  void set_network_options(const TomlValue& table, const std::string& what, net::NetworkOptions& network,
-                           const std::vector<std::string>& others) {
-    std::vector<std::string> known = others;
-    for (const auto& field : options::describe(net::NetworkOptions{})) known.push_back(field.name);
-    only_keys(table, what, known);
-    for (const auto& [key, where, value] : table.entries) {
-      if (std::find(others.begin(), others.end(), key) != others.end()) continue;
-      try {
-        options::set(network, "network", key, value.to_json());
-      } catch (const Error& error) {
-        throw Error(value.where, error.message());
-      }
-    }
-  }
-
   void read_network() {
     const TomlValue& table = section("network");
-    set_network_options(table, "[network]", builder_.problem().network, {"inputs", "normalize", "harmonics"});
+    const std::vector<std::string> own{"inputs", "normalize", "harmonics"};
+    std::vector<std::string> known = own;
+    for (const auto& field : options::describe(net::NetworkOptions{})) known.push_back(field.name);
+    only_keys(table, "[network]", known);
+    TomlValue rest = table;
+    std::erase_if(rest.entries, [&](const TomlEntry& entry) {
+      return std::find(own.begin(), own.end(), entry.key) != own.end();
+    });
+    options::read(builder_.problem().network, "network", rest);
     if (const TomlValue* harmonics = table.find("harmonics")) {
       constexpr std::int64_t kMost = 64;
       const auto count = harmonics->as_integer("harmonics");
@@ -428,45 +421,6 @@ class Reader {
                   table.required("residual", "[[data]]").where);
   }
 
-  void read_training() {
-    const TomlValue& training = section("training");
-    check_recipe(training, "[training]");
-    for (const auto& entry : training.entries)
-      if (is_recipe(entry)) check_recipe(entry.value, "[training." + entry.key + "]");
-    builder_.problem().training = training.to_json();
-  }
-
-  static bool is_recipe(const TomlEntry& entry) {
-    static const std::set<std::string> kTables{"points", "network", "parameters", "continuation",
-                                               "optimizer"};
-    return entry.value.is_table() && !kTables.contains(entry.key);
-  }
-
-  // Point sets, network options and parameters that a recipe names must exist; the rest is for the trainer to
-  // judge.
-  void check_recipe(const TomlValue& recipe, const std::string& what) {
-    if (const TomlValue* points = recipe.find("points")) {
-      std::vector<std::string> sets;
-      for (const auto& set : builder_.problem().point_sets)
-        if (set.kind != PointSet::Kind::data) sets.push_back(set.name);
-      points->as_table("points").only_keys(what + " points", sets);
-      for (const auto& entry : points->entries)
-        if (entry.value.as_integer("a number of points") < 1)
-          throw Error(entry.value.where, "a number of points must be positive");
-    }
-    if (const TomlValue* network = recipe.find("network")) {
-      net::NetworkOptions options = builder_.problem().network;
-      set_network_options(network->as_table("network"), what + " network", options, {});
-    }
-    if (const TomlValue* parameters = recipe.find("parameters")) {
-      std::vector<std::string> known;
-      for (const auto& entry : section("parameters").entries) known.push_back(entry.key);
-      parameters->as_table("parameters").only_keys(what + " parameters", known);
-      for (const auto& entry : parameters->entries)
-        number(entry.value, fmt::format("the parameter '{}'", entry.key));
-    }
-  }
-
   // The value of an expression of parameters; nothing for a text that is none, such as a choice by name.
   std::optional<double> number_in(const TomlValue& value) {
     if (!value.is_text()) return {};
@@ -503,33 +457,21 @@ class Reader {
 
 }  // namespace
 
-std::vector<Override> recipe_overrides(const Problem& problem, const std::string& recipe) {
-  const auto& training = problem.training;
-  std::vector<std::string> known;
-  for (const auto& [key, value] : training.items())
-    if (value.is_object()) known.push_back(key);
-  if (!training.contains(recipe) || !training[recipe].is_object())
-    throw Error(unknown_name_message("recipe", recipe, known));
-  std::vector<Override> list;
-  for (const auto* table : {&training, &training[recipe]})  // the recipe's own values win
-    for (const char* section : {"parameters", "network"})
-      if (table->contains(section))
-        for (const auto& [key, value] : (*table)[section].items())
-          list.push_back({fmt::format("{}.{}", section, key), value.dump()});
-  return list;
+Problem read_problem(const TomlValue& root, const std::filesystem::path& folder) {
+  return Reader(root, folder).read();
 }
 
 Problem read_problem_text(std::string_view text, const std::string& file_name,
                           const std::vector<Override>& overrides) {
   TomlValue root = parse_toml(text, file_name);
   for (const auto& [path, value] : overrides) set_toml(root, path, value);
-  return Reader(root, std::filesystem::path(file_name).parent_path()).read();
+  return read_problem(root, std::filesystem::path(file_name).parent_path());
 }
 
 Problem read_problem_file(const std::filesystem::path& path, const std::vector<Override>& overrides) {
   TomlValue root = read_toml(path.string());
   for (const auto& [key, value] : overrides) set_toml(root, key, value);
-  return Reader(root, path.parent_path()).read();
+  return read_problem(root, path.parent_path());
 }
 
 }  // namespace lather::pde

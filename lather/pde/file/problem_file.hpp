@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lather/core/options.hpp"
+#include "lather/core/toml.hpp"
 #include "lather/pde/problem.hpp"
 
 namespace lather::pde {
@@ -14,6 +16,10 @@ namespace lather::pde {
 // {"equation.momentum.weight", "10"}.
 struct Override {
   std::string path, value;
+  void fields(FieldVisitor& v) {
+    v.text("path", path, "what is changed");
+    v.text("value", value, "to which value");
+  }
 };
 
 // Throws Error with file, line and column for whatever is wrong with the file.
@@ -22,9 +28,8 @@ Problem read_problem_file(const std::filesystem::path& path, const std::vector<O
 Problem read_problem_text(std::string_view text, const std::string& file_name,
                           const std::vector<Override>& overrides = {});
 
-// What a recipe such as [training.quick] changes in the rest of the file: its `network` and `parameters`
-// tables. Read the file again with these to get the problem of that size. Throws Error, naming the nearest,
-// if there is no such recipe.
-std::vector<Override> recipe_overrides(const Problem& problem, const std::string& recipe);
+// The same for a file that was parsed already; `folder` is where its data files are looked for. Its [training] is left
+// to train/recipe.hpp.
+Problem read_problem(const TomlValue& root, const std::filesystem::path& folder);
 
 }  // namespace lather::pde

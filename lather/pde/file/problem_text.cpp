@@ -108,10 +108,6 @@ std::string describe(const Problem& problem) {
     out += fmt::format(
         "  {} ({}{}): {}\n", term.name, where_text(problem, problem.point_sets[term.point_set]),
         term.weight == 1 ? "" : fmt::format(", weight {}", term.weight), written_out(problem, term.residual));
-  std::vector<std::string> sizes;
-  for (const auto& [key, value] : problem.training.items())
-    if (value.is_object() && value.contains("steps")) sizes.push_back(key);
-  if (!sizes.empty()) line("training", fmt::format("{}", fmt::join(sizes, ", ")));
   if (!problem.exact.empty())
     line("reference", "closed form");
   else if (problem.reference.contains("solver"))

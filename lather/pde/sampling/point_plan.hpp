@@ -11,13 +11,13 @@ namespace lather::pde {
 // Labels of streams of random numbers: no two purposes share any.
 enum Purpose : std::uint64_t { kTraining = 1, kCandidates = 2, kChoice = 3, kBatch = 4, kValidation = 5 };
 
-// Points first ... first + count - 1 of a set. Draw number n takes them from points_in(box, piece, design,
+// Points first ... first + count - 1 of a set. Draw number n takes them from points_in(box, piece, method,
 // count, seed, stream_of({kTraining, set, n, index}), n * count).
 struct PlannedPart {
   int set = 0;
   std::uint64_t index = 0;
   std::size_t first = 0, count = 0;
-  Design design = Design::uniform;
+  SamplingMethod method = SamplingMethod::uniform;
   std::vector<Interval> box;
   Piece piece;
 };

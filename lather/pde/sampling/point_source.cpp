@@ -8,15 +8,10 @@ namespace lather::pde {
 
 namespace {
 
-Design design_of(SamplingMethod method, bool shift) {
-  switch (method) {
-    case SamplingMethod::uniform: return Design::uniform;
-    case SamplingMethod::latin_hypercube: return Design::latin_hypercube;
-    case SamplingMethod::grid: return Design::grid;
-    case SamplingMethod::sobol: return shift ? Design::sobol : Design::sobol_plain;
-    case SamplingMethod::adaptive: break;
-  }
-  return Design::sobol;
+// How points are drawn that do not depend on residuals.
+SamplingMethod plain_method(SamplingMethod method, bool shift) {
+  if (method == SamplingMethod::adaptive) return SamplingMethod::sobol;
+  return method == SamplingMethod::sobol && !shift ? SamplingMethod::sobol_plain : method;
 }
 
 Points empty_points(std::size_t coordinates) {
@@ -62,9 +57,9 @@ std::optional<PointPlan> PointSource::plan() const {
     }
     for (const Part& part : parts_of(set)) {
       if (part.method == SamplingMethod::adaptive) return {};
-      const Design design = design_of(part.method, settings_.options.shift);
-      if (design != Design::grid)  // which is always the same
-        plan.parts.push_back({set, part.index, part.first, part.count, design, part.box, part.piece});
+      const SamplingMethod method = plain_method(part.method, settings_.options.shift);
+      if (method != SamplingMethod::grid)  // which is always the same
+        plan.parts.push_back({set, part.index, part.first, part.count, method, part.box, part.piece});
     }
   }
   return plan;
@@ -112,7 +107,7 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
     if (part.method == SamplingMethod::adaptive && draw > 0 && s.kind == PointSet::Kind::interior)
       append(points, draw_adaptive(set, part.box, part.count, stream, objective, x));
     else
-      append(points, points_in(part.box, part.piece, design_of(part.method, settings_.options.shift),
+      append(points, points_in(part.box, part.piece, plain_method(part.method, settings_.options.shift),
                                part.count, seed_, stream, draw * part.count));
   }
   return points;
@@ -164,7 +159,8 @@ Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::s
   const auto& o = settings_.options;
   const std::size_t candidates =
       o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
-  const Points all = points_in(box, {}, Design::sobol, candidates, seed_, stream_of({kCandidates, stream}));
+  const Points all =
+      points_in(box, {}, SamplingMethod::sobol, candidates, seed_, stream_of({kCandidates, stream}));
   std::vector<symbolic::Expr> residuals;
   for (int k : terms_of_[set]) residuals.push_back(problem_.terms[k].residual);
   const auto values = objective.evaluate(x, residuals, all);
@@ -225,7 +221,7 @@ Points PointSource::validation(int set) const {
   const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
   Points points = empty_points(problem_.domain.size());
   for (const Part& part : pieces_of(set, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
-    append(points, points_in(part.box, part.piece, Design::sobol, part.count, seed_,
+    append(points, points_in(part.box, part.piece, SamplingMethod::sobol, part.count, seed_,
                              stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index})));
   return points;
 }

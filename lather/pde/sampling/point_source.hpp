@@ -1,15 +1,16 @@
 #pragma once
-// Where training points come from: a recipe's keys `points`, `sampling`, `focus` and `resample_every`, and
-// the source that follows them. Points of all methods are drawn by counter-based random numbers; adaptive
+// Where training points come from: a recipe's keys `points`, `sampling` and `focus`, and the source that follows
+// them. Points of all methods are drawn by counter-based random numbers; adaptive
 // ones depend on the network as well.
 //
 //   points = {interior = 4096, walls = 256}
-//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"; resample_every = 1000
-//                                                          # says `every` too
+//   sampling = {method = "adaptive", every = 1000}         # or just "sobol"
 //   focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
 
-#include <nlohmann/json.hpp>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "lather/core/options.hpp"
 #include "lather/core/recurrence.hpp"
@@ -18,8 +19,6 @@
 #include "lather/pde/sampling/point_plan.hpp"
 
 namespace lather::pde {
-
-enum class SamplingMethod { uniform, latin_hypercube, sobol, grid, adaptive };
 
 struct SamplingOptions {
   SamplingMethod method = SamplingMethod::sobol;
@@ -32,7 +31,23 @@ struct SamplingOptions {
   void fields(FieldVisitor& v);
 };
 
-// Points of the interior that are drawn in a box of their own.
+// Points of the interior that are drawn in a box of their own, as a recipe says it.
+struct FocusOptions {
+  double share = 0;
+  std::optional<SamplingMethod> method;                  // default: that of `sampling`
+  std::map<std::string, std::vector<double>> intervals;  // coordinate: low, high
+  void fields(FieldVisitor& v);
+};
+
+// What a recipe says about points.
+struct PointOptions {
+  std::map<std::string, std::int64_t> points;  // by point set; sets left out have defaults
+  SamplingOptions sampling;
+  std::vector<FocusOptions> focus;
+  void fields(FieldVisitor& v);
+};
+
+// The same for a problem.
 struct Focus {
   double share = 0;  // of the points of every interior set
   std::vector<Interval> box;
@@ -45,16 +60,14 @@ struct SamplingSettings {
   std::vector<Focus> focus;         // shares add up to at most 1; the rest is drawn over the whole domain
 };
 
-// The keys of a recipe this file reads; others are left to their owners.
-std::vector<std::string> sampling_keys();
 // Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
 // one point.
 inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
-// More than any memory holds the jets of is a slip, not a wish.
+// More than any memory holds the jets of is a typo, not a wish.
 inline constexpr std::int64_t kMostPoints = 100'000'000;
 // Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
 // points than pieces.
-SamplingSettings sampling_settings(const nlohmann::json& recipe, const Problem& problem);
+SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem);
 
 // Draws points when they are due and hands them to the objective.
 //

@@ -90,27 +90,28 @@ void fill_grid(Coordinates& u, std::size_t count) {
 
 }  // namespace
 
-std::vector<std::vector<double>> unit_points(Design design, std::size_t count, int dimensions,
+std::vector<std::vector<double>> unit_points(SamplingMethod method, std::size_t count, int dimensions,
                                              std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   assert(dimensions <= kSobolDimensions);
   Coordinates u(dimensions, std::vector<double>(count));
   const Random random(seed, stream);
-  switch (design) {
-    case Design::uniform: fill_uniform(u, random); break;
-    case Design::latin_hypercube: fill_latin(u, random); break;
-    case Design::sobol: fill_sobol_shifted(u, random); break;
-    case Design::sobol_plain: fill_sobol_plain(u, first); break;
-    case Design::grid: fill_grid(u, count); break;
+  switch (method) {
+    case SamplingMethod::uniform: fill_uniform(u, random); break;
+    case SamplingMethod::latin_hypercube: fill_latin(u, random); break;
+    case SamplingMethod::adaptive:
+    case SamplingMethod::sobol: fill_sobol_shifted(u, random); break;
+    case SamplingMethod::sobol_plain: fill_sobol_plain(u, first); break;
+    case SamplingMethod::grid: fill_grid(u, count); break;
   }
   return u;
 }
 
-Points points_in(std::span<const Interval> box, const Piece& piece, Design design, std::size_t count,
+Points points_in(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
                  std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   const auto is_free = [&](std::size_t k) { return piece.empty() || std::isnan(piece[k]); };
   int free = 0;
   for (std::size_t k = 0; k < box.size(); ++k) free += is_free(k);
-  auto u = unit_points(design, count, free, seed, stream, first);
+  auto u = unit_points(method, count, free, seed, stream, first);
   const std::size_t n = free > 0 ? u[0].size() : count;
   Points points;
   for (std::size_t k = 0, next = 0; k < box.size(); ++k) {

@@ -12,12 +12,14 @@
 
 namespace lather::pde {
 
-enum class Design {
+// How points are chosen.
+enum class SamplingMethod {
   uniform,          // independent
   latin_hypercube,  // along every coordinate, one point in each of `count` equal strata
   sobol,            // Sobol' sequence, moved by a random digital shift
   sobol_plain,      // as it is: begins at the low corner of the box
-  grid,  // midpoints of the cells of the largest grid of equal division with no more than `count` cells
+  grid,      // midpoints of the cells of the largest grid of equal division with no more than `count` cells
+  adaptive,  // by residuals (PointSource); where there are none yet, as sobol
 };
 
 // A stream of random numbers for one purpose: different labels give independent streams.
@@ -25,13 +27,13 @@ std::uint64_t stream_of(std::initializer_list<std::uint64_t> labels);
 
 // `count` points of the unit cube, [coordinate][point]; `grid` may give fewer. `first` is where the plain
 // sequence begins.
-std::vector<std::vector<double>> unit_points(Design design, std::size_t count, int dimensions,
+std::vector<std::vector<double>> unit_points(SamplingMethod method, std::size_t count, int dimensions,
                                              std::uint64_t seed, std::uint64_t stream,
                                              std::uint64_t first = 0);
 
 // The same in a part of the domain: coordinates that `piece` holds fixed keep their value, the others run
 // through `box`.
-Points points_in(std::span<const Interval> box, const Piece& piece, Design design, std::size_t count,
+Points points_in(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
                  std::uint64_t seed, std::uint64_t stream, std::uint64_t first = 0);
 
 void append(Points& points, const Points& more);

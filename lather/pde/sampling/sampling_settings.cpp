@@ -9,32 +9,23 @@
 
 namespace lather::pde {
 
-using Json = nlohmann::json;
-
 static_assert(symbolic::kMaxDimensions <= kSobolDimensions);
 
 namespace {
 
-void visit_method(FieldVisitor& v, SamplingMethod& method, std::string_view help) {
+template <class Method>
+void visit_method(FieldVisitor& v, Method& method, std::string_view help) {
   v.choice("method", method, help,
-           {{"uniform", SamplingMethod::uniform},
-            {"latin-hypercube", SamplingMethod::latin_hypercube},
-            {"sobol", SamplingMethod::sobol},
-            {"grid", SamplingMethod::grid},
-            {"adaptive", SamplingMethod::adaptive}});
+           std::initializer_list<std::pair<std::string_view, SamplingMethod>>{
+               {"uniform", SamplingMethod::uniform},
+               {"latin-hypercube", SamplingMethod::latin_hypercube},
+               {"sobol", SamplingMethod::sobol},
+               {"grid", SamplingMethod::grid},
+               {"adaptive", SamplingMethod::adaptive}});
 }
 
-// The part of a focus that is not coordinates.
-struct FocusOptions {
-  double share = 0.5;
-  SamplingMethod method = SamplingMethod::sobol;
-  void fields(FieldVisitor& v) {
-    v.real("share", share, "of the points", unit_open_left());
-    visit_method(v, method, "how its points are chosen");
-  }
-};
-
-std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem) {
+std::vector<std::size_t> read_counts(const std::map<std::string, std::int64_t>& points,
+                                     const Problem& problem) {
   std::vector<std::size_t> counts;
   std::vector<std::string> names;
   for (const auto& set : problem.point_sets) {
@@ -46,19 +37,12 @@ std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem)
     }
     counts.push_back(count);
   }
-  const Json points = recipe.value("points", Json::object());
-  if (!points.is_object())
-    throw Error("points: expected a table such as {interior = 4096}, got " + points.dump());
-  for (const auto& [name, value] : points.items()) {
+  for (const auto& [name, count] : points) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw Error("points: " + unknown_name_message("point set", name, names));
-    if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
-        value.get<std::int64_t>() > kMostPoints)
-      throw Error(fmt::format("points.{}: expected a whole number in [1, {}], got {}", name, kMostPoints,
-                              value.dump()));
     for (std::size_t s = 0; s < counts.size(); ++s)
       if (problem.point_sets[s].name == name && problem.point_sets[s].kind != PointSet::Kind::data)
-        counts[s] = value.get<std::size_t>();
+        counts[s] = static_cast<std::size_t>(count);
   }
   for (std::size_t s = 0; s < counts.size(); ++s)
     if (counts[s] < problem.point_sets[s].pieces.size())
@@ -67,47 +51,37 @@ std::vector<std::size_t> read_counts(const Json& recipe, const Problem& problem)
   return counts;
 }
 
-Interval read_interval(const Json& value, const std::string& name, const Interval& domain) {
-  if (!value.is_array() || value.size() != 2 || !value[0].is_number() || !value[1].is_number())
-    throw Error(fmt::format("focus: {} must be two numbers such as [0, 1], not {}", name, value.dump()));
-  const Interval box{value[0].get<double>(), value[1].get<double>()};
+Interval read_interval(const std::vector<double>& ends, const std::string& name, const Interval& domain) {
+  if (ends.size() != 2)
+    throw Error(fmt::format("focus: {} must be two numbers such as [0, 1], not {}", name, ends.size()));
+  const Interval box{ends[0], ends[1]};
   if (!(box.low < box.high))
-    throw Error(fmt::format("focus: the interval of {} is empty: {}", name, value.dump()));
+    throw Error(fmt::format("focus: the interval of {} is empty: [{}, {}]", name, box.low, box.high));
   // A recipe that shrinks the domain may leave its regions as they are: they are cut.
   const Interval cut{std::max(box.low, domain.low), std::min(box.high, domain.high)};
   if (!(cut.low < cut.high))
-    throw Error(fmt::format("focus: {} = {} lies outside the domain [{}, {}]", name, value.dump(), domain.low,
-                            domain.high));
+    throw Error(fmt::format("focus: {} = [{}, {}] lies outside the domain [{}, {}]", name, box.low, box.high,
+                            domain.low, domain.high));
   return cut;
 }
 
-std::vector<Focus> read_focus(const Json& list, const Problem& problem) {
-  if (!list.is_array())
-    throw Error("focus: expected a list of tables such as [{share = 0.5, x = [0, 1]}], got " + list.dump());
+std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Problem& problem) {
   const auto& coordinates = problem.symbols->coordinate_names();
-  std::vector<std::string> known{"share", "method"};
-  known.insert(known.end(), coordinates.begin(), coordinates.end());
   std::vector<Focus> focus;
   double total = 0;
-  for (const Json& entry : list) {
-    if (!entry.is_object())
-      throw Error("focus: expected a table such as {share = 0.5, x = [0, 1]}, got " + entry.dump());
-    if (!entry.contains("share")) throw Error("focus: share is missing in " + entry.dump());
-    FocusOptions options;
-    Focus f{0, problem.domain, {}};
-    for (const auto& [key, value] : entry.items()) {
-      const auto at = std::find(coordinates.begin(), coordinates.end(), key);
-      if (at != coordinates.end()) {
-        const auto k = static_cast<std::size_t>(at - coordinates.begin());
-        f.box[k] = read_interval(value, key, problem.domain[k]);
-      } else if (std::find(known.begin(), known.end(), key) == known.end()) {
-        throw Error("focus: " + unknown_name_message("key", key, known));
-      } else {
-        options::set(options, "focus", key, value);
+  for (const auto& options : list) {
+    if (!(options.share > 0)) throw Error("focus: share is missing");
+    Focus f{options.share, problem.domain, options.method};
+    for (const auto& [name, ends] : options.intervals) {
+      const auto at = std::find(coordinates.begin(), coordinates.end(), name);
+      if (at == coordinates.end()) {
+        std::vector<std::string> known{"share", "method"};
+        known.insert(known.end(), coordinates.begin(), coordinates.end());
+        throw Error("focus: " + unknown_name_message("key", name, known));
       }
+      const auto k = static_cast<std::size_t>(at - coordinates.begin());
+      f.box[k] = read_interval(ends, name, problem.domain[k]);
     }
-    f.share = options.share;
-    if (entry.contains("method")) f.method = options.method;
     total += f.share;
     focus.push_back(std::move(f));
   }
@@ -132,21 +106,23 @@ void SamplingOptions::fields(FieldVisitor& v) {
             between(0, kMostPoints));
 }
 
-std::vector<std::string> sampling_keys() { return {"points", "sampling", "focus", "resample_every"}; }
+void FocusOptions::fields(FieldVisitor& v) {
+  v.real("share", share, "of the points", unit_open_left());
+  visit_method(v, method, "how its points are chosen; default: as the others");
+  v.other_reals(intervals, "coordinate = [low, high]");
+}
 
-SamplingSettings sampling_settings(const Json& recipe, const Problem& problem) {
+void PointOptions::fields(FieldVisitor& v) {
+  v.by_name("points", points, "number of points by point set", between(1, kMostPoints));
+  v.table("sampling", sampling, "how points are chosen", "method");
+  v.tables("focus", focus, "shares of the interior's points in boxes of their own");
+}
+
+SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem) {
   SamplingSettings settings;
-  settings.counts = read_counts(recipe, problem);
-  Json sampling = recipe.value("sampling", Json::object());
-  if (sampling.is_string()) sampling = {{"method", sampling}};
-  if (!sampling.is_object()) throw Error("sampling: expected a method or a table, got " + sampling.dump());
-  if (recipe.contains("resample_every")) {
-    if (sampling.contains("every"))
-      throw Error("sampling.every and resample_every say the same thing; give one of them");
-    sampling["every"] = recipe["resample_every"];
-  }
-  options::set_all(settings.options, "sampling", sampling);
-  if (recipe.contains("focus")) settings.focus = read_focus(recipe["focus"], problem);
+  settings.options = options.sampling;
+  settings.counts = read_counts(options.points, problem);
+  settings.focus = read_focus(options.focus, problem);
   return settings;
 }
 

@@ -145,16 +145,4 @@ std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, st
   return residuals;
 }
 
-std::vector<UnknownError> unknown_errors(const pde::Problem& problem, std::span<const double> x) {
-  std::vector<UnknownError> errors;
-  const std::size_t first = x.size() - problem.unknowns.size();
-  for (std::size_t i = 0; i < problem.unknowns.size(); ++i) {
-    const auto& unknown = problem.unknowns[i];
-    const double value = x[first + i];
-    errors.push_back({unknown.name, value,
-                      unknown.known_value ? std::optional(value - *unknown.known_value) : std::nullopt});
-  }
-  return errors;
-}
-
 }  // namespace lather::train

@@ -14,8 +14,6 @@
 // Residuals, per term, at held-out points (data: the rows in use), without weights:
 //   mean square    mean r^2
 //   maximum        max |r|
-//
-// Unknowns: value - known value.
 
 #include <filesystem>
 #include <functional>
@@ -93,13 +91,6 @@ struct TermResidual {
 // At the held-out points of `source`; data terms at the rows in use.
 std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
                                                const pde::PointSource& source);
-
-struct UnknownError {
-  std::string name;
-  double value = 0;
-  std::optional<double> deviation;  // value - known value
-};
-std::vector<UnknownError> unknown_errors(const pde::Problem& problem, std::span<const double> x);
 
 // Uniform, ends included; the first coordinate varies slowest.
 pde::Points uniform_grid(std::span<const pde::Interval> domain, std::size_t per_coordinate);

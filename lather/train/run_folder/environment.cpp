@@ -54,18 +54,6 @@ void find_gpus(Environment& e) {
   e.cuda = cuda_report().text;
 }
 
-std::string on_path(const std::string& program) {
-  const char* variable = std::getenv("PATH");
-  const std::string list = variable ? variable : "";
-  for (std::size_t start = 0; start < list.size();) {
-    const std::size_t end = std::min(list.find(':', start), list.size());
-    const fs::path file = fs::path(list.substr(start, end - start)) / program;
-    if (::access(file.c_str(), X_OK) == 0) return file.string();
-    start = end + 1;
-  }
-  return "";
-}
-
 }  // namespace
 
 Environment find_environment() {
@@ -82,10 +70,6 @@ Environment find_environment() {
   e.build = LATHER_BUILD;
   find_cpu(e);
   find_gpus(e);
-#ifdef LATHER_HAS_MPI
-  e.mpi = true;
-#endif
-  e.mpi_launcher = on_path("mpirun");
   e.memory_gib = physical_memory_bytes() / kGiB;
   utsname system{};
   if (::uname(&system) == 0) {
@@ -110,9 +94,7 @@ nlohmann::json to_json(const Environment& e) {
           {"memory_gib", e.memory_gib},
           {"gpus", e.gpus},
           {"gpu_driver", e.gpu_driver},
-          {"cuda", e.cuda},
-          {"mpi", e.mpi},
-          {"mpi_launcher", e.mpi_launcher}};
+          {"cuda", e.cuda}};
 }
 
 }  // namespace lather::train

@@ -19,8 +19,6 @@ struct Environment {
   std::vector<std::string> gpus;  // found on this machine
   std::string gpu_driver;         // empty: none
   std::string cuda;               // the device --device cuda uses, or what is missing
-  bool mpi = false;               // compiled in?
-  std::string mpi_launcher;       // mpirun on the PATH; empty: none
 };
 
 Environment find_environment();

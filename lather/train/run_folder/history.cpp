@@ -31,7 +31,7 @@ std::vector<Column> columns(const Trainer& trainer, const HistoryRecord* record)
   const auto add_if = [&](std::string name, bool present, auto&& value) {
     list.push_back({std::move(name), record && present ? std::optional<double>(value()) : std::nullopt});
   };
-  const bool looked = record && record->figures;
+  const bool looked = record && record->metrics;
   // Terms of the whole problem; a time window may lack some.
   const auto present = trainer.term_names();
   std::vector<std::string> terms;
@@ -52,20 +52,20 @@ std::vector<Column> columns(const Trainer& trainer, const HistoryRecord* record)
   add("gradient_norm", [&] { return record->report.gradient_norm; });
   add("step_norm", [&] { return record->report.step_norm; });
   add("evaluations", [&] { return static_cast<double>(trainer.evaluations()); });
-  add_if("residual", looked, [&] { return record->figures->residual; });
-  add_if("validation_loss", looked, [&] { return record->figures->loss; });
+  add_if("residual", looked, [&] { return record->metrics->residual; });
+  add_if("validation_loss", looked, [&] { return record->metrics->loss; });
   for (std::size_t k = 0; k < terms.size(); ++k)
     add_if("residual." + terms[k], looked && is_here(k),
-           [&] { return record->figures->term_residuals[place[k]]; });
+           [&] { return record->metrics->term_residuals[place[k]]; });
   const auto& fields = trainer.problem().fields;
   for (std::size_t f = 0; f < fields.size(); ++f)
     add_if("l2." + fields[f].name,
-           looked && f < record->figures->l2.size() && !std::isnan(record->figures->l2[f]),
-           [&] { return record->figures->l2[f]; });
+           looked && f < record->metrics->l2.size() && !std::isnan(record->metrics->l2[f]),
+           [&] { return record->metrics->l2[f]; });
   for (std::size_t f = 0; f < fields.size(); ++f)
     add_if("h1." + fields[f].name,
-           looked && f < record->figures->h1.size() && !std::isnan(record->figures->h1[f]),
-           [&] { return record->figures->h1[f]; });
+           looked && f < record->metrics->h1.size() && !std::isnan(record->metrics->h1[f]),
+           [&] { return record->metrics->h1[f]; });
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k)
     add("unknown." + unknowns[k].name, [&] { return trainer.unknowns()[k]; });

@@ -13,7 +13,7 @@ namespace lather::train {
 struct HistoryRecord {
   double loss = 0;
   optim::StepReport report;        // of the step that led here
-  std::optional<Figures> figures;  // where held-out points were looked at
+  std::optional<Metrics> metrics;  // where held-out points were looked at
 };
 
 std::string history_header(const Trainer& trainer);  // of the CSV

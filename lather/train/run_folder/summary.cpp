@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
 
 namespace lather::train {
 
@@ -11,7 +13,10 @@ using Json = nlohmann::json;
 
 namespace {
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+// What is not finite is not a number in a summary.
+double number(double value) {
+  return std::isfinite(value) ? value : std::numeric_limits<double>::quiet_NaN();
+}
 
 void append_array(std::string& out, const std::string& name, const std::vector<double>& values) {
   if (out.back() != '{') out += ",";
@@ -28,44 +33,75 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 
 }  // namespace
 
-Json to_json(const Trainer& trainer, const Figures& figures) {
-  Json json = {{"step", figures.step},
-               {"residual", number(figures.residual)},
-               {"validation_loss", number(figures.loss)}};
-  const auto terms = trainer.term_names();
-  for (std::size_t k = 0; k < terms.size() && k < figures.term_residuals.size(); ++k)
-    json["residuals"][terms[k]] = number(figures.term_residuals[k]);
-  const auto& fields = trainer.problem().fields;
-  for (std::size_t f = 0; f < figures.l2.size(); ++f)
-    if (!std::isnan(figures.l2[f])) json["l2"][fields[f].name] = number(figures.l2[f]);
-  for (std::size_t f = 0; f < figures.h1.size(); ++f)
-    if (!std::isnan(figures.h1[f])) json["h1"][fields[f].name] = number(figures.h1[f]);
-  return json;
+void NamedMetrics::fields(FieldVisitor& v) {
+  v.integer("step", step, "");
+  v.real("residual", residual, "root mean square of the equations' residuals at held-out points");
+  v.real("validation_loss", validation_loss, "");
+  v.by_name("residuals", residuals, "by term");
+  v.by_name("l2", l2, "relative error by field");
+  v.by_name("h1", h1, "relative error by field");
 }
 
-Json summarize(Trainer& trainer, bool fine) {
+void UnknownSummary::fields(FieldVisitor& v) {
+  v.real("value", value, "");
+  if (known) v.real("known", *known, "");
+}
+
+void Summary::fields(FieldVisitor& v) {
+  v.text("problem", problem, "");
+  v.text("optimizer", optimizer, "");
+  v.text("recipe", recipe, "");
+  v.natural("seed", seed, "");
+  v.integer("step", step, "");
+  v.integer("parameters", parameters, "");
+  v.integer("memory_bytes", memory_bytes, "");
+  v.integer("evaluations", evaluations, "");
+  v.integer("basis_updates", basis_updates, "");
+  v.real("loss", loss, "");
+  v.table("final", final, "");
+  v.table("best", best, "");
+  v.text("reference", reference, "");
+  v.by_name("unknowns", unknowns, "");
+  v.text("reason", reason, "");
+  v.text("message", message, "");
+  v.real("seconds", seconds, "of training");
+  v.real("measuring_seconds", measuring_seconds, "");
+  v.real("steps_per_second", steps_per_second, "");
+}
+
+NamedMetrics named(const Trainer& trainer, const Metrics& metrics) {
+  NamedMetrics result{metrics.step, number(metrics.residual), number(metrics.loss), {}, {}, {}};
+  const auto terms = trainer.term_names();
+  for (std::size_t k = 0; k < terms.size() && k < metrics.term_residuals.size(); ++k)
+    result.residuals[terms[k]] = number(metrics.term_residuals[k]);
+  const auto& fields = trainer.problem().fields;
+  for (std::size_t f = 0; f < metrics.l2.size(); ++f)
+    if (!std::isnan(metrics.l2[f])) result.l2[fields[f].name] = number(metrics.l2[f]);
+  for (std::size_t f = 0; f < metrics.h1.size(); ++f)
+    if (!std::isnan(metrics.h1[f])) result.h1[fields[f].name] = number(metrics.h1[f]);
+  return result;
+}
+
+Summary summarize(Trainer& trainer, bool fine) {
   const auto& config = trainer.config();
-  Json json = {{"problem", config.problem_name},
-               {"optimizer", config.optimizer["name"]},
-               {"size", config.size},
-               {"seed", config.seed},
-               {"step", trainer.step()},
-               {"parameters", trainer.parameters().size()},
-               {"memory_bytes", trainer.engine_bytes() + trainer.optimizer_bytes()},
-               {"evaluations", trainer.evaluations()},
-               {"basis_updates", trainer.basis_updates()}};
-  const double loss = trainer.loss();
-  json["loss"] = number(loss);
-  json["final"] = to_json(trainer, trainer.measure(fine));
-  json["reference"] = trainer.reference_note();
-  json["best"] = trainer.best_step() < 0 ? json["final"] : to_json(trainer, trainer.best());
+  Summary s;
+  s.problem = config.problem.name;
+  s.optimizer = config.optimizer.name;
+  s.recipe = config.recipe;
+  s.seed = config.seed;
+  s.step = trainer.step();
+  s.parameters = static_cast<std::int64_t>(trainer.parameters().size());
+  s.memory_bytes = static_cast<std::int64_t>(trainer.engine_bytes() + trainer.optimizer_bytes());
+  s.evaluations = trainer.evaluations();
+  s.basis_updates = trainer.basis_updates();
+  s.loss = number(trainer.loss());
+  s.final = named(trainer, trainer.measure(fine));
+  s.reference = trainer.reference_note();
+  s.best = trainer.best_step() < 0 ? s.final : named(trainer, trainer.best());
   const auto& unknowns = trainer.problem().unknowns;
-  for (std::size_t k = 0; k < unknowns.size(); ++k) {
-    auto& entry = json["unknowns"][unknowns[k].name];
-    entry["value"] = number(trainer.unknowns()[k]);
-    if (unknowns[k].known_value) entry["known"] = *unknowns[k].known_value;
-  }
-  return json;
+  for (std::size_t k = 0; k < unknowns.size(); ++k)
+    s.unknowns[unknowns[k].name] = {number(trainer.unknowns()[k]), unknowns[k].known_value};
+  return s;
 }
 
 std::string fields_text(Trainer& trainer) {

@@ -1,17 +1,47 @@
 #pragma once
-// What a run has come to: figures for summary.json, fields on a grid for fields.json.
+// What a run has come to: summary.json, and fields on a grid for fields.json.
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 
+#include "lather/core/options.hpp"
 #include "lather/train/trainer.hpp"
 
 namespace lather::train {
 
-nlohmann::json to_json(const Trainer& trainer, const Figures& figures);
+// Metrics with the names of terms and fields; NaN where there is no number.
+struct NamedMetrics {
+  std::int64_t step = 0;
+  double residual = 0, validation_loss = 0;
+  std::map<std::string, double> residuals;  // by term
+  std::map<std::string, double> l2, h1;     // by field, where known
+  void fields(FieldVisitor& v);
+};
+NamedMetrics named(const Trainer& trainer, const Metrics& metrics);
 
-// Final and best figures, unknowns, sizes. `fine`: errors on the full grid, which may take seconds.
-nlohmann::json summarize(Trainer& trainer, bool fine);
+struct UnknownSummary {
+  double value = 0;
+  std::optional<double> known;
+  void fields(FieldVisitor& v);
+};
+
+struct Summary {
+  std::string problem, optimizer, recipe;
+  std::uint64_t seed = 0;
+  std::int64_t step = 0, parameters = 0, memory_bytes = 0, evaluations = 0, basis_updates = 0;
+  double loss = 0;
+  NamedMetrics final, best;
+  std::string reference;  // where it comes from, or why there is none
+  std::map<std::string, UnknownSummary> unknowns;
+  std::string reason, message;  // why the run ended: a word, a sentence
+  double seconds = 0, measuring_seconds = 0, steps_per_second = 0;
+  void fields(FieldVisitor& v);
+};
+
+// All but why it ended and the times. `fine`: errors on the full grid, which may take seconds.
+Summary summarize(Trainer& trainer, bool fine);
 
 // The best fields, the true ones and the residuals on a grid for pictures, as JSON text:
 //   {"step", "coordinates": […], "axes": [[…], …],

@@ -4,12 +4,12 @@
 //
 //   continuation = {parameter = "Re", values = [100, 400, 1000], steps = [10000, 20000, 50000]}
 
+#include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "lather/core/options.hpp"
-#include "lather/core/toml.hpp"
 #include "lather/pde/file/problem_file.hpp"
 
 namespace lather::train {
@@ -22,21 +22,16 @@ struct ContinuationOptions {
     v.reals("values", values, "its values, in order; the problem's own value is not added");
     v.reals("steps", steps, "steps for each value; default: equal shares");
   }
+  void validate() const;  // throws Error for lists that are empty or of different lengths
 };
-
-// From a recipe; empty if it has no key `continuation`. Throws Error for lists that are empty or of different
-// lengths.
-std::optional<ContinuationOptions> continuation_options(const nlohmann::json& recipe);
 
 class Continuation {
  public:
   // The problem for a value of the parameter.
   using Build = std::function<pde::Problem(double value)>;
   Continuation(const ContinuationOptions& options, Build build);
-  // From a problem file and what else is changed in it.
-  Continuation(const ContinuationOptions& options, const std::filesystem::path& file,
-               std::vector<pde::Override> overrides = {});
 
+  const ContinuationOptions& options() const { return options_; }
   int count() const { return static_cast<int>(options_.values.size()); }
   double value(int stage) const { return options_.values[stage]; }
   pde::Problem problem(int stage) const { return build_(value(stage)); }
@@ -48,8 +43,6 @@ class Continuation {
   Build build_;
 };
 
-// Throws Error, naming the nearest, if the file's [parameters] do not have this one.
-void require_parameter(const TomlValue& problem_file, const std::string& parameter);
 // How the parameter's value is written for the reader of problem files: all digits.
 pde::Override parameter_override(const std::string& parameter, double value);
 

@@ -26,19 +26,31 @@ double largest(const std::vector<double>& values) {
 
 pde::EngineOptions engine_options(const Config& config) {
   pde::EngineOptions options;
-  options.threads = config.threads;
+  options.threads = static_cast<int>(config.threads);
   options.precision = config.precision;
-  options.device = config.device == "cuda" ? Device::cuda : Device::cpu;
+  options.device = config.device;
+  return options;
+}
+
+// For a problem whose conditions may have become data: numbers of points are for sets that are drawn.
+pde::PointOptions points_for(const pde::Problem& problem, pde::PointOptions options) {
+  for (const auto& set : problem.point_sets)
+    if (set.kind == PointSet::Kind::data) options.points.erase(set.name);
+  // A window may lack a set.
+  std::erase_if(options.points, [&](const auto& entry) {
+    return std::none_of(problem.point_sets.begin(), problem.point_sets.end(),
+                        [&](const PointSet& set) { return set.name == entry.first; });
+  });
   return options;
 }
 
 }  // namespace
 
-double Figures::worst_l2() const { return largest(l2); }
-double Figures::worst_h1() const { return largest(h1); }
+double Metrics::worst_l2() const { return largest(l2); }
+double Metrics::worst_h1() const { return largest(h1); }
 
-void Figures::state(StateVisitor& v) {
-  v.integer("figures_step", step);
+void Metrics::state(StateVisitor& v) {
+  v.integer("metrics_step", step);
   v.real("residual", residual);
   v.real("validation_loss", loss);
   v.array("term_residuals", term_residuals);
@@ -46,38 +58,30 @@ void Figures::state(StateVisitor& v) {
   v.array("h1", h1);
 }
 
-nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe) {
-  if (!recipe.contains("points") || !recipe["points"].is_object()) return recipe;
-  nlohmann::json points = recipe["points"];
-  for (const auto& set : problem.point_sets)
-    if (set.kind == PointSet::Kind::data) points.erase(set.name);
-  recipe["points"] = points;
-  return recipe;
-}
-
 Stage::Stage(const pde::Problem& problem, const Config& config)
     : objective_(std::make_shared<pde::PinnObjective>(problem, engine_options(config))),
-      points_(problem, pde::sampling_settings(recipe_for(problem, config.training), problem), config.seed),
-      weighting_(make_weighting(config.training, problem)) {}
+      points_(problem, pde::sampling_settings(points_for(problem, config.training.points), problem),
+              config.seed),
+      weighting_(make_weighting(config.training.weighting, config.training.causal, problem)) {}
 
 bool Stage::update(std::int64_t step, std::span<const double> x) {
   const bool moved = points_.update(step, *objective_, x);
   return weighting_->update(step, *objective_, x) || moved;
 }
 
-Figures Stage::measure(std::span<const double> x) {
+Metrics Stage::measure(std::span<const double> x) {
   const pde::Problem& problem = objective_->problem();
   const auto residuals = validation_residuals(*objective_, x, points_);
-  Figures figures;
+  Metrics metrics;
   double equations = 0;
   for (std::size_t k = 0; k < residuals.size(); ++k) {
     const double square = residuals[k].mean_square;
-    figures.term_residuals.push_back(std::sqrt(square));
-    figures.loss += problem.terms[k].weight * square;
+    metrics.term_residuals.push_back(std::sqrt(square));
+    metrics.loss += problem.terms[k].weight * square;
     if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += square;
   }
-  figures.residual = std::sqrt(equations);
-  return figures;
+  metrics.residual = std::sqrt(equations);
+  return metrics;
 }
 
 void Stage::state(StateVisitor& v) {
@@ -88,17 +92,11 @@ void Stage::state(StateVisitor& v) {
 namespace {
 
 std::optional<Continuation> continuation_of(const Config& config) {
-  const auto options = continuation_options(config.training);
+  const auto& options = config.training.continuation;
   if (!options) return {};
-  return Continuation(*options, [config, parameter = options->parameter](double value) {
-    Config changed = config;
-    changed.overrides.push_back(parameter_override(parameter, value));
-    return read_problem(changed);
+  return Continuation(*options, [source = config.problem, parameter = options->parameter](double value) {
+    return source.read({parameter_override(parameter, value)});
   });
-}
-
-pde::Problem whole_problem(const Config& config, const std::optional<Continuation>& continuation) {
-  return continuation ? continuation->problem(continuation->count() - 1) : read_problem(config);
 }
 
 // Whether two readings of one file ask for the same: residuals that agree as functions, tried at random
@@ -126,21 +124,20 @@ bool same_equations(const pde::Problem& a, const pde::Problem& b) {
 
 StagePlan::StagePlan(const Config& config)
     : config_(config),
-      problem_(whole_problem(config, continuation_of(config))),
-      windows_(problem_, window_options(config.training)),
       continuation_(continuation_of(config)),
-      planned_steps_(config.training.value("planned_steps", config.stop.steps)) {
+      problem_(continuation_ ? continuation_->problem(continuation_->count() - 1) : config.problem.read()),
+      windows_(problem_, config.training.time_windows) {
   if (continuation_ && in_windows())
-    throw Error("training: time_windows and continuation do not go together");
+    throw Error("training: time_windows and continuation cannot be combined");
 }
 
 int StagePlan::count() const { return continuation_ ? continuation_->count() : windows_.count(); }
 
 std::int64_t StagePlan::end_of(int stage) const {
   if (stage + 1 == count()) return std::numeric_limits<std::int64_t>::max();
-  if (!continuation_) return planned_steps_ * (stage + 1) / count();
+  if (!continuation_) return config_.training.steps * (stage + 1) / count();
   std::int64_t end = 0;
-  for (int i = 0; i <= stage; ++i) end += continuation_->steps(i, planned_steps_);
+  for (int i = 0; i <= stage; ++i) end += continuation_->steps(i, config_.training.steps);
   return end;
 }
 
@@ -152,7 +149,7 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
   if (continuation_) return std::make_unique<Stage>(continuation_->problem(index), config_);
   if (index == 0) return std::make_unique<Stage>(windows_.first(), config_);
   const auto previous = window_objective(index - 1, finished);
-  const auto counts = pde::sampling_settings(config_.training, problem_).counts;
+  const auto counts = pde::sampling_settings(config_.training.points, problem_).counts;
   return std::make_unique<Stage>(
       windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
 }
@@ -164,7 +161,8 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const auto cache = reference::default_cache_directory();
   if (!problem_.exact.empty() || !problem_.reference.contains("solver"))
     return true_solution(problem_, cache);
-  const pde::Problem as_written = pde::read_problem_text(config_.problem_text, config_.problem_file);
+  const pde::Problem as_written =
+      pde::read_problem(config_.problem.tree(), std::filesystem::path(config_.problem.file).parent_path());
   if (as_written.reference != problem_.reference || same_equations(as_written, problem_))
     return true_solution(problem_, cache);
   const auto solver = problem_.reference["solver"].get<std::string>();
@@ -185,12 +183,12 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
 std::vector<pde::Override> StagePlan::changed_parameters() const {
   constexpr std::string_view kPrefix = "parameters.";
   std::vector<pde::Override> changed;
-  for (const auto& [path, value] : config_.overrides)
+  for (const auto& [path, value] : config_.problem.overrides)
     if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
-  if (continuation_)
-    if (const auto options = continuation_options(config_.training))
-      changed.push_back(
-          {options->parameter, parameter_override(options->parameter, options->values.back()).value});
+  if (continuation_) {
+    const auto& [parameter, values, steps] = continuation_->options();
+    changed.push_back({parameter, parameter_override(parameter, values.back()).value});
+  }
   return changed;
 }
 

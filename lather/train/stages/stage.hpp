@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@
 namespace lather::train {
 
 // What was reached at one step.
-struct Figures {
+struct Metrics {
   std::int64_t step = 0;
   double residual = 0;  // root mean square of all equations' residuals together, at held-out points
   double loss = 0;      // the loss there, with the problem's own weights: what the best step is chosen by
@@ -57,7 +57,7 @@ class Stage {
   }
 
   // Residuals and loss at held-out points.
-  Figures measure(std::span<const double> x);
+  Metrics measure(std::span<const double> x);
 
   void state(StateVisitor& v);
 
@@ -98,14 +98,9 @@ class StagePlan {
                                                        const std::vector<FinishedStage>& finished) const;
 
   Config config_;
+  std::optional<Continuation> continuation_;
   pde::Problem problem_;
   TimeWindows windows_;
-  std::optional<Continuation> continuation_;
-  std::int64_t planned_steps_;
 };
-
-// The recipe for a problem whose conditions may have become data: numbers of points are for sets that are
-// drawn.
-nlohmann::json recipe_for(const pde::Problem& problem, nlohmann::json recipe);
 
 }  // namespace lather::train

@@ -24,17 +24,6 @@ std::string column_of(const pde::Term& term) { return term.name; }
 
 }  // namespace
 
-WindowOptions window_options(const nlohmann::json& recipe) {
-  WindowOptions options;
-  if (!recipe.contains("time_windows")) return options;
-  const auto& value = recipe["time_windows"];
-  if (value.is_object())
-    options::set_all(options, "time_windows", value);
-  else
-    options::set(options, "time_windows", "count", value);
-  return options;
-}
-
 TimeWindows::TimeWindows(const Problem& problem, const WindowOptions& options)
     : problem_(problem), options_(options), time_(-1) {
   if (options.count == 1) return;  // also for problems without a time
@@ -142,7 +131,7 @@ Problem TimeWindows::next(int window, pde::PinnObjective& previous, std::span<co
       const std::size_t share = count * (i + 1) / set.pieces.size() - count * i / set.pieces.size();
       const auto stream = pde::stream_of({kHandOver, s, static_cast<std::uint64_t>(window), i});
       const pde::Points face =
-          pde::points_in(problem_.domain, piece, pde::Design::sobol, share, seed, stream);
+          pde::points_in(problem_.domain, piece, pde::SamplingMethod::sobol, share, seed, stream);
       const auto values = previous.evaluate(x, conditions, face);
       for (std::size_t n = 0; n < face.count(); ++n) {
         auto& row = list.emplace_back();
@@ -165,15 +154,6 @@ Problem TimeWindows::restored(int window, const std::vector<std::vector<std::vec
     target->rows = rows[next++];
   }
   return p;
-}
-
-std::vector<std::vector<std::vector<double>>> TimeWindows::handed_over(const Problem& window) const {
-  std::vector<std::vector<std::vector<double>>> rows;
-  for (const auto& set : problem_.point_sets)
-    if (is_initial(set))
-      for (const auto& t : window.point_sets)
-        if (t.name == set.name && t.kind == PointSet::Kind::data) rows.push_back(t.rows);
-  return rows;
 }
 
 }  // namespace lather::train

@@ -19,7 +19,7 @@
 // at other times go to the windows that contain them.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <string>
 
 #include "lather/core/options.hpp"
 #include "lather/pde/objective.hpp"
@@ -42,10 +42,6 @@ struct WindowOptions {
   }
 };
 
-// From a recipe: time_windows = 5, or time_windows = {count = 5, warm_start = false}. No such key: one
-// window.
-WindowOptions window_options(const nlohmann::json& recipe);
-
 class TimeWindows {
  public:
   // Throws Error if there is no such coordinate, or (for more than one window) no condition at the initial
@@ -62,11 +58,8 @@ class TimeWindows {
   // of the whole problem) says at how many points an initial condition is handed over; `seed` places them.
   pde::Problem next(int window, pde::PinnObjective& previous, std::span<const double> x,
                     std::span<const std::size_t> points, std::uint64_t seed) const;
-  // For a problem that is read again (resume): the same with the data as they were handed over, one list of
-  // rows per initial set.
+  // The same with data that were handed over, one list of rows per initial set.
   pde::Problem restored(int window, const std::vector<std::vector<std::vector<double>>>& rows) const;
-  // The rows of a window's handed-over sets, to be saved.
-  std::vector<std::vector<std::vector<double>>> handed_over(const pde::Problem& window) const;
 
  private:
   pde::Problem part(int window) const;

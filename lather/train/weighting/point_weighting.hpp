@@ -21,23 +21,6 @@ std::uint64_t fingerprint(const pde::Points& points);
 // of points. With several equations every chunk takes the smallest of their weights (as the authors' code does).
 // Only terms on the interior are weighed. Not in the paper: weights are recomputed every n steps; n = 1 is the paper.
 // A computation costs one forward pass.
-struct CausalOptions {
-  double tolerance = 1;
-  std::vector<double> tolerances;
-  double threshold = 0.99;
-  std::int64_t chunks = 32, every = 10;
-  std::string coordinate = "t";
-  void fields(FieldVisitor& v) {
-    v.real("tolerance", tolerance, "eps: how strictly earlier times come first", non_negative());
-    v.reals("tolerances", tolerances,
-            "a growing list of eps, instead of one: the next is taken when all weights exceed the threshold");
-    v.real("threshold", threshold, "delta: see tolerances", between(0, 1));
-    v.integer("chunks", chunks, "M: parts of the time interval", between(1, 1e6));
-    v.integer("every", every, "steps between updates", at_least(1));
-    v.text("coordinate", coordinate, "the coordinate that is the time");
-  }
-};
-
 class CausalWeighting final : public Weighting {
  public:
   CausalWeighting(const CausalOptions& options, const pde::Problem& problem);
@@ -72,16 +55,6 @@ std::vector<double> causal_weights(std::span<const double> chunk_losses, double 
 //
 //   d L / d l_i = m'(l_i) r_i^2      Departs from the paper: without lambda_k / N, which Adam's division
 //                                    takes out anyway
-struct SelfAdaptiveOptions {
-  double learning_rate = 5e-3, initial = 1;
-  std::int64_t every = 1;
-  void fields(FieldVisitor& v) {
-    v.real("learning_rate", learning_rate, "of the ascent", positive());
-    v.real("initial", initial, "l_i to begin with; the weight of a point is its square", positive());
-    v.integer("every", every, "steps between updates", at_least(1));
-  }
-};
-
 class SelfAdaptiveWeighting final : public Weighting {
  public:
   SelfAdaptiveWeighting(const SelfAdaptiveOptions& options, const pde::Problem& problem);

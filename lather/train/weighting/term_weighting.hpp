@@ -24,24 +24,6 @@
 
 namespace lather::train {
 
-struct TermWeightingOptions {
-  std::int64_t every = 1000;
-  double average = 0.9;
-  void fields(FieldVisitor& v) {
-    v.integer("every", every, "steps between updates", at_least(1));
-    v.real("average", average, "beta: share of the old weight in the new one", unit_open_right());
-  }
-};
-
-struct BalanceOptions {
-  std::int64_t every = 1;
-  double exponent = 0.05;
-  void fields(FieldVisitor& v) {
-    v.integer("every", every, "steps between updates", at_least(1));
-    v.real("exponent", exponent, "p: how fast weighted losses are drawn together", between(0, 1));
-  }
-};
-
 class TermWeighting : public Weighting {
  public:
   TermWeighting(std::int64_t every, const pde::Problem& problem);

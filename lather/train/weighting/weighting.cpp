@@ -1,16 +1,12 @@
 #include "lather/train/weighting/weighting.hpp"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "lather/core/error.hpp"
 #include "lather/train/weighting/point_weighting.hpp"
 #include "lather/train/weighting/term_weighting.hpp"
 
 namespace lather::train {
-
-using Json = nlohmann::json;
 
 namespace {
 
@@ -45,98 +41,33 @@ class CausalAndTerms final : public Weighting {
   std::unique_ptr<Weighting> causal_, terms_;
 };
 
-struct NoOptions {
-  void fields(FieldVisitor&) {}
-};
-
-struct Method {
-  std::string name, summary;
-  std::function<std::unique_ptr<Weighting>(const Json& settings, const pde::Problem&)> make;
-  std::vector<FieldDescription> options;
-};
-
-template <class W, class Options>
-Method method(const std::string& name, const std::string& summary, Options) {
-  const auto make = [name](const Json& settings, const pde::Problem& problem) -> std::unique_ptr<Weighting> {
-    Options chosen;
-    options::set_all(chosen, "weighting " + name, settings);
-    if constexpr (std::is_same_v<Options, NoOptions>)
-      return std::make_unique<W>();
-    else
-      return std::make_unique<W>(chosen, problem);
-  };
-  return {name, summary, make, options::describe(Options{})};
-}
-
-const std::vector<Method>& methods() {
-  static const std::vector<Method> list{
-      method<FixedWeighting>("fixed", "the problem's own weights", NoOptions{}),
-      method<GradientNormWeighting>("gradient-norm", "terms with small gradients count more",
-                                    TermWeightingOptions{}),
-      method<NtkWeighting>(
-          "ntk", "terms the network learns slowly, by the trace of their tangent kernel, count more",
-          TermWeightingOptions{}),
-      method<BalanceWeighting>(
-          "balance", "weighted losses of all terms are slowly drawn together; for least-squares methods too",
-          BalanceOptions{}),
-      method<SelfAdaptiveWeighting>("self-adaptive", "every point has a weight that grows with its residual",
-                                    SelfAdaptiveOptions{}),
-      method<CausalWeighting>("causal", "later times wait for earlier ones; a table or key of its own",
-                              CausalOptions{})};
-  return list;
-}
-
-const Method& find_method(const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& m : methods()) {
-    if (m.name == name) return m;
-    names.push_back(m.name);
+std::unique_ptr<Weighting> without_causal(const WeightingOptions& options, const pde::Problem& problem) {
+  switch (options.method) {
+    case WeightingMethod::fixed: break;
+    case WeightingMethod::gradient_norm:
+      return std::make_unique<GradientNormWeighting>(options.terms, problem);
+    case WeightingMethod::ntk: return std::make_unique<NtkWeighting>(options.terms, problem);
+    case WeightingMethod::balance: return std::make_unique<BalanceWeighting>(options.balance, problem);
+    case WeightingMethod::self_adaptive:
+      return std::make_unique<SelfAdaptiveWeighting>(options.self_adaptive, problem);
+    case WeightingMethod::causal: return std::make_unique<CausalWeighting>(options.causal, problem);
   }
-  throw Error("weighting: " + unknown_name_message("method", name, names));
-}
-
-// The settings of causal weights; null if there are none.
-Json causal_settings(const Json& recipe) {
-  Json causal = recipe.value("causal", Json());
-  if (causal.is_number()) causal = {{"tolerance", causal}};
-  if (!causal.is_null() && !causal.is_object())
-    throw Error("causal: expected a tolerance or a table, got " + causal.dump());
-  if (recipe.contains("causal_tolerance")) {
-    if (causal.is_object() && causal.contains("tolerance"))
-      throw Error("causal.tolerance and causal_tolerance say the same thing; give one of them");
-    causal["tolerance"] = recipe["causal_tolerance"];
-  }
-  return causal;
+  return std::make_unique<FixedWeighting>();
 }
 
 }  // namespace
 
-std::vector<std::string> weighting_keys() { return {"weighting", "causal", "causal_tolerance"}; }
-
-std::vector<WeightingEntry> weighting_methods() {
-  std::vector<WeightingEntry> entries;
-  for (const auto& m : methods()) entries.push_back({m.name, m.summary, m.options});
-  return entries;
-}
-
-std::unique_ptr<Weighting> make_weighting(const Json& recipe, const pde::Problem& problem) {
-  Json settings = recipe.value("weighting", Json("fixed"));
-  if (settings.is_string()) settings = {{"method", settings}};
-  if (!settings.is_object()) throw Error("weighting: expected a method or a table, got " + settings.dump());
-  const Json name = settings.value("method", Json("fixed"));
-  if (!name.is_string()) throw Error("weighting.method: expected a name, got " + name.dump());
-  settings.erase("method");
-  const Method& chosen = find_method(name.get<std::string>());
-  auto weighting = chosen.make(settings, problem);
-
-  const Json causal = causal_settings(recipe);
-  if (causal.is_null()) return weighting;
-  if (chosen.name == "causal") throw Error("weighting: causal weights are asked for twice");
-  if (chosen.name == "self-adaptive")
+std::unique_ptr<Weighting> make_weighting(const WeightingOptions& options,
+                                          const std::optional<CausalOptions>& causal,
+                                          const pde::Problem& problem) {
+  auto weighting = without_causal(options, problem);
+  if (!causal || causal->off()) return weighting;
+  if (options.method == WeightingMethod::causal) throw Error("weighting: causal weights are asked for twice");
+  if (options.method == WeightingMethod::self_adaptive)
     throw Error(
         "weighting: self-adaptive and causal weights are both weights of the same points; choose one");
-  auto in_time = find_method("causal").make(causal, problem);
-  if (chosen.name == "fixed") return in_time;
+  auto in_time = std::make_unique<CausalWeighting>(*causal, problem);
+  if (options.method == WeightingMethod::fixed) return in_time;
   return std::make_unique<CausalAndTerms>(std::move(in_time), std::move(weighting));
 }
 

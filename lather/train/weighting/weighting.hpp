@@ -1,6 +1,6 @@
 #pragma once
-// How the terms of a loss, and the points within a term, are weighed against each other while training. A
-// recipe says
+// How the terms of a loss, and the points within a term, are weighed against each other while training. A recipe
+// says
 //
 //   weighting = "gradient-norm"        # fixed, gradient-norm, ntk, balance, self-adaptive; or with options:
 //   weighting = {method = "ntk", every = 1000, average = 0.9}
@@ -9,15 +9,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "lather/core/options.hpp"
 #include "lather/core/recurrence.hpp"
 #include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/train/weighting/weighting_options.hpp"
 
 namespace lather::train {
 
@@ -34,18 +34,10 @@ class Weighting {
   virtual std::string describe() const = 0;  // one line: the method and where it stands
 };
 
-// The keys of a recipe this file reads; others are left to their owners.
-std::vector<std::string> weighting_keys();
-
-// Throws Error for unknown names (with the nearest), bad values, and a causal weight without a coordinate for
-// the time.
-std::unique_ptr<Weighting> make_weighting(const nlohmann::json& recipe, const pde::Problem& problem);
-
-// For `lather list` and the docs: methods by name, with their options.
-struct WeightingEntry {
-  std::string name, summary;
-  std::vector<FieldDescription> options;
-};
-std::vector<WeightingEntry> weighting_methods();
+// `causal`: weights in time beside those of `weighting`. Throws Error for combinations that make no sense and a
+// causal weight without a coordinate for the time.
+std::unique_ptr<Weighting> make_weighting(const WeightingOptions& options,
+                                          const std::optional<CausalOptions>& causal,
+                                          const pde::Problem& problem);
 
 }  // namespace lather::train

@@ -27,7 +27,7 @@ ParameterLayout network_shapes() {
 struct Trajectory {
   Trajectory(const nlohmann::json& settings, Device device)
       : objective(network_shapes()),
-        optimizer(make_composed(objective.layout(), settings, device)),
+        optimizer(make_composed(objective.layout(), optimizer_spec(settings), device)),
         x(normal_numbers(3, 1, objective.size())) {}
   void take(int steps) {
     for (int i = 0; i < steps; ++i) {
