@@ -25,22 +25,20 @@ struct CompareArguments {
   std::vector<std::string> optimizers{"adam", "soap", "ss-esoap"};
   std::uint64_t seeds = 3;
   std::string out;
-  bool quiet = false;
+  bool quiet = false, last = false;
 };
 
 // The summary of one run: done already, gone on with, or begun. `interrupted` is set by Ctrl-C.
 Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, train::to_json(config));
-  if (begun && train::identity(train::config_from_json(train::read_json(path / "config.json"))) !=
-                   train::identity(config))
+  if (begun && train::identity(train::read_config(path / "config.json")) != train::identity(config))
     throw Error(fmt::format("'{}' holds a run with other settings; give another --out", path.string()));
   if (fs::exists(path / "summary.json"))
     if (auto summary = train::read_json(path / "summary.json");
         summary.value("reason", "") != "interrupted" && summary.value("step", 0) >= 1) {
       const bool same_limit =
-          train::to_json(train::config_from_json(train::read_json(path / "config.json")))["stop"] ==
-          train::to_json(config)["stop"];
+          train::to_json(train::read_config(path / "config.json"))["stop"] == train::to_json(config)["stop"];
       if (same_limit) return summary;
     }
   train::Trainer trainer(config);
@@ -95,6 +93,7 @@ int compare(CompareArguments& a) {
     throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
   require_comparison_or_empty(folder);
 
+  const auto step = a.last ? report::ShownStep::last : report::ShownStep::best;
   std::vector<report::RunGroup> groups;
   for (std::size_t i = 0; i < a.optimizers.size(); ++i) {
     auto& group = groups.emplace_back(report::RunGroup{a.optimizers[i], {}});
@@ -109,12 +108,13 @@ int compare(CompareArguments& a) {
         return 130;
       }
     }
-    write_tables(report::comparison_table(groups), folder);
+    write_tables(report::comparison_table(groups, step), folder);
   }
   fmt::print(
-      "\n{} ({} seeds, mean ± standard deviation, at the last step)\n\n{}\n{} (table.md, table.csv, "
+      "\n{} ({} seeds, mean ± standard deviation, at the {} step)\n\n{}\n{} (table.md, table.csv, "
       "table.tex and the runs)\n",
-      problem, a.seeds, report::to_markdown(report::comparison_table(groups)), folder.string());
+      problem, a.seeds, a.last ? "last" : "best", report::to_markdown(report::comparison_table(groups, step)),
+      folder.string());
   return 0;
 }
 
@@ -135,6 +135,7 @@ void add_compare(CLI::App& app, int& exit_status) {
   add_config_options(*command, a->config);
   command->add_option("--out", a->out, "the folder; an interrupted comparison is resumed in it")
       ->type_name("DIR");
+  command->add_flag("--last", a->last, "table at the last step instead of the best one");
   command->add_flag("--quiet,-q", a->quiet, "print only the table");
   command->footer(
       "Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"

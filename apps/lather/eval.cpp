@@ -1,7 +1,9 @@
 // lather eval RUN
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "lather/train/run_folder/summary.hpp"
@@ -13,37 +15,43 @@ namespace {
 
 struct EvalArguments {
   std::string run;
-  bool best = false, json = false;
+  bool last = false, json = false;
 };
 
-void print_figures(const nlohmann::json& summary, const nlohmann::json& figures) {
-  const auto value = [](const nlohmann::json& v) {
-    return v.is_null() ? std::string("-") : fmt::format("{:.6e}", v.get<double>());
-  };
-  fmt::print("{} trained with {}, seed {}: step {}\n", summary["problem"].get<std::string>(),
-             summary["optimizer"].get<std::string>(), summary["seed"].get<std::uint64_t>(),
-             figures["step"].get<std::int64_t>());
+std::string number_text(double v) { return std::isnan(v) ? "-" : fmt::format("{:.6e}", v); }
+
+std::string term_note(const train::Summary& summary, const std::string& term) {
+  const auto rows = summary.held_out_rows.find(term);
+  if (rows == summary.held_out_rows.end()) return "";
+  return rows->second > 0 ? fmt::format("   ({} held-out rows)", rows->second)
+                          : "   (the rows trained on: none are held out)";
+}
+
+void print_metrics(const train::Summary& summary, const train::NamedMetrics& metrics, bool last) {
+  fmt::print("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
+             summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
+             last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
   fmt::print("\nroot mean square of the residuals at held-out points\n");
-  for (const auto& [term, v] : figures["residuals"].items()) fmt::print("  {:<28} {}\n", term, value(v));
-  fmt::print("  {:<28} {}\n", "all equations together", value(figures["residual"]));
-  if (figures.contains("l2")) {
-    fmt::print("\nrelative error against the reference       L2              H1\n");
-    for (const auto& [field, v] : figures["l2"].items())
-      fmt::print("  {:<28} {:>22} {:>15}\n", field, value(v),
-                 figures.contains("h1") && figures["h1"].contains(field) ? value(figures["h1"][field]) : "-");
+  for (const auto& [term, value] : metrics.residuals)
+    fmt::print("  {:<28} {}{}\n", term, number_text(value), term_note(summary, term));
+  fmt::print("  {:<28} {}\n", "all equations together", number_text(metrics.residual));
+  if (!metrics.l2.empty()) {
+    fmt::print(
+        "\nrelative error against the reference       L2              H1   (grid: {} points per "
+        "coordinate)\n",
+        metrics.error_grid);
+    for (const auto& [field, value] : metrics.l2)
+      fmt::print("  {:<28} {:>22} {:>15}\n", field, number_text(value),
+                 metrics.h1.contains(field) ? number_text(metrics.h1.at(field)) : "-");
   }
-  if (summary.contains("unknowns")) {
-    fmt::print("\nunknowns\n");
-    for (const auto& [name, unknown] : summary["unknowns"].items()) {
-      fmt::print("  {:<28} {:.12g}", name, unknown["value"].get<double>());
-      if (unknown.contains("known"))
-        fmt::print("   known {:.12g}, off by {:.3e}", unknown["known"].get<double>(),
-                   unknown["value"].get<double>() - unknown["known"].get<double>());
-      fmt::print("\n");
-    }
+  if (!summary.unknowns.empty()) fmt::print("\nunknowns\n");
+  for (const auto& [name, unknown] : summary.unknowns) {
+    const double value = last ? unknown.last : unknown.value;
+    fmt::print("  {:<28} {:.12g}", name, value);
+    if (unknown.known) fmt::print("   known {:.12g}, off by {:.3e}", *unknown.known, value - *unknown.known);
+    fmt::print("\n");
   }
-  if (const auto note = summary["reference"].get<std::string>(); !note.empty())
-    fmt::print("\nreference: {}\n", note);
+  if (!summary.reference.empty()) fmt::print("\nreference: {}\n", summary.reference);
 }
 
 }  // namespace
@@ -52,17 +60,18 @@ void add_eval(CLI::App& app, int&) {
   auto* command = app.add_subcommand("eval", "Evaluate a run: residuals, errors, unknowns");
   auto a = std::make_shared<EvalArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
-  command->add_flag("--best", a->best, "at the best step instead of the last");
+  command->add_flag("--last", a->last, "at the last step instead of the best one");
   command->add_flag("--json", a->json, "print JSON");
   command->footer(
-      "Examples:\n  lather eval runs/burgers-ss-esoap-0-1\n  lather eval runs/burgers-ss-esoap-0-1 --json");
+      "Examples:\n  lather eval runs/burgers-ss-esoap-0-1\n  lather eval runs/burgers-ss-esoap-0-1 --last "
+      "--json");
   command->callback([a] {
     auto trainer = load_run(a->run);
-    const auto summary = options::to_json(train::summarize(*trainer, true));
+    const auto summary = train::summarize(*trainer, true);
     if (a->json)
-      fmt::print("{}\n", summary.dump(2));
+      fmt::print("{}\n", options::to_json(summary).dump(2));
     else
-      print_figures(summary, summary[a->best ? "best" : "final"]);
+      print_metrics(summary, a->last ? summary.final : summary.best, a->last);
   });
 }
 

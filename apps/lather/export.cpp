@@ -23,7 +23,7 @@ struct ExportArguments {
   std::vector<std::string> derivatives;
   std::vector<std::size_t> grid;
   std::size_t window = 1;
-  bool best = false;
+  bool last = false;
 };
 
 // Throws Error for a grid that this machine cannot hold.
@@ -65,14 +65,14 @@ void add_export(CLI::App& app, int&) {
       ->allow_extra_args(false);
   command->add_option("--window", a->window, "safetensors of a run in time windows: which one, from 1")
       ->transform(whole_number(1, 1000000));
-  command->add_flag("--best", a->best, "the best parameters instead of the last");
+  command->add_flag("--last", a->last, "the last parameters instead of the best ones");
   command->footer(
       "Examples:\n  lather export runs/burgers-ss-esoap-0-1 --format npz --grid 201,101\n"
       "  lather export runs/burgers-ss-esoap-0-1 --format vtk --derivatives u_x,u_xx\n"
       "  lather export runs/burgers-ss-esoap-0-1 --format safetensors --out burgers.safetensors\n"
       "  python3 examples/load_export.py burgers.safetensors 0.5 0.25");
   command->callback([a] {
-    const auto solution = load_run(a->run)->solution(a->best);
+    const auto solution = load_run(a->run)->solution(!a->last);
     const auto& problem = solution.problem();
     auto quantities = train::field_values(problem);
     if (a->derivatives.empty())

@@ -19,7 +19,7 @@ namespace {
 struct PredictArguments {
   std::string run, points, out;
   std::vector<std::string> derivatives;
-  bool best = false;
+  bool last = false;
 };
 
 pde::Points points_of(const report::NumberTable& table, const pde::Problem& problem,
@@ -64,7 +64,7 @@ void add_predict(CLI::App& app, int&) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--out", a->out, "write to this file (default: standard output)")->type_name("FILE");
-  command->add_flag("--best", a->best, "the best parameters instead of the last");
+  command->add_flag("--last", a->last, "the last parameters instead of the best ones");
   command->footer(
       "Examples:\n  lather predict runs/burgers-ss-esoap-0-1 points.csv\n"
       "  lather predict runs/burgers-ss-esoap-0-1 points.csv --derivatives u_x,u_xx --out values.csv");
@@ -73,7 +73,7 @@ void add_predict(CLI::App& app, int&) {
     if (!a->out.empty() && std::filesystem::equivalent(a->out, a->points, status))
       throw Error(fmt::format("--out {}: this is the file of the points; give another name", a->out));
     auto table = report::parse_csv(read_file(a->points), a->points);
-    const auto solution = load_run(a->run)->solution(a->best);
+    const auto solution = load_run(a->run)->solution(!a->last);
     const auto points = points_of(table, solution.problem(), a->points);
     warn_outside(points, solution.problem());
     auto quantities = train::field_values(solution.problem());

@@ -18,12 +18,13 @@ namespace fs = std::filesystem;
 struct ReportArguments {
   std::vector<std::string> runs;
   std::string out, figure, tables;
+  bool last = false;
 };
 
 void make_page(const ReportArguments& a) {
   const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
   const auto runs = report::find_runs(given);
-  const auto report = report::make_report(runs);
+  const auto report = report::make_report(runs, a.last ? report::ShownStep::last : report::ShownStep::best);
   const fs::path page = !a.out.empty()      ? fs::path(a.out)
                         : given.size() == 1 ? given[0] / "report.html"
                                             : fs::path("report.html");
@@ -60,6 +61,8 @@ void add_report(CLI::App& app, int&) {
   command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
       ->type_name("DIR");
+  command->add_flag("--last", a->last,
+                    "tables at the last step instead of the best one (maps always show the best)");
   command->footer(
       "The page is self-contained: open it in a browser, or mail it.\n\nExamples:\n"
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"

@@ -71,6 +71,10 @@ void add_config_options(CLI::App& command, ConfigArguments& a) {
   command.add_option("--steps", a.steps, "stop after this many steps")->transform(whole_number(1, kMost));
   command.add_option("--time", a.seconds, "stop after this many seconds of training")->check(real_number(0));
   command
+      .add_option("--patience", a.patience,
+                  "stop after this many validations without a better held-out loss; 0: never")
+      ->transform(whole_number(0, 1000000));
+  command
       .add_option("--target", a.target,
                   "stop when a metric reaches a value: residual=1e-6, l2=1e-4, h1=1e-3 or loss=1e-8")
       ->type_name("METRIC=VALUE");
@@ -88,6 +92,7 @@ train::ConfigRequest request_from(const ConfigArguments& a) {
   request.device = train::parse_device(a.device);
   request.steps = a.steps;
   request.seconds = a.seconds;
+  request.patience = a.patience.value_or(0);
   if (!a.target.empty()) request.target = train::parse_target(a.target);
   return request;
 }

@@ -21,7 +21,7 @@ struct ConfigArguments {
   std::vector<std::string> settings;
   std::uint64_t seed = 0;
   int threads = 0;
-  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> steps, patience;
   std::optional<double> seconds;
 };
 void add_config_options(CLI::App& command,

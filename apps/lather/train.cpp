@@ -19,11 +19,11 @@ namespace {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::string resume, config_file, out;
+  std::string resume, config_file, out, from;
   OutputMode mode;
 };
 
-void print_metrics(const char* title, const train::NamedMetrics& metrics) {
+void print_summary_line(const char* title, const train::NamedMetrics& metrics) {
   std::string text = fmt::format("{:<6} step {:<8}", title, metrics.step);
   if (!std::isnan(metrics.residual)) text += fmt::format(" residual {:.3e}", metrics.residual);
   for (const auto& [field, value] : metrics.l2)
@@ -36,14 +36,24 @@ void print_metrics(const char* title, const train::NamedMetrics& metrics) {
 void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   const auto& s = outcome.summary;
   fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
-  print_metrics("final", s.final);
-  print_metrics("best", s.best);
+  print_summary_line("last", s.final);
+  print_summary_line("best", s.best);
+  if (s.best.error_grid > 0)
+    fmt::print("       errors on a grid of {} points along each coordinate\n", s.best.error_grid);
+  for (const auto& [name, rows] : s.held_out_rows)
+    if (rows > 0) fmt::print("       {} rows of '{}' are held out\n", rows, name);
   for (const auto& [name, unknown] : s.unknowns) {
     fmt::print("found  {} = {:.12g}", name, unknown.value);
     if (unknown.known) fmt::print(" (known: {:.12g})", *unknown.known);
+    if (unknown.last != unknown.value) fmt::print("; at the last step {:.12g}", unknown.last);
     fmt::print("\n");
   }
   if (!s.reference.empty()) fmt::print("reference: {}\n", s.reference);
+  if (!s.overfitting.empty()) fmt::print("overfitting: {}\n", s.overfitting);
+  fmt::print("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
+             s.peak_device_bytes > 0 ? fmt::format(", {:.0f} MiB on the GPU",
+                                                   static_cast<double>(s.peak_device_bytes) / (1 << 20))
+                                     : "");
   fmt::print("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
 }
 
@@ -65,14 +75,16 @@ int end(const train::Outcome& outcome, const train::RunFolder& folder, const tra
 void apply_limits(train::StopOptions& stop, const ConfigArguments& a) {
   if (a.steps) stop.steps = *a.steps;
   if (a.seconds) stop.seconds = *a.seconds;
+  if (a.patience) stop.patience = *a.patience;
   if (!a.target.empty()) stop.target = train::parse_target(a.target);
 }
 
 int resume(const TrainArguments& a) {
   auto folder = train::RunFolder::open(a.resume);
-  train::Config config = train::config_from_json(train::read_json(folder.path() / "config.json"));
+  train::Config config = train::read_config(folder.path() / "config.json");
   const auto before = train::to_json(config);
   apply_limits(config.stop, a.config);
+  train::require_measurable_target(config, train::read_problem(config));
   train::Trainer trainer(config);
   std::vector<std::string> messages;
   const double seconds = train::restore(trainer, folder, messages);
@@ -92,18 +104,29 @@ std::string memory(const train::Trainer& trainer) {
   return text;
 }
 
+void start_from(const std::string& run, train::Config& config) {
+  std::vector<std::string> messages;
+  auto point = std::make_shared<train::StartingPoint>(train::read_starting_point(run, messages));
+  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+  config.from = point->run;
+  config.start = std::move(point);
+}
+
 int start(const TrainArguments& a) {
   train::Config config;
   if (a.config_file.empty()) {
     config = train::resolve(request_from(a.config));
   } else {
-    config = train::config_from_json(train::read_json(a.config_file));
+    config = train::read_config(a.config_file);
     apply_limits(config.stop, a.config);
+    train::require_measurable_target(config, train::read_problem(config));
   }
+  if (!a.from.empty()) start_from(a.from, config);
   train::Trainer trainer(config);
   if (!a.mode.quiet)
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);
+  if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());
   const std::filesystem::path path =
       !a.out.empty() ? std::filesystem::path(a.out)
                      : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem.name,
@@ -134,6 +157,11 @@ void add_train(CLI::App& app, int& exit_status) {
       ->type_name("DIR");
   auto* config = command->add_option("--config", a->config_file, "run the configuration in a config.json")
                      ->type_name("FILE");
+  auto* from =
+      command
+          ->add_option("--from", a->from,
+                       "start from the best network of another run; its other settings are not taken")
+          ->type_name("RUN");
   auto* resume_option =
       command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
   command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
@@ -145,6 +173,8 @@ void add_train(CLI::App& app, int& exit_status) {
     resume_option->excludes(other);
   }
   resume_option->excludes(config);
+  resume_option->excludes(from);
+  config->excludes(from);
   resume_option->excludes(command->get_option("--out"));
   command->footer(
       "Examples:\n"
@@ -155,6 +185,7 @@ void add_train(CLI::App& app, int& exit_status) {
       "optimizer.then.at_step=2000\n"
       "  lather train heat-1d --target l2=1e-5 --time 600\n"
       "  lather train --resume runs/burgers-ss-esoap-0-1 --steps 20000\n"
+      "  lather train burgers --optimizer lm --from runs/burgers-ss-esoap-0-1\n"
       "  lather train --config runs/burgers-ss-esoap-0-1/config.json");
   command->callback([a, &exit_status] {
     if (a->config.problem.empty() && a->resume.empty() && a->config_file.empty())

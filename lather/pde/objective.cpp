@@ -168,8 +168,9 @@ void PinnObjective::term_residuals(std::span<const double> x, int term, std::spa
 
 std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x,
                                                          std::span<const symbolic::Expr> expressions,
-                                                         const Points& points) {
-  return engine_->evaluate(x, expressions, points);
+                                                         const Points& points,
+                                                         std::span<const std::string> columns) {
+  return engine_->evaluate(x, expressions, points, columns);
 }
 
 void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,

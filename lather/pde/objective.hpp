@@ -67,10 +67,10 @@ class PinnObjective final : public optim::Objective {
   // The bare residual of one term at the points of its set.
   void term_residuals(std::span<const double> x, int term, std::span<double> r);
 
-  // Values of expressions (fields, their derivatives) at any points.
+  // Values of expressions (fields, their derivatives) at any points; `columns` names their data columns.
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
-                                            std::span<const symbolic::Expr> expressions,
-                                            const Points& points);
+                                            std::span<const symbolic::Expr> expressions, const Points& points,
+                                            std::span<const std::string> columns = {});
 
   // For curvature methods: what one tile of one term's points sends back through the network, point by point, when
   // d loss / d residual_i = seed_i. Points do not mix, so point i's rows give row i of the Jacobian (times seed_i).

@@ -47,16 +47,19 @@ Cell number(double value, const char* format) {
   return {value == value ? fmt::format(fmt::runtime(format), value) : "", {}};
 }
 
+const char* key_of(ShownStep step) { return step == ShownStep::best ? "best" : "final"; }
+
 }  // namespace
 
-Table comparison_table(const std::vector<RunGroup>& groups) {
+Table comparison_table(const std::vector<RunGroup>& groups, ShownStep step) {
+  const char* shown = key_of(step);
   Table table{{"optimizer", "residual", "L2 error", "H1 error", "steps", "seconds"}, {}};
   for (const auto& group : groups) {
     std::vector<double> residual, l2, h1, steps, seconds;
     for (const auto& summary : group.summaries) {
-      residual.push_back(figure(summary, {"final", "residual"}));
-      l2.push_back(worst(part(summary, "final"), "l2"));
-      h1.push_back(worst(part(summary, "final"), "h1"));
+      residual.push_back(figure(summary, {shown, "residual"}));
+      l2.push_back(worst(part(summary, shown), "l2"));
+      h1.push_back(worst(part(summary, shown), "h1"));
       steps.push_back(figure(summary, {"step"}));
       seconds.push_back(figure(summary, {"seconds"}));
     }
@@ -71,24 +74,27 @@ Table comparison_table(const std::vector<RunGroup>& groups) {
 }
 
 Table runs_table(const std::vector<RunGroup>& runs) {
-  Table table{{"run", "steps", "loss", "residual", "best residual", "L2 error", "H1 error", "seconds",
-               "ended because"},
+  Table table{{"run", "steps", "loss", "best step", "residual", "L2 error", "H1 error", "last residual",
+               "last L2 error", "seconds", "ended because"},
               {}};
   for (const auto& run : runs)
     for (const auto& summary : run.summaries)
       table.rows.push_back({{run.name, {}},
                             number(figure(summary, {"step"}), "{:.0f}"),
                             number(figure(summary, {"loss"}), "{:.3e}"),
-                            number(figure(summary, {"final", "residual"}), "{:.3e}"),
+                            number(figure(summary, {"best", "step"}), "{:.0f}"),
                             number(figure(summary, {"best", "residual"}), "{:.3e}"),
+                            number(worst(part(summary, "best"), "l2"), "{:.3e}"),
+                            number(worst(part(summary, "best"), "h1"), "{:.3e}"),
+                            number(figure(summary, {"final", "residual"}), "{:.3e}"),
                             number(worst(part(summary, "final"), "l2"), "{:.3e}"),
-                            number(worst(part(summary, "final"), "h1"), "{:.3e}"),
                             number(figure(summary, {"seconds"}), "{:.1f}"),
                             {text_of(summary, "message"), {}}});
   return table;
 }
 
-Table figures_table(const std::vector<RunGroup>& runs) {
+Table figures_table(const std::vector<RunGroup>& runs, ShownStep step) {
+  const char* shown = key_of(step);
   Table table{{"figure"}, {}};
   struct Row {
     std::string_view kind, words;
@@ -105,14 +111,14 @@ Table figures_table(const std::vector<RunGroup>& runs) {
   for (const auto& [kind, words] : kinds)
     for (const auto& run : runs)
       for (const auto& summary : run.summaries)
-        for (const auto& [name, value] : part(part(summary, "final"), kind).items()) add({kind, words, name});
+        for (const auto& [name, value] : part(part(summary, shown), kind).items()) add({kind, words, name});
   for (const auto& row : rows) table.rows.push_back({{fmt::format("{} {}", row.words, row.name), {}}});
   for (const auto& run : runs)
     for (const auto& summary : run.summaries) {
       table.header.push_back(run.name);
       for (std::size_t i = 0; i < rows.size(); ++i)
         table.rows[i].push_back(
-            number(figure(summary, {"final", rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
+            number(figure(summary, {shown, rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
     }
   return table;
 }

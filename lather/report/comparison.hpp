@@ -15,14 +15,17 @@ struct RunGroup {
   std::vector<nlohmann::json> summaries;
 };
 
-// Residual, errors of the worst field, steps, seconds: mean ± deviation at the last step.
-Table comparison_table(const std::vector<RunGroup>& groups);
+// The step whose figures are shown: the one with the best held-out loss, or the last.
+enum class ShownStep { best, last };
 
-// One row per run: how far, how good at the last step and at the best one, how long, why it ended.
+// Residual, errors of the worst field, steps, seconds: mean ± deviation.
+Table comparison_table(const std::vector<RunGroup>& groups, ShownStep step);
+
+// One row per run: how far, how good at the best step and at the last one, how long, why it ended.
 Table runs_table(const std::vector<RunGroup>& runs);
 
 // One row per term (or per field and norm), one column per run: root mean squares of the residuals at
-// held-out points and relative errors, at the last step.
-Table figures_table(const std::vector<RunGroup>& runs);
+// held-out points and relative errors.
+Table figures_table(const std::vector<RunGroup>& runs, ShownStep step);
 
 }  // namespace lather::report

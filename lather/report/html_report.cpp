@@ -76,7 +76,8 @@ std::string title_of(const std::vector<RunData>& runs) {
                           : fmt::format("{}: {} runs compared", title, runs.size());
 }
 
-std::vector<NamedTable> tables_of(const std::vector<RunData>& runs) {
+std::vector<NamedTable> tables_of(const std::vector<RunData>& runs, ShownStep step) {
+  const std::string at = step == ShownStep::best ? "at the best step" : "at the last step";
   std::vector<RunGroup> each, by_optimizer;
   for (const auto& run : runs) {
     each.push_back({run.name, {run.summary}});
@@ -90,11 +91,11 @@ std::vector<NamedTable> tables_of(const std::vector<RunData>& runs) {
   const bool one_problem = std::all_of(
       runs.begin(), runs.end(), [&](const RunData& r) { return problem_name(r) == problem_name(runs[0]); });
   if (one_problem && by_optimizer.size() < runs.size())
-    tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, at the last step",
-                      comparison_table(by_optimizer)});
-  tables.push_back({"runs", "What the runs came to", runs_table(each)});
+    tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, " + at,
+                      comparison_table(by_optimizer, step)});
+  tables.push_back({"runs", "Results", runs_table(each)});
   tables.push_back(
-      {"figures", "Residuals and errors at the last step, by term and field", figures_table(each)});
+      {"figures", "Residuals and errors " + at + ", by term and field", figures_table(each, step)});
   return tables;
 }
 
@@ -181,13 +182,13 @@ std::string script_safe(const OrderedJson& json) {
   return out;
 }
 
-Report make_report(std::span<const fs::path> paths) {
+Report make_report(std::span<const fs::path> paths, ShownStep step) {
   if (paths.empty()) throw Error("no run folder was given");
   std::vector<RunData> runs;
   for (const auto& path : paths) runs.push_back(read_run_data(path));
   make_names_differ(runs, paths);
   Report report;
-  report.tables = tables_of(runs);
+  report.tables = tables_of(runs, step);
   for (const auto& run : runs)
     for (const auto& note : run.notes) report.notes.push_back(fmt::format("{}: {}", run.name, note));
   const std::string title = html_text(title_of(runs)), data = script_safe(report_json(runs, report.tables));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/report/comparison.hpp"
 #include "lather/report/run_data.hpp"
 #include "lather/report/table.hpp"
 
@@ -18,7 +19,7 @@ namespace lather::report {
 std::vector<std::filesystem::path> find_runs(std::span<const std::filesystem::path> paths);
 
 struct NamedTable {
-  std::string name, title;  // "runs", "What the runs came to"
+  std::string name, title;  // "runs", "Results"
   Table table;
 };
 
@@ -28,7 +29,7 @@ struct Report {
   std::vector<std::string> notes;  // what could not be read; they are on the page too
 };
 
-Report make_report(std::span<const std::filesystem::path> runs);
+Report make_report(std::span<const std::filesystem::path> runs, ShownStep step = ShownStep::best);
 
 // NAME.md, NAME.csv, NAME.tex of every table.
 void write_tables(const Report& report, const std::filesystem::path& folder);

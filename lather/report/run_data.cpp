@@ -178,7 +178,7 @@ Json checked_fields(const Json& fields) {
                  {"axes", Json::array()},
                  {"arrays", Json::object()}};
   const auto numbers = [&](const Json& values, const std::string& name) {
-    if (!values.is_array()) fail(fmt::format("'{}' is no list", name));
+    if (!values.is_array()) fail(fmt::format("'{}' is not a list", name));
     Json list = Json::array();
     for (const auto& value : values) append(list, number_or_nan(value));
     return list;
@@ -191,7 +191,7 @@ Json checked_fields(const Json& fields) {
     result["axes"].push_back(numbers(fields["axes"][k], name.get<std::string>()));
     points *= result["axes"].back().size();
   }
-  if (!fields["arrays"].is_object()) fail("'arrays' is no object");
+  if (!fields["arrays"].is_object()) fail("'arrays' is not an object");
   for (const auto& [name, values] : fields["arrays"].items()) {
     Json list = numbers(values, name);
     if (list.size() != points)

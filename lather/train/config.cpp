@@ -13,6 +13,7 @@
 #include "lather/core/version.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/train/recipe.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::train {
 
@@ -106,7 +107,8 @@ void add_overrides(std::vector<pde::Override>& overrides, const std::string& sec
 }
 
 void choose_limits(Config& config, const ConfigRequest& request) {
-  config.stop = {request.steps.value_or(config.training.steps), request.seconds.value_or(0), request.target};
+  config.stop = {request.steps.value_or(config.training.steps), request.patience, request.seconds.value_or(0),
+                 request.target};
   if (config.stop.steps < 1)
     throw Error(fmt::format("--steps {}: expected at least one step", config.stop.steps));
   if (!(config.stop.seconds >= 0))
@@ -126,7 +128,44 @@ void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
       points.points[set.name] = static_cast<std::int64_t>(counts[s]);
 }
 
+// Before a folder is made and time is spent.
+void require_precision(const Config& config) {
+  if (config.precision == pde::Precision::float64) return;
+  for (const auto* spec = &config.optimizer; spec;) {
+    if (spec->entry().needs_residuals)
+      throw Error(fmt::format(
+          "--precision float32: {} needs float64: per-point Jacobians are not available in float32",
+          spec->name));
+    spec = spec->wrappers.then ? spec->wrappers.then->optimizer.get() : nullptr;
+  }
+  if (config.training.weighting.method == WeightingMethod::ntk)
+    throw Error(
+        "--precision float32: ntk weighting needs float64: per-point Jacobians are not available in float32");
+}
+
 }  // namespace
+
+void require_measurable_target(const Config& config, const pde::Problem& problem) {
+  const auto& target = config.stop.target;
+  if (!target || (target->quantity != "l2" && target->quantity != "h1")) return;
+  const auto refuse = [&](const char* why) {
+    throw Error(fmt::format("--target {}={:g}: errors cannot be measured: {}; use residual or loss",
+                            target->quantity, target->value, why));
+  };
+  if (!config.record.reference) refuse("training.reference is false");
+  if (problem.exact.empty() && !problem.reference.contains("solver"))
+    refuse("the problem has no [reference]");
+}
+
+Config read_config(const std::filesystem::path& file) {
+  Config config = config_from_json(read_json(file));
+  const auto folder = file.parent_path();
+  if (std::filesystem::is_directory(folder / "data")) config.problem.data_folder = (folder / "data").string();
+  if (!config.from.empty() && std::filesystem::exists(folder / "start.json"))
+    config.start =
+        std::make_shared<StartingPoint>(starting_point_from_json(read_json(folder / "start.json")));
+  return config;
+}
 
 void Target::fields(FieldVisitor& v) {
   v.word("quantity", quantity, "what is looked at", kTargets);
@@ -135,6 +174,8 @@ void Target::fields(FieldVisitor& v) {
 
 void StopOptions::fields(FieldVisitor& v) {
   v.integer("steps", steps, "stop after this many steps", at_least(1));
+  v.integer("patience", patience, "stop after this many validations without a better held-out loss; 0: never",
+            non_negative());
   v.real("seconds", seconds, "stop after this many seconds of training; 0: no limit", non_negative());
   v.table("target", target, "stop when a metric reaches a value");
 }
@@ -155,7 +196,7 @@ pde::Problem ProblemSource::read(const std::vector<pde::Override>& more) const {
   TomlValue root = tree();
   for (const auto* list : {&overrides, &more})
     for (const auto& [path, value] : *list) set_toml(root, path, value);
-  return pde::read_problem(root, std::filesystem::path(file).parent_path());
+  return pde::read_problem(root, std::filesystem::path(file).parent_path(), data_folder);
 }
 
 void Config::fields(FieldVisitor& v) {
@@ -165,6 +206,7 @@ void Config::fields(FieldVisitor& v) {
   v.table("training", training, "");
   v.table("stop", stop, "");
   v.table("record", record, "");
+  v.text("from", from, "");
   v.natural("seed", seed, "");
   v.integer("threads", threads, "", between(1, kMostThreads));
   v.choice("precision", precision, "",
@@ -224,6 +266,8 @@ Config resolve(const ConfigRequest& request) {
   config.seed = request.seed;
   config.precision = request.precision;
   config.device = request.device;
+  require_precision(config);
+  require_measurable_target(config, problem);
   return config;
 }
 

@@ -4,6 +4,7 @@
 // changed.
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "lather/optim/optimizer_spec.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/train/starting_point.hpp"
 #include "lather/train/training_options.hpp"
 
 namespace lather::train {
@@ -30,6 +32,7 @@ Target parse_target(const std::string& text);  // "residual=1e-6"
 // When to stop. Not part of a run's identity: a run may be resumed with other limits.
 struct StopOptions {
   std::int64_t steps = 1;
+  std::int64_t patience = 0;  // validations without a better held-out loss; 0: no limit
   double seconds = 0;  // 0: no limit; of training, without validations, all sessions of the run together
   std::optional<Target> target;
   void fields(FieldVisitor& v);
@@ -39,6 +42,7 @@ struct StopOptions {
 struct ProblemSource {
   std::string name, file, text;
   std::vector<pde::Override> overrides;
+  std::string data_folder;  // where a run keeps its data files; empty: they lie where the file says
   void fields(FieldVisitor& v);
   const TomlValue& tree() const;  // of the text, parsed once
   pde::Problem read(const std::vector<pde::Override>& more = {}) const;
@@ -59,6 +63,7 @@ struct ConfigRequest {
   std::optional<std::int64_t> steps;
   std::optional<double> seconds;
   std::optional<Target> target;
+  std::int64_t patience = 0;
 };
 
 struct Config {
@@ -68,6 +73,8 @@ struct Config {
   TrainingOptions training;
   StopOptions stop;
   RecordOptions record;
+  std::string from;                            // the run whose network is the starting point; empty: none
+  std::shared_ptr<const StartingPoint> start;  // that network; kept beside config.json as start.json
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
   pde::Precision precision = pde::Precision::float64;
@@ -83,6 +90,10 @@ Device parse_device(const std::string& name);
 
 nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);
+// A config.json with what its run folder keeps beside it: data files, the starting point.
+Config read_config(const std::filesystem::path& file);
+// Throws Error if the target is an error and there is no reference to measure it by.
+void require_measurable_target(const Config& config, const pde::Problem& problem);
 // Of all that determines the numbers, not of the limits.
 std::uint64_t identity(const Config& config);
 

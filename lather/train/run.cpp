@@ -8,6 +8,9 @@
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/core/memory.hpp"
+#include "lather/train/overfitting.hpp"
 #include "lather/train/run_folder/environment.hpp"
 #include "lather/train/run_folder/history.hpp"
 #include "lather/train/run_folder/summary.hpp"
@@ -75,11 +78,33 @@ class Run {
   }
 
   void begin() {
+    const auto& target = stop().target;
+    if (target && (target->quantity == "l2" || target->quantity == "h1") &&
+        !timed([&] { return trainer_.has_reference(); }))
+      throw Error(
+          fmt::format("--target {}={:g}: errors cannot be measured: {}", target->quantity, target->value,
+                      trainer_.reference_note().empty() ? "there is no reference"
+                                                        : "the reference is " + trainer_.reference_note()));
+    keep_inputs();
     folder_.write_json("environment.json", to_json(find_environment()));
     const auto sizes = folder_.log_sizes();
     if (sizes[static_cast<int>(Log::history_csv)] == 0)
       folder_.append(Log::history_csv, history_header(trainer_));
     if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
+  }
+
+  // What the run was given from outside, so that the folder needs nothing else.
+  void keep_inputs() {
+    const auto data = folder_.path() / "data";
+    for (const auto& set : trainer_.problem().point_sets) {
+      const auto copy = data / (set.name + ".csv");
+      if (set.file.empty() || std::filesystem::exists(copy)) continue;
+      std::filesystem::create_directory(data);
+      write_file_atomically(copy, read_file(set.file));
+    }
+    const auto& config = trainer_.config();
+    if (config.start && !std::filesystem::exists(folder_.path() / "start.json"))
+      folder_.write_json("start.json", to_json(*config.start));
   }
 
   std::int64_t steps_to_next_look() const {
@@ -105,6 +130,7 @@ class Run {
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
       metrics_ = line.metrics = timed([&] { return trainer_.validate(); });
+      watch_for_overfitting();
       if (const auto note = trainer_.reference_note();
           note.starts_with("not available") && !told_of_reference_ && watcher_.message) {
         told_of_reference_ = true;
@@ -118,9 +144,29 @@ class Run {
     if (const auto text = diagnostics_json(trainer_); !text.empty()) folder_.append(Log::diagnostics, text);
   }
 
+  // Says so once, and again only after a better step was found.
+  void watch_for_overfitting() {
+    const bool now = overfits(trainer_.best(), *metrics_, trainer_.config().record.validate_every);
+    if (now && !overfitting_ && watcher_.message)
+      watcher_.message(overfitting_message(trainer_.best(), *metrics_));
+    if (now || trainer_.best_step() == trainer_.step()) overfitting_ = now;
+  }
+
+  bool patience_is_over() const {
+    if (stop().patience == 0 || !metrics_ || metrics_->step != trainer_.step() || !trainer_.last_stage())
+      return false;
+    return trainer_.step() - trainer_.best_step() >=
+           stop().patience * trainer_.config().record.validate_every;
+  }
+
+  std::string why_not_finite(const optim::StepReport& report) const {
+    const std::string where = trainer_.describe_not_finite();
+    const std::string what = said(report, "loss or gradient is not a number");
+    return where.empty() ? what : what + ": " + where;
+  }
+
   Ending check_limits(const optim::StepReport& report) const {
-    if (report.status == optim::Status::non_finite)
-      return End{EndReason::non_finite, said(report, "loss or gradient is not a number")};
+    if (report.status == optim::Status::non_finite) return End{EndReason::non_finite, why_not_finite(report)};
     if (const auto reached = target_reached()) return End{EndReason::target, *reached};
     if (ends(report.status) && report.status == optim::Status::converged)
       return End{EndReason::converged, said(report, "the optimizer has converged")};
@@ -128,6 +174,9 @@ class Run {
       return End{EndReason::stalled, said(report, "no further progress is possible in this precision")};
     if (trainer_.step() >= stop().steps)
       return End{EndReason::steps, fmt::format("all {} steps are done", stop().steps)};
+    if (patience_is_over())
+      return End{EndReason::patience, fmt::format("no better held-out loss in {} validations (best: step {})",
+                                                  stop().patience, trainer_.best_step())};
     if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
     if (time_is_up_) return End{EndReason::time, fmt::format("time limit ({:g} s) reached", stop().seconds)};
     return {};
@@ -203,6 +252,10 @@ class Run {
     summary.reason = name_of(end.reason);
     summary.message = end.message;
     summary.seconds = seconds();
+    if (metrics_ && overfits(trainer_.best(), *metrics_, trainer_.config().record.validate_every))
+      summary.overfitting = overfitting_message(trainer_.best(), *metrics_);
+    summary.peak_host_bytes = static_cast<std::int64_t>(peak_host_memory_bytes());
+    summary.peak_device_bytes = static_cast<std::int64_t>(peak_device_memory_bytes());
     summary.measuring_seconds = measuring_;
     summary.steps_per_second =
         static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
@@ -216,7 +269,7 @@ class Run {
   const Watcher& watcher_;
   std::int64_t first_step_;
   double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
-  bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false;
+  bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false, overfitting_ = false;
   std::optional<Metrics> metrics_;
   std::string last_message_;
   Stopwatch watch_, since_checkpoint_;
@@ -229,6 +282,7 @@ std::string_view name_of(EndReason reason) {
     case EndReason::steps: return "steps";
     case EndReason::target: return "target";
     case EndReason::time: return "time";
+    case EndReason::patience: return "patience";
     case EndReason::interrupted: return "interrupted";
     case EndReason::converged: return "converged";
     case EndReason::stalled: return "stalled";
@@ -258,10 +312,21 @@ double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& me
   return own.seconds;
 }
 
+StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages) {
+  const auto trainer = read_run(run, messages);
+  const auto x = trainer->best_parameters();
+  const auto frozen = trainer->objective().frozen();
+  return {std::filesystem::absolute(run).lexically_normal().string(),
+          trainer->best_step() < 0 ? trainer->step() : trainer->best_step(),
+          trainer->objective().layout(),
+          {x.begin(), x.end()},
+          {frozen.begin(), frozen.end()}};
+}
+
 std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
   if (!std::filesystem::exists(path / "config.json"))
     throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
-  const Config config = config_from_json(read_json(path / "config.json"));
+  const Config config = read_config(path / "config.json");
   const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
   auto trainer = std::make_unique<Trainer>(config);
   StateReader reader(checkpoint.state);

@@ -37,7 +37,7 @@ struct Watcher {
   std::function<bool()> interrupted = [] { return false; };  // asked after every step
 };
 
-enum class EndReason { steps, target, time, interrupted, converged, stalled, non_finite };
+enum class EndReason { steps, target, time, patience, interrupted, converged, stalled, non_finite };
 std::string_view name_of(EndReason reason);
 
 struct Outcome {
@@ -53,6 +53,9 @@ Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double 
 // Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any
 // checkpoint it starts from the beginning. Returns the seconds of computing so far.
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
+
+// The best network of a run, to start another from.
+StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages);
 
 // A run for reading only, in the state of its newest whole checkpoint.
 std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);

@@ -1,5 +1,7 @@
 #include "lather/train/trainer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +9,7 @@
 #include "lather/core/error.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/fit_output.hpp"
+#include "lather/train/accuracy/not_finite.hpp"
 
 namespace lather::train {
 
@@ -22,7 +25,12 @@ std::int64_t coarse_grid(int dimensions) {
 
 }  // namespace
 
-Trainer::Trainer(const Config& config) : config_(config), plan_(config) { enter_stage(0); }
+Trainer::Trainer(const Config& config) : config_(config), plan_(config) {
+  if (!config_.from.empty() && !config_.start)
+    throw Error(fmt::format("the network of '{}', from which this run starts, is missing (start.json)",
+                            config_.from));
+  enter_stage(0);
+}
 
 void Trainer::enter_stage(int index) {
   stage_ = plan_.make_stage(index, finished_);
@@ -33,6 +41,11 @@ void Trainer::enter_stage(int index) {
   else
     objective.set_frozen(frozen_);
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
+  const bool given = index == 0 && config_.start;
+  if (given) {
+    start_note_ = take_over(*config_.start, objective.layout(), parameters_, frozen_);
+    objective.set_frozen(frozen_);
+  }
   if (index == 0 || plan_.in_windows())
     optimizer_ = optim::make_composed(objective.layout(), config_.optimizer, config_.device);
   else
@@ -40,7 +53,7 @@ void Trainer::enter_stage(int index) {
   best_step_ = -1;  // metrics of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
-  if (plan_.fresh_weights(index))
+  if (plan_.fresh_weights(index) && !given)
     pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
 
@@ -77,22 +90,24 @@ const TrueSolution* Trainer::truth() {
   return truth_.get();
 }
 
-Metrics Trainer::measure(bool fine) {
-  Metrics metrics = stage_->measure(parameters_);
-  metrics.step = step_;
+Metrics Trainer::measure(bool fine, bool best) {
+  best = best && best_step_ >= 0;
+  const auto& x = best ? best_parameters_ : parameters_;
+  Metrics metrics = stage_->measure(x);
+  metrics.step = best ? best_step_ : step_;
   const bool other_parameter = !plan_.in_windows() && !last_stage();  // the truth is that of the last value
   if (!config_.record.reference || other_parameter || !truth()) return metrics;
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
-  if (!meter_ || fine)
-    meter_ = std::make_unique<ErrorMeter>(
-        domain, *truth_,
-        ErrorOptions{fine ? 0 : coarse_grid(domain.dimensions()), fields_up_to_constant(domain)});
-  const auto errors = whole ? meter_->measure([solution = solution()](const pde::Points& points) {
+  metrics.error_grid = fine ? default_grid(domain.dimensions()) : coarse_grid(domain.dimensions());
+  if (!meter_ || meter_is_fine_ != fine)
+    meter_ = std::make_unique<ErrorMeter>(domain, *truth_,
+                                          ErrorOptions{metrics.error_grid, fields_up_to_constant(domain)});
+  meter_is_fine_ = fine;
+  const auto errors = whole ? meter_->measure([solution = solution(best)](const pde::Points& points) {
     return solution.values_and_slopes(points);
   })
-                            : meter_->measure(stage_->objective(), parameters_);
-  if (fine) meter_.reset();
+                            : meter_->measure(stage_->objective(), x);
   metrics.l2.assign(domain.fields.size(), std::numeric_limits<double>::quiet_NaN());
   metrics.h1 = metrics.l2;
   for (std::size_t i = 0; i < errors.size(); ++i) {
@@ -104,7 +119,7 @@ Metrics Trainer::measure(bool fine) {
 
 Metrics Trainer::validate() {
   Metrics metrics = measure();
-  if (best_step_ < 0 || metrics.loss < best_.loss) {
+  if (best_step_ < 0 || std::isnan(best_.loss) || metrics.loss < best_.loss) {
     best_ = metrics;
     best_step_ = step_;
     best_parameters_ = parameters_;
@@ -112,8 +127,16 @@ Metrics Trainer::validate() {
   return metrics;
 }
 
-std::span<const double> Trainer::unknowns() const {
-  return std::span(parameters_).last(problem().unknowns.size());
+std::span<const double> Trainer::best_parameters() const {
+  return best_step_ >= 0 ? best_parameters_ : parameters_;
+}
+
+std::span<const double> Trainer::unknowns(bool best) const {
+  return (best ? best_parameters() : parameters()).last(problem().unknowns.size());
+}
+
+std::string Trainer::describe_not_finite() {
+  return train::describe_not_finite(stage_->objective(), parameters_);
 }
 
 bool Trainer::objective_will_change() const { return !last_stage() || stage_->next_change(step_) != kNever; }

@@ -49,15 +49,17 @@ class Trainer {
 
   // Residuals at held-out points and errors against the reference, at the present parameters. In time windows
   // the errors are those of the present window, in the last one those of the whole domain. `fine`: on the
-  // grid of `lather eval`.
-  Metrics measure(bool fine = false);
+  // grid of `lather eval`. `best`: at the best parameters so far.
+  Metrics measure(bool fine = false, bool best = false);
   // The same, and the best so far is remembered.
   Metrics validate();
   const Metrics& best() const { return best_; }
   std::int64_t best_step() const { return best_step_; }
 
   std::span<const double> parameters() const { return parameters_; }
-  std::span<const double> unknowns() const;  // the last of the parameters
+  std::span<const double> best_parameters() const;  // the present ones where nothing was validated yet
+  std::span<const double> unknowns(bool best = false) const;  // the last of the parameters
+  std::size_t held_out_rows(int set) const { return stage_->held_out_rows(set); }  // of data, present stage
   std::span<const optim::Diagnostic> diagnostics() const { return optimizer_->diagnostics(); }
   std::int64_t basis_updates() const { return basis_updates_; }
   std::int64_t evaluations() const { return evaluations_; }
@@ -70,7 +72,13 @@ class Trainer {
   bool objective_will_change() const;
   // The true fields at points, [field][point]; empty where they are not known.
   std::vector<std::vector<double>> reference_values(const pde::Points& points);
+  bool has_reference() { return config_.record.reference && truth(); }  // computes it if need be
   std::string reference_note() const { return reference_note_; }  // where it comes from, or why there is none
+
+  // Which term is not a number, and where; empty if all are.
+  std::string describe_not_finite();
+  // What was not taken from config().start; empty: all was, or there is none.
+  const std::string& start_note() const { return start_note_; }
 
   // The trained fields, as they are now or at their best.
   Solution solution(bool best = false);
@@ -93,7 +101,8 @@ class Trainer {
   bool truth_sought_ = false;
   std::unique_ptr<TrueSolution> truth_;
   std::unique_ptr<ErrorMeter> meter_;
-  std::string reference_note_;
+  bool meter_is_fine_ = false;
+  std::string reference_note_, start_note_;
   std::int64_t step_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
 };
 

@@ -70,7 +70,7 @@ TEST_F(FirstHour, TrainsInterruptsResumesAndEvaluates) {
       run({"train", "--resume", "runs/small-ss-esoap-0-1", "--steps", std::to_string(steps + 20)});
   EXPECT_EQ(resumed.status, 0) << resumed.err;
   for (const char* words :
-       {"resuming", "ended: all", "final", "best", "L2 error of u", "folder: runs/small-ss-esoap-0-1"})
+       {"resuming", "ended: all", "last", "best", "L2 error of u", "folder: runs/small-ss-esoap-0-1"})
     EXPECT_TRUE(contains(resumed.out, words)) << words << "\n" << resumed.out;
   const Finished eval = run({"eval", "runs/small-ss-esoap-0-1"});
   EXPECT_EQ(eval.status, 0) << eval.err;

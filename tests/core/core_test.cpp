@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/core/options.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
@@ -130,6 +131,18 @@ TEST(Threads, EachThreadIsCalledOnceAndFailuresComeBack) {
                Error);
   team.run([&](int thread) { ++calls[thread]; });
   EXPECT_EQ(calls[2], 101);
+}
+
+// Peaks stay, what is given back is not counted twice.
+TEST(Memory, ThePeakOnTheDeviceIsTheMostHeldAtOneTime) {
+  const std::size_t before = peak_device_memory_bytes();
+  const auto large = static_cast<std::ptrdiff_t>(before + 1000);
+  count_device_memory(large);
+  count_device_memory(-large);
+  count_device_memory(10);
+  EXPECT_EQ(peak_device_memory_bytes(), before + 1000);
+  count_device_memory(-10);
+  EXPECT_GT(peak_host_memory_bytes(), std::size_t{1} << 20);
 }
 
 }  // namespace

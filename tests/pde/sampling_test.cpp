@@ -260,7 +260,7 @@ TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
 }
 
 TEST(PointSource, BatchesOfDataVisitEveryRowOncePerPass) {
-  Sampled run(Json::object({{"sampling", {{"data_batch", 4}}}}));
+  Sampled run(Json::object({{"sampling", {{"data_batch", 4}, {"data_validation", 0}}}}));
   std::multiset<double> seen;
   for (int step = 0; step < 5; ++step) {  // two passes of ten rows
     EXPECT_TRUE(run.update(step));
@@ -272,6 +272,27 @@ TEST(PointSource, BatchesOfDataVisitEveryRowOncePerPass) {
     }
   }
   for (int i = 0; i < 10; ++i) EXPECT_EQ(seen.count(10.0 * i), 2u);
+}
+
+TEST(PointSource, HoldsOutAShareOfTheRowsOfData) {
+  std::set<std::multiset<double>> choices;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Sampled run(Json::object({{"sampling", {{"data_validation", 0.35}}}}), 1, seed);  // 3.5 of 10 rows
+    run.update(0);
+    const int set = set_named(run.problem, "observed");
+    const auto& trained_on = run.points("observed").columns[0];
+    const auto held_out = run.source.validation(set).columns[0];
+    EXPECT_EQ(run.source.held_out_rows(set), 3u);
+    ASSERT_EQ(held_out.size(), 3u);
+    std::multiset<double> all(trained_on.begin(), trained_on.end());
+    all.insert(held_out.begin(), held_out.end());
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(all.count(10.0 * i), 1u);
+    choices.emplace(held_out.begin(), held_out.end());
+  }
+  EXPECT_GT(choices.size(), 10u) << "other seeds hold out other rows";
+  Sampled few(Json::object({{"sampling", {{"data_validation", 0.09}}}}));
+  EXPECT_EQ(few.source.held_out_rows(set_named(few.problem, "observed")), 0u);
+  EXPECT_EQ(few.source.validation(set_named(few.problem, "observed")).count(), 10u);
 }
 
 TEST(PointSource, HeldOutPointsAreNotTrainedOn) {

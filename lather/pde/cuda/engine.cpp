@@ -93,10 +93,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
-                                            std::span<const symbolic::Expr> expressions,
-                                            const Points& at) override {
+                                            std::span<const symbolic::Expr> expressions, const Points& at,
+                                            std::span<const std::string> columns) override {
     upload(x);
-    CudaPass<T>& pass = evaluation_pass(expressions);
+    CudaPass<T>& pass = evaluation_pass(expressions, columns);
     pass.set_points(0, at);
     pass.enqueue_values();
     std::vector<std::vector<double>> values;
@@ -272,12 +272,11 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     ++version_;
   }
 
-  CudaPass<T>& evaluation_pass(std::span<const symbolic::Expr> expressions) {
-    std::vector<std::uint32_t> key;
-    for (const auto& e : expressions) key.push_back(e.id());
-    auto& entry = evaluations_[key];
+  CudaPass<T>& evaluation_pass(std::span<const symbolic::Expr> expressions,
+                               std::span<const std::string> columns) {
+    auto& entry = evaluations_[evaluation_key(problem, expressions, columns)];
     if (!entry.pass) {
-      entry.set = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions));
+      entry.set = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions, columns));
       entry.pass =
           std::make_unique<CudaPass<T>>(tape, std::vector<const CompiledPointSet*>{entry.set.get()},
                                         static_cast<int>(problem.unknowns.size()), addresses(),

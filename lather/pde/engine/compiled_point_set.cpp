@@ -232,4 +232,12 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
   return set;
 }
 
+std::vector<std::uint32_t> evaluation_key(const Problem& problem, std::span<const Expr> expressions,
+                                          std::span<const std::string> columns) {
+  std::vector<std::uint32_t> key{static_cast<std::uint32_t>(expressions.size())};
+  for (Expr e : expressions) key.push_back(e.id());
+  for (const auto& column : columns) key.push_back(column_symbol(*problem.graph, column).id());
+  return key;
+}
+
 }  // namespace lather::pde

@@ -45,6 +45,10 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape,
                              std::span<const symbolic::Expr> expressions,
                              std::span<const std::string> columns = {});
 
+// The same for the same expressions and columns in the same order.
+std::vector<std::uint32_t> evaluation_key(const Problem& problem, std::span<const symbolic::Expr> expressions,
+                                          std::span<const std::string> columns);
+
 // The symbol of a data column.
 symbolic::Expr column_symbol(symbolic::Graph& graph, const std::string& name);
 

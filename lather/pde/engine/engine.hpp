@@ -25,7 +25,8 @@ class Engine {
   virtual void residuals(std::span<const double> x, std::span<double* const> r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x,
                                                     std::span<const symbolic::Expr> expressions,
-                                                    const Points& points) = 0;
+                                                    const Points& points,
+                                                    std::span<const std::string> columns) = 0;
   // The weighted residuals and products with their Jacobian, formed on the device. Throws Error in single precision.
   virtual optim::Residuals& jacobian() = 0;
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,

@@ -115,10 +115,10 @@ class CpuEngine final : public Engine {
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
-                                            std::span<const symbolic::Expr> expressions,
-                                            const Points& at) override {
+                                            std::span<const symbolic::Expr> expressions, const Points& at,
+                                            std::span<const std::string> columns) override {
     weights_.update(x, frozen);
-    const CompiledPointSet& set = evaluation_set(expressions);
+    const CompiledPointSet& set = evaluation_set(expressions, columns);
     const std::size_t tile = tile_points_for(set), count = at.count();
     std::vector<std::vector<double>> values(expressions.size(), std::vector<double>(count));
     team_.run([&](int t) {
@@ -298,11 +298,10 @@ class CpuEngine final : public Engine {
     });
   }
 
-  const CompiledPointSet& evaluation_set(std::span<const symbolic::Expr> expressions) {
-    std::vector<std::uint32_t> key;
-    for (const auto& e : expressions) key.push_back(e.id());
-    auto& entry = evaluation_sets_[key];
-    if (!entry) entry = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions));
+  const CompiledPointSet& evaluation_set(std::span<const symbolic::Expr> expressions,
+                                         std::span<const std::string> columns) {
+    auto& entry = evaluation_sets_[evaluation_key(problem, expressions, columns)];
+    if (!entry) entry = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions, columns));
     return *entry;
   }
 

@@ -70,8 +70,11 @@ std::vector<SourceText> split(const SourceText& whole, char separator) {
 
 class Reader {
  public:
-  Reader(const TomlValue& root, std::filesystem::path folder)
-      : root_(root), folder_(std::move(folder)), builder_(name_of(root), title_of(root)) {}
+  Reader(const TomlValue& root, std::filesystem::path folder, std::filesystem::path kept_data = {})
+      : root_(root),
+        folder_(std::move(folder)),
+        kept_data_(std::move(kept_data)),
+        builder_(name_of(root), title_of(root)) {}
 
   Problem read() {
     only_keys(root_, "a problem file", kSections);
@@ -371,7 +374,8 @@ class Reader {
       only_keys(table, "[[data]]", {"name", "file", "residual", "weight"});
       const SourceText name = term_name(table, "[[data]]");
       const TomlValue& file = table.required("file", "[[data]]");
-      const std::filesystem::path path = folder_ / file.as_text("file").text;
+      const std::filesystem::path written = folder_ / file.as_text("file").text;
+      const std::filesystem::path path = kept_data_.empty() ? written : kept_data_ / (name.text + ".csv");
       const CsvTable data = [&] {
         try {
           return read_data_file(path);
@@ -419,6 +423,7 @@ class Reader {
     const auto list = residuals(table, "[[data]]");
     builder_.data(name.text, values, std::move(rows), list, weight(table),
                   table.required("residual", "[[data]]").where);
+    builder_.problem().point_sets.back().file = path.string();
   }
 
   // The value of an expression of parameters; nothing for a text that is none, such as a choice by name.
@@ -450,15 +455,16 @@ class Reader {
   }
 
   const TomlValue& root_;
-  std::filesystem::path folder_;
+  std::filesystem::path folder_, kept_data_;
   ProblemBuilder builder_;
   std::set<std::string> term_names_;
 };
 
 }  // namespace
 
-Problem read_problem(const TomlValue& root, const std::filesystem::path& folder) {
-  return Reader(root, folder).read();
+Problem read_problem(const TomlValue& root, const std::filesystem::path& folder,
+                     const std::filesystem::path& kept_data) {
+  return Reader(root, folder, kept_data).read();
 }
 
 Problem read_problem_text(std::string_view text, const std::string& file_name,

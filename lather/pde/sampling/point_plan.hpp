@@ -9,7 +9,14 @@
 namespace lather::pde {
 
 // Labels of streams of random numbers: no two purposes share any.
-enum Purpose : std::uint64_t { kTraining = 1, kCandidates = 2, kChoice = 3, kBatch = 4, kValidation = 5 };
+enum Purpose : std::uint64_t {
+  kTraining = 1,
+  kCandidates = 2,
+  kChoice = 3,
+  kBatch = 4,
+  kValidation = 5,
+  kHeldOutRows = 6
+};
 
 // Points first ... first + count - 1 of a set. Draw number n takes them from points_in(box, piece, method,
 // count, seed, stream_of({kTraining, set, n, index}), n * count).

@@ -20,6 +20,12 @@ Points empty_points(std::size_t coordinates) {
   return points;
 }
 
+void append_point(Points& points, const Points& from, std::size_t i) {
+  for (std::size_t k = 0; k < from.coordinates.size(); ++k)
+    points.coordinates[k].push_back(from.coordinates[k][i]);
+  for (std::size_t k = 0; k < from.columns.size(); ++k) points.columns[k].push_back(from.columns[k][i]);
+}
+
 constexpr std::size_t kCandidatesPerPoint = 10;
 
 // A device that draws by itself spends 10 us in every step on asking whether it is time; a row of steps that
@@ -190,8 +196,30 @@ Points data_points(const Problem& problem, int set) {
   return points;
 }
 
-Points PointSource::draw_batch(int set, std::uint64_t batch) const {
+std::size_t PointSource::held_out_rows(int set) const {
+  const PointSet& s = problem_.point_sets[set];
+  if (s.kind != PointSet::Kind::data || !s.hold_out) return 0;
+  return static_cast<std::size_t>(settings_.options.data_validation * static_cast<double>(s.rows.size()));
+}
+
+// The rows that are held out, or the others. Which ones depends on the seed alone; both keep their order.
+Points PointSource::rows_of(int set, bool held_out) const {
   const Points all = data_points(problem_, set);
+  const Random random(seed_, stream_of({kHeldOutRows, static_cast<std::uint64_t>(set)}));
+  std::vector<std::pair<std::uint64_t, std::size_t>> order(all.count());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = {random.bits(i), i};
+  std::sort(order.begin(), order.end());
+  std::vector<char> out(all.count());
+  for (std::size_t i = 0; i < held_out_rows(set); ++i) out[order[i].second] = 1;
+  Points points = empty_points(all.coordinates.size());
+  points.columns.resize(all.columns.size());
+  for (std::size_t i = 0; i < all.count(); ++i)
+    if (out[i] == (held_out ? 1 : 0)) append_point(points, all, i);
+  return points;
+}
+
+Points PointSource::draw_batch(int set, std::uint64_t batch) const {
+  const Points all = rows_of(set, false);
   const std::size_t rows = all.count(), size = static_cast<std::size_t>(settings_.options.data_batch);
   if (size == 0 || size >= rows) return all;
   Points points = empty_points(all.coordinates.size());
@@ -207,16 +235,13 @@ Points PointSource::draw_batch(int set, std::uint64_t batch) const {
       for (std::size_t i = 0; i < rows; ++i) order[i] = {random.bits(i), i};
       std::sort(order.begin(), order.end());
     }
-    const std::size_t i = order[j % rows].second;
-    for (std::size_t k = 0; k < all.coordinates.size(); ++k)
-      points.coordinates[k].push_back(all.coordinates[k][i]);
-    for (std::size_t k = 0; k < all.columns.size(); ++k) points.columns[k].push_back(all.columns[k][i]);
+    append_point(points, all, order[j % rows].second);
   }
   return points;
 }
 
 Points PointSource::validation(int set) const {
-  if (problem_.point_sets[set].kind == PointSet::Kind::data) return data_points(problem_, set);
+  if (problem_.point_sets[set].kind == PointSet::Kind::data) return rows_of(set, held_out_rows(set) > 0);
   const auto chosen = static_cast<std::size_t>(settings_.options.validation);
   const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
   Points points = empty_points(problem_.domain.size());

@@ -27,6 +27,7 @@ struct SamplingOptions {
   std::int64_t candidates = 0;
   double exponent = 1, floor = 1;
   std::int64_t data_batch = 0, data_every = 1;
+  double data_validation = 0.1;
   std::int64_t validation = 0;
   void fields(FieldVisitor& v);
 };
@@ -74,8 +75,8 @@ SamplingSettings sampling_settings(const PointOptions& options, const Problem& p
 // A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets
 // only; adaptive sampling begins with the second draw, before that (and for candidates) the shifted Sobol'
 // sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
-// weight * residual^2) with the weights of the moment. Data are used as given, or in mini-batches: a new
-// order in every pass, the last batch of a pass filled up from the next.
+// weight * residual^2) with the weights of the moment. A share of the rows of data is held out; the others are used
+// as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from the next.
 class PointSource {
  public:
   PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);
@@ -88,9 +89,10 @@ class PointSource {
   // Whether an optimizer on the device may go past such steps: the points of its steps are drawn there.
   bool device_draws() const { return device_draws_; }
 
-  // Held-out points of a set, spread evenly over its pieces: a stream of their own, never trained on. Data:
-  // all rows.
+  // Held-out points of a set, never trained on: drawn from a stream of their own, spread evenly over its pieces;
+  // of data the rows that are held out, or all where none is.
   Points validation(int set) const;
+  std::size_t held_out_rows(int set) const;  // of data; 0: none
 
   void state(StateVisitor& visitor);
 
@@ -110,6 +112,7 @@ class PointSource {
   Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream,
                        PinnObjective& objective, std::span<const double> x) const;
   Points draw_batch(int set, std::uint64_t batch) const;
+  Points rows_of(int set, bool held_out) const;
   std::int64_t period(int set) const;
 
   Problem problem_;
@@ -121,7 +124,7 @@ class PointSource {
   bool installed_ = false, device_draws_ = false;
 };
 
-// Rows of a data set as points.
+// All rows of a data set as points.
 Points data_points(const Problem& problem, int set);
 
 }  // namespace lather::pde

@@ -102,6 +102,8 @@ void SamplingOptions::fields(FieldVisitor& v) {
   v.real("floor", floor, "adaptive: see exponent", non_negative());
   v.integer("data_batch", data_batch, "rows of data used at a time; 0: all", non_negative());
   v.integer("data_every", data_every, "steps between batches of data", at_least(1));
+  v.real("data_validation", data_validation, "share of the rows of data that is held out, rounded down",
+         unit_open_right());
   v.integer("validation", validation, "held-out points per set; 0: as many as are trained on",
             between(0, kMostPoints));
 }

@@ -183,14 +183,14 @@ function settings(run) {
 function keyFigures(run) {
   const s = run.summary;
   if (!s) return null;
-  const end = s.final || {}, best = s.best || {}, worst = o => Math.max(...Object.values(o || {}).filter(finite));
+  const end = s.final || {}, best = s.best || s.final || {}, worst = o => Math.max(...Object.values(o || {}).filter(finite));
   const item = (name, value, small) =>
       el('div', {}, el('dt', {}, name), el('dd', {}, value, small ? el('small', {}, small) : null));
   return el(
-      'dl', {class: 'figures'}, item('Residual, last step', number(end.residual)),
-      end.l2 ? item('Relative L² error', number(worst(end.l2))) : null,
-      end.h1 ? item('Relative H¹ error', number(worst(end.h1))) : null,
-      item('Best residual', number(best.residual), 'step ' + number(best.step, 9)),
+      'dl', {class: 'figures'}, item('Residual', number(best.residual), 'best step, ' + number(best.step, 9)),
+      best.l2 ? item('Relative L² error', number(worst(best.l2))) : null,
+      best.h1 ? item('Relative H¹ error', number(worst(best.h1))) : null,
+      item('Last residual', number(end.residual), 'step ' + number(end.step, 9)),
       item('Steps', number(s.step, 9), finite(s.parameters) ? s.parameters + ' parameters' : null),
       item(
           'Time', duration(s.seconds), finite(s.steps_per_second) ? number(s.steps_per_second, 3) + ' steps/s' : null));
@@ -282,7 +282,7 @@ document.getElementById('axis-switch')
       charts.forEach(c => c.reset());
     }));
 const subtitle = [...new Set(data.runs.map(problemTitle).filter(t => t))].join(' · ');
-const ended = single && data.runs[0].summary && data.runs[0].summary.words;
+const ended = single && data.runs[0].summary && data.runs[0].summary.message;
 main.append(
     el('header', {class: 'top'}, el('h1', {}, data.title),
        el('p', {},
@@ -320,8 +320,9 @@ if (single) {
   };
   const comparing = new Set(charts);
   const figure = r => {
-    const last = r.summary && r.summary.final || {}, errors = Object.values(last.l2 || {}).filter(finite);
-    return errors.length ? Math.max(...errors) : finite(last.residual) ? last.residual : Infinity;
+    const shown = r.summary && (r.summary.best || r.summary.final) || {};
+    const errors = Object.values(shown.l2 || {}).filter(finite);
+    return errors.length ? Math.max(...errors) : finite(shown.residual) ? shown.residual : Infinity;
   };
   const best = data.runs.reduce((a, b) => figure(b) < figure(a) ? b : a);
   section(

@@ -123,16 +123,10 @@ std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, st
     for (std::size_t k = 0; k < problem.terms.size(); ++k)
       if (problem.terms[k].point_set == static_cast<int>(s)) terms.push_back(k);
     if (terms.empty()) continue;
-    std::vector<std::vector<double>> values;
-    if (problem.point_sets[s].kind == pde::PointSet::Kind::data) {
-      for (const std::size_t k : terms)
-        objective.term_residuals(x, static_cast<int>(k),
-                                 values.emplace_back(objective.points(static_cast<int>(s)).count()));
-    } else {
-      std::vector<symbolic::Expr> expressions;
-      for (const std::size_t k : terms) expressions.push_back(problem.terms[k].residual);
-      values = objective.evaluate(x, expressions, source.validation(static_cast<int>(s)));
-    }
+    std::vector<symbolic::Expr> expressions;
+    for (const std::size_t k : terms) expressions.push_back(problem.terms[k].residual);
+    const auto values = objective.evaluate(x, expressions, source.validation(static_cast<int>(s)),
+                                           problem.point_sets[s].columns);
     for (std::size_t e = 0; e < terms.size(); ++e) {
       TermResidual& r = residuals[terms[e]];
       r.term = problem.terms[terms[e]].name;

@@ -11,7 +11,7 @@
 // square error. A field known up to a constant (pressure) has its mean over the grid taken out of u and of u*
 // first.
 //
-// Residuals, per term, at held-out points (data: the rows in use), without weights:
+// Residuals, per term, at held-out points, without weights:
 //   mean square    mean r^2
 //   maximum        max |r|
 
@@ -88,7 +88,7 @@ struct TermResidual {
   std::string term;
   double mean_square = 0, maximum = 0;
 };
-// At the held-out points of `source`; data terms at the rows in use.
+// At the held-out points of `source`.
 std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
                                                const pde::PointSource& source);
 

@@ -37,13 +37,16 @@ void NamedMetrics::fields(FieldVisitor& v) {
   v.integer("step", step, "");
   v.real("residual", residual, "root mean square of the equations' residuals at held-out points");
   v.real("validation_loss", validation_loss, "");
+  v.real("training_loss", training_loss, "");
   v.by_name("residuals", residuals, "by term");
   v.by_name("l2", l2, "relative error by field");
   v.by_name("h1", h1, "relative error by field");
+  if (error_grid > 0) v.integer("error_grid", error_grid, "points along each coordinate");
 }
 
 void UnknownSummary::fields(FieldVisitor& v) {
-  v.real("value", value, "");
+  v.real("value", value, "at the best step");
+  v.real("last", last, "at the last step");
   if (known) v.real("known", *known, "");
 }
 
@@ -54,7 +57,9 @@ void Summary::fields(FieldVisitor& v) {
   v.natural("seed", seed, "");
   v.integer("step", step, "");
   v.integer("parameters", parameters, "");
-  v.integer("memory_bytes", memory_bytes, "");
+  v.integer("memory_bytes", memory_bytes, "of points and optimizer, as computed");
+  v.integer("peak_host_bytes", peak_host_bytes, "of the process, as measured");
+  v.integer("peak_device_bytes", peak_device_bytes, "on the GPU, as measured");
   v.integer("evaluations", evaluations, "");
   v.integer("basis_updates", basis_updates, "");
   v.real("loss", loss, "");
@@ -62,6 +67,8 @@ void Summary::fields(FieldVisitor& v) {
   v.table("best", best, "");
   v.text("reference", reference, "");
   v.by_name("unknowns", unknowns, "");
+  if (!held_out_rows.empty()) v.by_name("held_out_rows", held_out_rows, "of data");
+  if (!overfitting.empty()) v.text("overfitting", overfitting, "");
   v.text("reason", reason, "");
   v.text("message", message, "");
   v.real("seconds", seconds, "of training");
@@ -70,7 +77,12 @@ void Summary::fields(FieldVisitor& v) {
 }
 
 NamedMetrics named(const Trainer& trainer, const Metrics& metrics) {
-  NamedMetrics result{metrics.step, number(metrics.residual), number(metrics.loss), {}, {}, {}};
+  NamedMetrics result;
+  result.step = metrics.step;
+  result.residual = number(metrics.residual);
+  result.validation_loss = number(metrics.loss);
+  result.training_loss = number(metrics.training_loss);
+  result.error_grid = metrics.l2.empty() ? 0 : metrics.error_grid;
   const auto terms = trainer.term_names();
   for (std::size_t k = 0; k < terms.size() && k < metrics.term_residuals.size(); ++k)
     result.residuals[terms[k]] = number(metrics.term_residuals[k]);
@@ -97,10 +109,16 @@ Summary summarize(Trainer& trainer, bool fine) {
   s.loss = number(trainer.loss());
   s.final = named(trainer, trainer.measure(fine));
   s.reference = trainer.reference_note();
-  s.best = trainer.best_step() < 0 ? s.final : named(trainer, trainer.best());
+  const bool last_is_best = trainer.best_step() < 0 || trainer.best_step() == trainer.step();
+  s.best = last_is_best ? s.final : named(trainer, trainer.measure(fine, true));
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k)
-    s.unknowns[unknowns[k].name] = {number(trainer.unknowns()[k]), unknowns[k].known_value};
+    s.unknowns[unknowns[k].name] = {number(trainer.unknowns(true)[k]), number(trainer.unknowns()[k]),
+                                    unknowns[k].known_value};
+  const auto& sets = trainer.objective().problem().point_sets;
+  for (std::size_t i = 0; i < sets.size(); ++i)
+    if (!sets[i].file.empty())
+      s.held_out_rows[sets[i].name] = static_cast<std::int64_t>(trainer.held_out_rows(static_cast<int>(i)));
   return s;
 }
 

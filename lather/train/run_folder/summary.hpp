@@ -14,15 +14,17 @@ namespace lather::train {
 // Metrics with the names of terms and fields; NaN where there is no number.
 struct NamedMetrics {
   std::int64_t step = 0;
-  double residual = 0, validation_loss = 0;
+  double residual = 0, validation_loss = 0, training_loss = 0;
   std::map<std::string, double> residuals;  // by term
   std::map<std::string, double> l2, h1;     // by field, where known
+  std::int64_t error_grid = 0;              // points along each coordinate, where errors are known
   void fields(FieldVisitor& v);
 };
 NamedMetrics named(const Trainer& trainer, const Metrics& metrics);
 
 struct UnknownSummary {
-  double value = 0;
+  double value = 0;  // at the best step
+  double last = 0;   // at the last one
   std::optional<double> known;
   void fields(FieldVisitor& v);
 };
@@ -35,7 +37,10 @@ struct Summary {
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none
   std::map<std::string, UnknownSummary> unknowns;
-  std::string reason, message;  // why the run ended: a word, a sentence
+  std::map<std::string, std::int64_t> held_out_rows;        // of data, by name
+  std::string overfitting;                                  // a sentence, if it was noticed at the end
+  std::int64_t peak_host_bytes = 0, peak_device_bytes = 0;  // as measured, of the process that ended the run
+  std::string reason, message;                              // why the run ended: a word, a sentence
   double seconds = 0, measuring_seconds = 0, steps_per_second = 0;
   void fields(FieldVisitor& v);
 };

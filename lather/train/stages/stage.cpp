@@ -53,9 +53,11 @@ void Metrics::state(StateVisitor& v) {
   v.integer("metrics_step", step);
   v.real("residual", residual);
   v.real("validation_loss", loss);
+  v.real("training_loss", training_loss);
   v.array("term_residuals", term_residuals);
   v.array("l2", l2);
   v.array("h1", h1);
+  v.integer("error_grid", error_grid);
 }
 
 Stage::Stage(const pde::Problem& problem, const Config& config)
@@ -73,14 +75,22 @@ Metrics Stage::measure(std::span<const double> x) {
   const pde::Problem& problem = objective_->problem();
   const auto residuals = validation_residuals(*objective_, x, points_);
   Metrics metrics;
+  const auto is_equation = [&](const pde::Term& term) {
+    return problem.point_sets[term.point_set].kind == PointSet::Kind::interior;
+  };
+  const bool none = std::none_of(problem.terms.begin(), problem.terms.end(), is_equation);
   double equations = 0;
   for (std::size_t k = 0; k < residuals.size(); ++k) {
     const double square = residuals[k].mean_square;
     metrics.term_residuals.push_back(std::sqrt(square));
     metrics.loss += problem.terms[k].weight * square;
-    if (problem.point_sets[problem.terms[k].point_set].kind == PointSet::Kind::interior) equations += square;
+    if (none || is_equation(problem.terms[k])) equations += square;
   }
   metrics.residual = std::sqrt(equations);
+  objective_->value(x);
+  for (std::size_t k = 0; k < problem.terms.size(); ++k)
+    if (const double weight = objective_->term_weight(static_cast<int>(k)); weight != 0)
+      metrics.training_loss += problem.terms[k].weight / weight * objective_->term_losses()[k];
   return metrics;
 }
 

@@ -25,10 +25,14 @@ namespace lather::train {
 // What was reached at one step.
 struct Metrics {
   std::int64_t step = 0;
-  double residual = 0;  // root mean square of all equations' residuals together, at held-out points
-  double loss = 0;      // the loss there, with the problem's own weights: what the best step is chosen by
+  // Root mean square of all equations' residuals together, at held-out points; of all terms where there is no
+  // equation.
+  double residual = 0;
+  double loss = 0;  // the loss there, with the problem's own weights: what the best step is chosen by
+  double training_loss = 0;            // the same at the points trained on
   std::vector<double> term_residuals;  // of every term by itself
   std::vector<double> l2, h1;          // relative errors per field, NaN for those not known; empty if none is
+  std::int64_t error_grid = 0;         // points along each coordinate of the grid the errors were taken on
   double worst_l2() const;             // of all fields that are known; NaN if none is
   double worst_h1() const;
   void state(StateVisitor& v);
@@ -56,8 +60,9 @@ class Stage {
     return weights == kNever && points_.device_draws() ? kNever : next_change(step);
   }
 
-  // Residuals and loss at held-out points.
+  // Residuals and loss at held-out points, and the loss at the points trained on.
   Metrics measure(std::span<const double> x);
+  std::size_t held_out_rows(int set) const { return points_.held_out_rows(set); }  // of data
 
   void state(StateVisitor& v);
 

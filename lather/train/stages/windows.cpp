@@ -91,6 +91,7 @@ Problem TimeWindows::part(int window) const {
     const bool handed_over = window > 0 && is_initial(set);
     if (handed_over) {
       set.kind = PointSet::Kind::data;
+      set.hold_out = false;
       set.pieces.clear();
     } else if (set.kind == PointSet::Kind::boundary) {
       std::erase_if(set.pieces, [&](const pde::Piece& piece) { return !inside(piece[time_]); });
