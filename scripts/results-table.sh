@@ -9,10 +9,11 @@
 #
 # --time S: at most S seconds of training per run (default: what the recipe says). --set KEY=VALUE (may be repeated) goes to every run.
 # --table: print the table of what is there and run nothing. Runs that have a summary are not repeated: the same --out goes on.
+# --page: write docs/results.md from the tables under runs/results-* and run nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export lather=${LATHER:-build/release/bin/lather}
-recipe=quick device=cpu seeds="1 2 3" problems="" jobs=1 threads=2 out="" unseen=0 table=0
+recipe=quick device=cpu seeds="1 2 3" problems="" jobs=1 threads=2 out="" unseen=0 table=0 page=0
 more=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -27,7 +28,8 @@ while [ $# -gt 0 ]; do
     --out) out=$2; shift ;;
     --unseen) unseen=1 ;;
     --table) table=1 ;;
-    *) sed -n '2,12s/^# \{0,1\}//p' "$0"; echo "unknown option: $1" >&2; exit 2 ;;
+    --page) page=1 ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; echo "unknown option: $1" >&2; exit 2 ;;
   esac
   shift
 done
@@ -57,6 +59,20 @@ published() {
     *) echo "–|–" ;;
   esac
 }
+
+if [ "$page" = 1 ]; then
+  {
+    sed '/^<!-- tables -->$/q' docs/results.md
+    for found in runs/results-*/table.md; do
+      [ -f "$found" ] || continue
+      name=${found#runs/results-}
+      printf '\n## %s\n\n' "${name%/table.md}"
+      cat "$found"
+    done
+  } >docs/results.md.new
+  mv docs/results.md.new docs/results.md
+  exit
+fi
 
 run() {
   local problem=$1 seed=$2 folder=$out/$1/seed-$2 file=$1 chosen=(--recipe "$recipe")

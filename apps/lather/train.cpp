@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
 
@@ -123,9 +124,17 @@ int start(const TrainArguments& a) {
   }
   if (!a.from.empty()) start_from(a.from, config);
   train::Trainer trainer(config);
-  if (!a.mode.quiet)
+  if (!a.mode.quiet) {
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);
+    const std::string few = train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
+                                                         trainer.parameters().size());
+    if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
+  }
+  if (!a.mode.quiet && !a.mode.json && !config.chosen.empty()) {
+    fmt::print("no recipe in {}; chosen by the size of the problem:\n", config.problem.name);
+    for (const auto& reason : config.chosen) fmt::print("  {}\n", reason);
+  }
   if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());
   const std::filesystem::path path =
       !a.out.empty() ? std::filesystem::path(a.out)

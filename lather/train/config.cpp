@@ -14,6 +14,7 @@
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/train/recipe.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
+#include "lather/train/size_defaults.hpp"
 
 namespace lather::train {
 
@@ -232,14 +233,31 @@ Device parse_device(const std::string& name) {
   throw Error(unknown_name_message("device", name, std::vector<std::string>{"cpu", "cuda"}));
 }
 
+// The problem file, with settings by the size of its problem where it has no recipe.
+static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
+  TomlValue root = config.problem.tree();
+  const bool least_squares = request.optimizer.empty() ||
+                             optim::find_optimizer(request.optimizer).family == optim::Family::least_squares;
+  if (!least_squares || request.precision == pde::Precision::float32) return root;
+  TomlValue seen = root, asked = settings.part("training");
+  for (const auto& [path, value] : settings.problem) set_toml(seen, path, value);
+  if (request.steps) set_toml(asked, "steps", std::to_string(*request.steps));
+  if (!request.optimizer.empty()) set_toml(asked, "optimizer", request.optimizer);
+  const auto folder = std::filesystem::path(config.problem.file).parent_path();
+  auto defaults = size_defaults(seen, pde::read_problem(seen, folder), request.device, asked);
+  merge_toml(root, defaults.layer);
+  config.chosen = std::move(defaults.reasons);
+  return root;
+}
+
 Config resolve(const ConfigRequest& request) {
   require_device(request.device);
   Config config;
   const auto path = std::filesystem::absolute(pde::find_problem(request.problem));
   config.problem.file = path.string();
   config.problem.text = read_file(path);
-  const TomlValue& root = config.problem.tree();
-  const SortedSettings settings = sort_settings(root, request.settings);
+  const SortedSettings settings = sort_settings(config.problem.tree(), request.settings);
+  const TomlValue root = with_defaults(config, request, settings);
   check_all_recipes(root, path.parent_path());
 
   const Recipe recipe = read_recipe(root, request.recipe, settings.part("training"));

@@ -79,6 +79,7 @@ struct Config {
   std::int64_t threads = 1;
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
+  std::vector<std::string> chosen;  // why the settings of a file without recipes are what they are; not saved
   void fields(FieldVisitor& v);
 };
 

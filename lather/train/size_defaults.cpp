@@ -129,9 +129,11 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
   const std::int64_t wanted = 3 * parameters / std::max<std::int64_t>(1, equations_in(problem));
   const std::int64_t interior = std::clamp<std::int64_t>((wanted + 511) / 512 * 512, 1024, 65536);
   const bool adaptive = dimensions > 1;
-  Json points = {{"interior", interior}};
+  Json points = Json::object();
   for (const auto& set : problem.point_sets)
-    if (set.kind == pde::PointSet::Kind::boundary)
+    if (set.kind == pde::PointSet::Kind::interior)
+      points[set.name] = interior;
+    else if (set.kind == pde::PointSet::Kind::boundary)
       points[set.name] = static_cast<std::int64_t>(set.pieces.size()) * (dimensions > 2   ? 512
                                                                          : dimensions > 1 ? 128
                                                                                           : 1);

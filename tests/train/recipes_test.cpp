@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lather/pde/file/find_problem.hpp"
+#include "lather/train/size_defaults.hpp"
 #include "lather/train/trainer.hpp"
 #include "small_problem.hpp"
 
@@ -18,8 +19,17 @@ TEST_P(Recipes, AreResolvedAndTheQuickOneTakesAStep) {
   const Config paper = resolve(request);
   request.recipe = "quick";
   const Config quick = resolve(request);
-  EXPECT_GT(paper.stop.steps, quick.stop.steps);
-  for (const auto* config : {&paper, &quick})
+  request.recipe = "best";
+  const Config best = resolve(request);
+  EXPECT_GT(best.stop.steps, quick.stop.steps);
+  EXPECT_GT(paper.stop.steps, best.stop.steps);
+  for (const auto* config : {&quick, &best}) {
+    const pde::PinnObjective objective(read_problem(*config));
+    EXPECT_EQ(warn_of_few_residuals(objective.problem(), config->training, config->optimizer,
+                                    objective.layout().size()),
+              "");
+  }
+  for (const auto* config : {&paper, &best, &quick})
     for (const auto& set : read_problem(*config).point_sets)
       if (set.kind != pde::PointSet::Kind::data) {
         EXPECT_GT(config->training.points.points.count(set.name), 0u) << set.name;
