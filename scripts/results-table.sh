@@ -99,16 +99,16 @@ if [ "$table" = 0 ]; then
   done | xargs -P "$jobs" -L 1 bash -c 'run "$@"' run
 fi
 
-# Of one summary: the final relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps, parameters, residual.
+# Of one summary: the result is the step with the best held-out loss. The relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps, parameters, residual.
 figures() {
   awk '
     function number(line, a) { split(line, a, /": */); gsub(/[,"]/, "", a[2]); return a[2] + 0 }
     /^  "[a-z_]+": \{/ { section = $1; gsub(/[":]/, "", section); next }
     /^  "/ { section = "" }
-    section == "final" && /"l2": \{/ { l2 = 1; next }
+    section == "best" && /"l2": \{/ { l2 = 1; next }
     l2 && /\}/ { l2 = 0 }
     l2 { if (number($0) > worst) worst = number($0); fields++ }
-    section == "final" && /^    "residual":/ { residual = number($0) }
+    section == "best" && /^    "residual":/ { residual = number($0) }
     section == "unknowns" && /\{/ { unknown = $1; gsub(/[":]/, "", unknown) }
     section == "unknowns" && /"known"/ { known = number($0) }
     section == "unknowns" && /"value"/ { value = number($0) }
