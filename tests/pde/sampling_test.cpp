@@ -198,6 +198,18 @@ TEST(PointSource, DrawsNewPointsWhenDue) {
   }
 }
 
+TEST(PointSource, KeepsItsPointsFromTheLastDrawOn) {
+  for (const char* method : {"sobol", "adaptive"}) {
+    Sampled run({{"points", kCounts}, {"sampling", {{"method", method}, {"every", 10}, {"until", 25}}}});
+    std::vector<int> draws;
+    for (int step = 0; step < 60; ++step)
+      if (run.update(step)) draws.push_back(step);
+    EXPECT_EQ(draws, (std::vector<int>{0, 10, 20})) << method;
+    EXPECT_EQ(run.source.next_change(12), 20);
+    EXPECT_EQ(run.source.next_change(20), kNever);
+  }
+}
+
 TEST(PointSource, GivesTheSamePointsForAnyNumberOfThreadsAndOthersForAnotherSeed) {
   const Json recipe{{"points", kCounts}, {"sampling", {{"method", "adaptive"}, {"every", 5}}}};
   Sampled one(recipe, 1), three(recipe, 3), other(recipe, 1, 4);

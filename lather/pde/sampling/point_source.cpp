@@ -54,7 +54,7 @@ std::int64_t PointSource::period(int set) const {
 
 std::optional<PointPlan> PointSource::plan() const {
   PointPlan plan{seed_, settings_.options.every, {}};
-  if (plan.every < 1 || plan.every > kOftenEnough) return {};
+  if (plan.every < 1 || plan.every > kOftenEnough || settings_.options.until > 0) return {};
   for (std::size_t s = 0; s < points_.size(); ++s) {
     const int set = static_cast<int>(s);
     if (problem_.point_sets[s].kind == PointSet::Kind::data) {
@@ -74,6 +74,7 @@ std::optional<PointPlan> PointSource::plan() const {
 std::int64_t PointSource::next_change(std::int64_t step) const {
   const auto& o = settings_.options;
   std::int64_t next = o.every > 0 ? next_multiple(step, o.every) : kNever;
+  if (o.until > 0 && next > o.until) next = kNever;
   for (const auto& set : problem_.point_sets)
     if (set.kind == PointSet::Kind::data && o.data_batch > 0)
       next = std::min(next, next_multiple(step, o.data_every));
@@ -84,12 +85,14 @@ bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<
   bool changed = false;
   for (std::size_t s = 0; s < points_.size(); ++s) {
     const int set = static_cast<int>(s);
-    const std::int64_t every = period(set), last = every > 0 ? step / every * every : 0;
+    const bool ends = settings_.options.until > 0 && problem_.point_sets[s].kind != PointSet::Kind::data;
+    const std::int64_t counted = ends ? std::min(step, settings_.options.until) : step;
+    const std::int64_t every = period(set), last = every > 0 ? counted / every * every : 0;
     const bool due = drawn_[s] < last;
     if (due) {
-      points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(step / every) : 0, objective, x);
+      points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(counted / every) : 0, objective, x);
       // Where the device has drawn since, this only follows it.
-      changed = changed || drawn_[s] < 0 || step == last;
+      changed = changed || drawn_[s] < 0 || counted == last;
       drawn_[s] = step;
     }
     if (due || !installed_) objective.set_points(set, points_[s]);

@@ -5,6 +5,7 @@
 //
 //   points = {interior = 4096, walls = 256}
 //   sampling = {method = "adaptive", every = 1000}         # or just "sobol"
+//   sampling = {method = "adaptive", every = 10, until = 4000}   # from step 4000 on the points stay
 //   focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
 
 #include <map>
@@ -22,7 +23,7 @@ namespace lather::pde {
 
 struct SamplingOptions {
   SamplingMethod method = SamplingMethod::sobol;
-  std::int64_t every = 0;
+  std::int64_t every = 0, until = 0;
   bool shift = true;
   std::int64_t candidates = 0;
   double exponent = 1, floor = 1;

@@ -94,6 +94,7 @@ std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Probl
 void SamplingOptions::fields(FieldVisitor& v) {
   visit_method(v, method, "how points are chosen");
   v.integer("every", every, "steps between draws; 0: drawn once", non_negative());
+  v.integer("until", until, "the last step at which points are drawn; 0: no last one", non_negative());
   v.boolean("shift", shift, "sobol: move the sequence by a random digital shift");
   v.integer("candidates", candidates, "adaptive: points to choose from; 0: 10 per point",
             between(0, kMostPoints));
