@@ -42,9 +42,9 @@ for seed in $seeds; do
   done
 done | xargs -P "$jobs" -L 1 bash -c 'run "$@"' run
 
-# A run's final L2 error (of the worst field) and its steps.
+# A run's L2 error at its best held-out step (of the worst field), and its steps.
 figures() {
-  awk '/"final"/ {final = 1} final && /"l2"/ {l2 = 1; next} l2 && /}/ {l2 = final = 0}
+  awk '/"best"/ {best = 1} best && /"l2"/ {l2 = 1; next} l2 && /}/ {l2 = best = 0}
        l2 {split($0, a, ": "); v = a[2] + 0; if (v > worst) worst = v} /^  "step":/ {split($0, a, ": "); steps = a[2] + 0}
        END {print worst, steps}' "$1"
 }
