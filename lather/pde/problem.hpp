@@ -35,7 +35,7 @@ struct PointSet {
   std::vector<std::string>
       columns;  // data: names of the values given at each point; their symbols are "data:NAME"
   std::vector<std::vector<double>> rows;  // data: coordinates, then columns
-  std::string file;                       // data: where the rows were read
+  std::string file = {};                  // data: where the rows were read
   bool hold_out = true;  // data: a share of the rows may be held out; not where all of them are needed
 };
 
