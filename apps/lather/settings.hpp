@@ -17,7 +17,7 @@ std::vector<pde::Override> parse_settings(const std::vector<std::string>& settin
 
 // Options that choose a configuration; filled by the command line.
 struct ConfigArguments {
-  std::string problem, recipe = "quick", optimizer, precision = "float64", device = "cpu", target;
+  std::string problem, recipe, optimizer, precision = "float64", device = "cpu", target;
   std::vector<std::string> settings;
   std::uint64_t seed = 0;
   int threads = 0;

@@ -142,8 +142,9 @@ int start(const TrainArguments& a) {
                                                                        config.optimizer.name, config.seed));
   auto folder = train::RunFolder::create(path, train::to_json(config));
   if (!a.mode.quiet && !a.mode.json)
-    fmt::print("{} with {}: {} parameters, {}, {}, folder {}\n", config.problem.name, config.optimizer.name,
-               trainer.parameters().size(),
+    fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
+               config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
+               config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
                config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
                memory(trainer), path.string());
   const auto outcome = train_with_progress(trainer, folder, a.mode);

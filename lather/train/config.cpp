@@ -12,6 +12,7 @@
 #include "lather/core/threads.hpp"
 #include "lather/core/version.hpp"
 #include "lather/pde/file/find_problem.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/recipe.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/size_defaults.hpp"
@@ -88,19 +89,6 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
   return sorted;
 }
 
-optim::OptimizerSpec choose_optimizer(const Recipe& recipe, const std::string& wanted,
-                                      const TomlValue& settings) {
-  TomlValue chosen = recipe.optimizer;
-  const TomlValue* name = chosen.find("name");
-  if (!wanted.empty()) {
-    optim::find_optimizer(wanted);
-    if (!name || !name->is_text() || name->text.text != wanted)
-      chosen = toml_from_json({{"name", wanted}}, {});  // its options belong to another
-  }
-  merge_toml(chosen, settings);
-  return optim::read_optimizer(chosen);
-}
-
 void add_overrides(std::vector<pde::Override>& overrides, const std::string& section,
                    const std::vector<TomlEntry>& entries) {
   for (const auto& entry : entries)
@@ -119,6 +107,26 @@ void choose_limits(Config& config, const ConfigRequest& request) {
     config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / 500);
   if (config.record.validate_every == 0)
     config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
+}
+
+// A solver and options that exist, before training for hours without errors to show.
+void check_reference(const TomlValue& root, const pde::Problem& problem) {
+  const TomlValue* table = root.find("reference");
+  if (!table || !problem.reference.contains("solver")) return;
+  try {
+    std::vector<std::string> known{"solver", "up_to_constant"};
+    for (const auto& option : reference::reference_options(problem.reference["solver"].get<std::string>()))
+      known.push_back(option.name);
+    table->only_keys("[reference]", known);
+    std::vector<std::string> fields;
+    for (const auto& field : problem.fields) fields.push_back(field.name);
+    for (const auto& name : fields_up_to_constant(problem))
+      if (std::find(fields.begin(), fields.end(), name) == fields.end())
+        throw Error("up_to_constant: " + unknown_name_message("field", name, fields));
+  } catch (const Error& error) {
+    if (!error.where().str().empty()) throw;
+    throw Error(table->where, error.message());
+  }
 }
 
 // Every point set has its number in the configuration, also where the recipe left it to the defaults.
@@ -203,6 +211,7 @@ pde::Problem ProblemSource::read(const std::vector<pde::Override>& more) const {
 void Config::fields(FieldVisitor& v) {
   v.table("problem", problem, "");
   v.text("recipe", recipe, "");
+  v.text("adapted", adapted, "");
   v.table("optimizer", optimizer, "", "name");
   v.table("training", training, "");
   v.table("stop", stop, "");
@@ -260,8 +269,11 @@ Config resolve(const ConfigRequest& request) {
   const TomlValue root = with_defaults(config, request, settings);
   check_all_recipes(root, path.parent_path());
 
-  const Recipe recipe = read_recipe(root, request.recipe, settings.part("training"));
+  const Recipe recipe =
+      read_recipe(root, request.recipe.empty() ? default_recipe(root, request.device) : request.recipe,
+                  settings.part("training"), request.optimizer);
   config.recipe = recipe.name;
+  config.adapted = recipe.adapted;
   add_overrides(config.problem.overrides, "network", recipe.network);
   add_overrides(config.problem.overrides, "parameters", recipe.parameters);
   config.problem.overrides.insert(config.problem.overrides.end(), settings.problem.begin(),
@@ -271,7 +283,10 @@ Config resolve(const ConfigRequest& request) {
   config.problem.name = problem.name;
   check_recipe(root, recipe, problem);
 
-  config.optimizer = choose_optimizer(recipe, request.optimizer, settings.part("optimizer"));
+  TomlValue optimizer = recipe.optimizer;
+  merge_toml(optimizer, settings.part("optimizer"));
+  config.optimizer = optim::read_optimizer(optimizer);
+  check_reference(root, problem);
   config.training = recipe.training;
   config.record = recipe.record;
   complete_points(config.training.points, problem);
@@ -324,7 +339,7 @@ std::uint64_t identity(const Config& config) {
   json.erase("stop");
   json.erase("lather");
   // Planned steps count where they are shared among stages.
-  if (config.training.time_windows.count == 1 && !config.training.continuation)
+  if (config.training.time_windows.windows() == 1 && !config.training.continuation)
     json["training"].erase("steps");
   return checksum(json.dump());
 }

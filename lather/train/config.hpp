@@ -53,7 +53,7 @@ struct ProblemSource {
 
 struct ConfigRequest {
   std::string problem;                  // a name or a file
-  std::string recipe = "quick";         // [training.RECIPE]
+  std::string recipe;                   // [training.RECIPE]; empty: quick, or best on the GPU
   std::string optimizer;                // empty: the recipe's
   std::vector<pde::Override> settings;  // optimizer.…, training.…, and any path of the problem file
   std::uint64_t seed = 0;
@@ -69,6 +69,7 @@ struct ConfigRequest {
 struct Config {
   ProblemSource problem;
   std::string recipe;
+  std::string adapted;  // what was replaced in it for an optimizer of another family; empty: nothing
   optim::OptimizerSpec optimizer;
   TrainingOptions training;
   StopOptions stop;

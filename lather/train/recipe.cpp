@@ -6,6 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
+#include "lather/train/family_defaults.hpp"
 #include "lather/train/stages/continuation.hpp"
 #include "lather/train/weighting/weighting.hpp"
 
@@ -125,8 +126,31 @@ void check_points(const TomlValue& merged, const pde::Problem& problem) {
   }
 }
 
+bool is_family_table(const TomlEntry& entry) {
+  return entry.value.is_table() && contains(family_names(), entry.key);
+}
+
+// A recipe without the tables of families. Other tables it has no business with are errors, at their place.
+TomlValue without_families(TomlValue layer, const std::string& recipe) {
+  std::erase_if(layer.entries, is_family_table);
+  auto known = recipe_keys();
+  for (const auto& entry : layer.entries)
+    if (entry.value.is_table() && !contains(known, entry.key)) {
+      const auto families = family_names();
+      known.insert(known.end(), families.begin(), families.end());
+      throw Error(entry.where, unknown_name_message("key of [training." + recipe + "]", entry.key, known));
+    }
+  return layer;
+}
+
+// [training.NAME.FAMILY]; nullptr if there is none.
+const TomlValue* family_table(const TomlValue& root, const std::string& name, const std::string& family) {
+  const TomlValue* own = training_of(root).find(name);
+  return own ? own->find(family) : nullptr;
+}
+
 // The layers of a recipe, one over the other.
-TomlValue merged_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings) {
+TomlValue merged_recipe(const TomlValue& root, const std::string& name) {
   const auto names = recipe_names(root);
   const TomlValue& training = training_of(root);
   TomlValue own;
@@ -138,12 +162,60 @@ TomlValue merged_recipe(const TomlValue& root, const std::string& name, const To
   lay_over(merged, own);
   if (contains(names, name)) {
     merged.where = training.find(name)->where;
-    lay_over(merged, *training.find(name));
+    lay_over(merged, without_families(*training.find(name), name));
   } else if (name != "quick") {
     throw Error(training.where, unknown_name_message("recipe", name, names));
   }
-  lay_over(merged, settings);
+  if (!find_entry(merged, "optimizer"))
+    merged.entries.push_back(
+        {"optimizer", merged.where, toml_from_json({{"name", "ss-esoap"}}, merged.where)});
+  expand(*find_entry(merged, "optimizer"));
   return merged;
+}
+
+std::string optimizer_name(TomlValue& merged) {
+  const TomlValue* name = find_entry(merged, "optimizer")->value.find("name");
+  return name && name->is_text() ? name->text.text : "";
+}
+
+void erase_key(TomlValue& table, std::string_view key) {
+  std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
+}
+
+// Another optimizer than the recipe's. What is said of the one is not meant for the other, but within a family the
+// learning rate and the wrappers are.
+std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& recipe,
+                  const std::string& optimizer) {
+  const auto& entry = optim::find_optimizer(optimizer);
+  const std::string before = optimizer_name(merged);
+  if (before == optimizer) return "";
+  const optim::Family family = entry.family, own = optim::find_optimizer(before).family;
+  TomlValue chosen = toml_from_json({{"name", optimizer}}, {});
+  if (family == own) {
+    const auto options = entry.describe();
+    for (const auto& e : find_entry(merged, "optimizer")->value.entries)
+      if (e.key == "schedule" || e.key == "clip" || e.key == "schedule_free" ||
+          (e.key == "learning_rate" && std::any_of(options.begin(), options.end(),
+                                                   [](const auto& o) { return o.name == "learning_rate"; })))
+        chosen.entries.push_back(e);
+  } else {
+    merge_toml(chosen, optimizer_of_family(optimizer));
+  }
+  find_entry(merged, "optimizer")->value = chosen;
+  if (family == own) return "";
+
+  const std::string name(name_of(family));
+  if (!alike(family, own)) {
+    for (const char* key : {"steps", "points"}) erase_key(merged, key);
+    if (TomlEntry* sampling = find_entry(merged, "sampling"))
+      if (sampling->value.is_table()) erase_key(sampling->value, "every");
+    lay_over(merged, recipe_of_family(family));
+  }
+  const TomlValue* table = family_table(root, recipe, name);
+  if (table) lay_over(merged, *table);
+  const std::string what = alike(family, own) ? "learning rate and schedule" : "settings";
+  return table ? fmt::format("{} of [training.{}.{}]", what, recipe, name)
+               : fmt::format("{} of {} methods instead of those for {}", what, name, before);
 }
 
 }  // namespace
@@ -162,20 +234,23 @@ std::vector<std::string> recipe_names(const TomlValue& root) {
   return names;
 }
 
-Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings) {
-  TomlValue merged = merged_recipe(root, name, settings);
+std::string default_recipe(const TomlValue& root, Device device) {
+  return device == Device::cuda && contains(recipe_names(root), "best") ? "best" : "quick";
+}
+
+Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings,
+                   const std::string& optimizer) {
   Recipe recipe;
   recipe.name = name;
+  TomlValue merged = merged_recipe(root, name);
+  if (!optimizer.empty()) recipe.adapted = adapt(merged, root, name, optimizer);
+  lay_over(merged, settings);
   recipe.tree = merged;
   recipe.network = take_table(merged, "network");
   recipe.parameters = take_table(merged, "parameters");
-  if (TomlEntry* optimizer = find_entry(merged, "optimizer")) {
-    expand(*optimizer);
-    recipe.optimizer = optimizer->value;
-    std::erase_if(merged.entries, [](const TomlEntry& e) { return e.key == "optimizer"; });
-  } else {
-    recipe.optimizer = toml_from_json({{"name", "ss-esoap"}}, {});
-  }
+  expand(*find_entry(merged, "optimizer"));
+  recipe.optimizer = find_entry(merged, "optimizer")->value;
+  erase_key(merged, "optimizer");
   RecipeKeys read;
   options::read(read, "training", merged);
   recipe.training = std::move(read.training);
@@ -222,10 +297,19 @@ void check_all_recipes(const TomlValue& root, const std::filesystem::path& folde
   auto names = recipe_names(root);
   if (!contains(names, "quick")) names.push_back("quick");
   for (const auto& name : names) {
-    const Recipe recipe = read_recipe(root, name);
-    optim::read_optimizer(recipe.optimizer);
-    const pde::Problem problem = pde::read_problem(with_recipe(root, recipe), folder);
-    check_recipe(root, recipe, problem);
+    std::vector<std::string> optimizers{""};  // the recipe's, and one of each family that has a table
+    std::vector<std::string> seen;
+    for (const auto& entry : optim::catalogue())
+      if (const std::string family(name_of(entry.family)); !contains(seen, family)) {
+        seen.push_back(family);
+        if (family_table(root, name, family)) optimizers.push_back(entry.name);
+      }
+    for (const auto& optimizer : optimizers) {
+      const Recipe recipe = read_recipe(root, name, {}, optimizer);
+      if (optimizer.empty()) optim::read_optimizer(recipe.optimizer);
+      const pde::Problem problem = pde::read_problem(with_recipe(root, recipe), folder);
+      check_recipe(root, recipe, problem);
+    }
   }
 }
 

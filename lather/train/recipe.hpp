@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/core/device.hpp"
 #include "lather/core/toml.hpp"
 #include "lather/optim/optimizer_spec.hpp"
 #include "lather/pde/problem.hpp"
@@ -18,6 +19,7 @@ std::vector<std::string> recipe_names(const TomlValue& root);
 
 struct Recipe {
   std::string name;
+  std::string adapted;  // how settings were replaced for an optimizer of another family; empty: not at all
   TomlValue tree;       // all of it, as written
   TomlValue optimizer;  // a table with at least a name
   TrainingOptions training;
@@ -25,9 +27,15 @@ struct Recipe {
   std::vector<TomlEntry> network, parameters;  // what differs from the rest of the file
 };
 
+// The recipe a person means who names none: `quick`; on the GPU `best`, if there is one.
+std::string default_recipe(const TomlValue& root, Device device);
+
 // [training], with [training.NAME] over it, and over both what `--set training.…` says (a tree). Unknown keys are
-// errors, at their place. "quick" need not exist.
-Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings = {});
+// errors, at their place. "quick" need not exist. `optimizer`: instead of the recipe's. If it is of another family,
+// settings that belong to a family (network size, points, redraws, steps, learning rate, schedule) are replaced by
+// those of [training.NAME.FAMILY], or of train/family_defaults.hpp.
+Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings = {},
+                   const std::string& optimizer = "");
 
 // The problem file with the recipe's network and parameters. Throws Error for a parameter the file does not have.
 TomlValue with_recipe(TomlValue root, const Recipe& recipe);

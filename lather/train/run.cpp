@@ -44,12 +44,15 @@ class Run {
     begin();
     Ending ending = check_limits({});
     while (!ending) {
+      trainer_.set_seconds(seconds());
+      const bool stage_ends = trainer_.stage_due();  // the report says what became of it
       const auto report = trainer_.advance(steps_to_next_look());
+      trainer_.set_seconds(seconds());
       time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
       const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
-      record(report, last);
+      record(report, last || trainer_.stage_due(), stage_ends);
       ending = check_limits(report);
-      tell(report);
+      tell(report, stage_ends);
       if (!ending && checkpoint_due()) save();
     }
     save();
@@ -121,11 +124,11 @@ class Run {
     return status == optim::Status::non_finite || !trainer_.objective_will_change();
   }
 
-  void record(const optim::StepReport& report, bool last) {
+  void record(const optim::StepReport& report, bool last, bool always) {
     const auto& every = trainer_.config().record;
     const std::int64_t step = trainer_.step();
     const bool look = last || step % every.validate_every == 0;
-    recorded_ = look || step % every.record_every == 0;
+    recorded_ = look || always || step % every.record_every == 0;
     if (!recorded_) return;
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
@@ -168,6 +171,10 @@ class Run {
   Ending check_limits(const optim::StepReport& report) const {
     if (report.status == optim::Status::non_finite) return End{EndReason::non_finite, why_not_finite(report)};
     if (const auto reached = target_reached()) return End{EndReason::target, *reached};
+    if (trainer_.solved())
+      return End{EndReason::target,
+                 fmt::format("solved: the held-out residual {:.2e} is at or below its target {:g}",
+                             trainer_.stage_control().residual(), trainer_.config().training.stages.target)};
     if (ends(report.status) && report.status == optim::Status::converged)
       return End{EndReason::converged, said(report, "the optimizer has converged")};
     if (ends(report.status))
@@ -205,9 +212,9 @@ class Run {
     return fmt::format("the target {} <= {:g} is reached", quantity, wanted);
   }
 
-  void tell(const optim::StepReport& report) {
-    if (watcher_.message && !report.message.empty() && report.status == optim::Status::running &&
-        report.message != last_message_)
+  void tell(const optim::StepReport& report, bool always) {
+    const bool goes_on = always || report.status == optim::Status::running;
+    if (watcher_.message && !report.message.empty() && goes_on && report.message != last_message_)
       watcher_.message(fmt::format("step {}: {}", trainer_.step(), last_message_ = report.message));
     if (!watcher_.progress) return;
     Progress p;
@@ -305,6 +312,7 @@ double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& me
   StateReader reader(checkpoint->state);
   RunState own;
   own.state(reader);
+  trainer.set_seconds(own.seconds);
   trainer.state(reader);
   if (!folder.truncate_logs(own.log_sizes))
     messages.push_back(
@@ -333,6 +341,7 @@ std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector
   RunState own;
   own.state(reader);
   trainer->state(reader);
+  trainer->set_seconds(own.seconds);
   return trainer;
 }
 

@@ -25,7 +25,7 @@ std::int64_t coarse_grid(int dimensions) {
 
 }  // namespace
 
-Trainer::Trainer(const Config& config) : config_(config), plan_(config) {
+Trainer::Trainer(const Config& config) : config_(config), plan_(config), control_(config.training.stages) {
   if (!config_.from.empty() && !config_.start)
     throw Error(fmt::format("the network of '{}', from which this run starts, is missing (start.json)",
                             config_.from));
@@ -35,11 +35,17 @@ Trainer::Trainer(const Config& config) : config_(config), plan_(config) {
 void Trainer::enter_stage(int index) {
   stage_ = plan_.make_stage(index, finished_);
   stage_index_ = index;
+  control_.begin(spent(), plan_.weight(index));
   auto& objective = stage_->objective();
   if (plan_.fresh_weights(index))
     parameters_ = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
-  else
+  else {
+    if (plan_.warm_noise() > 0 && !parameters_.empty()) {
+      const auto fresh = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
+      for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i] += plan_.warm_noise() * fresh[i];
+    }
     objective.set_frozen(frozen_);
+  }
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   const bool given = index == 0 && config_.start;
   if (given) {
@@ -47,7 +53,7 @@ void Trainer::enter_stage(int index) {
     objective.set_frozen(frozen_);
   }
   if (index == 0 || plan_.in_windows())
-    optimizer_ = optim::make_composed(objective.layout(), config_.optimizer, config_.device);
+    optimizer_ = optim::make_composed(objective.layout(), optimizer_of_stage(), config_.device);
   else
     optimizer_->objective_changed();
   best_step_ = -1;  // metrics of another stage do not compare
@@ -57,21 +63,79 @@ void Trainer::enter_stage(int index) {
     pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
 
-optim::StepReport Trainer::advance(std::int64_t most) {
-  if (!last_stage() && step_ >= plan_.end_of(stage_index_)) {
-    finished_.push_back({parameters_, frozen_});
-    enter_stage(stage_index_ + 1);
+// Ends the present stage, prolongs it, or halves its window; says so in words.
+std::string Trainer::settle_stage() {
+  const StageEnd end = stage_end();
+  if (control_.looked_at() != step_) {
+    const Metrics metrics = stage_->measure(parameters_);
+    control_.looked(step_, metrics.residual, metrics.loss);
   }
+  const StageOptions& options = config_.training.stages;
+  const bool solved = control_.solved();
+  std::string text =
+      fmt::format("stage {} of {} ({}): {} after {} steps, held-out residual {:.2e}", stage_index_ + 1,
+                  stages(), plan_.name(stage_index_), solved ? words_of(StageEnd::solved) : words_of(end),
+                  step_ - control_.first_step(), control_.residual());
+  const bool used_up = end == StageEnd::steps || end == StageEnd::time;
+  if (options.target > 0 && !solved) {
+    text += fmt::format(": not solved (target {:g})", options.target);
+    if (used_up && options.unsolved == Unsolved::prolong && control_.prolonged() < options.tries) {
+      control_.prolong(spent());
+      return text + fmt::format("; prolonged to step {}", control_.end_step(limit()));
+    }
+    if (options.unsolved == Unsolved::halve && plan_.in_windows() && halved_ < options.tries) {
+      ++halved_;
+      plan_.halve(stage_index_);
+      if (!finished_.empty()) parameters_ = finished_.back().parameters;
+      enter_stage(stage_index_);
+      return text + fmt::format("; begun again as {}", plan_.name(stage_index_));
+    }
+    text += "; handed over as it is";
+  }
+  finished_.push_back({parameters_, frozen_, end, solved, control_.residual(), step_,
+                       step_ - control_.first_step(), seconds_ - control_.first_seconds()});
+  halved_ = 0;
+  enter_stage(stage_index_ + 1);
+  return text;
+}
+
+// A schedule before a second optimizer runs until that one has its turn.
+optim::OptimizerSpec Trainer::optimizer_of_stage() const {
+  optim::OptimizerSpec spec = config_.optimizer;
+  auto& [schedule, clip, average, then] = spec.wrappers;
+  if (schedule && schedule->over_the_whole_run() && then)
+    schedule->total_steps = then->when.at_step > 0
+                                ? then->when.at_step
+                                : std::max<std::int64_t>(1, control_.end_step(limit()) - step_);
+  return spec;
+}
+
+// A schedule without a number of steps runs over the share of the stage, by steps or by time.
+std::vector<double> Trainer::learning_rate_factors(std::int64_t most) const {
+  std::vector<double> factors(static_cast<std::size_t>(most), 1.0);
+  const auto& [schedule, clip, average, then] = config_.optimizer.wrappers;
+  if (!schedule || !schedule->over_the_whole_run() || then) return factors;
+  for (std::int64_t i = 0; i < most; ++i)
+    factors[static_cast<std::size_t>(i)] =
+        optim::cosine_decay(control_.progress({step_ + i, seconds_}, limit()), schedule->final_factor);
+  return factors;
+}
+
+optim::StepReport Trainer::advance(std::int64_t most) {
+  const std::string news = stage_due() ? settle_stage() : "";
   // Until the objective changes nothing needs the host.
   most = std::min({most, stage_->next_update(step_) - step_, kMostSteps});
-  if (!last_stage()) most = std::min(most, plan_.end_of(stage_index_) - step_);
-  const std::vector<double> factors(static_cast<std::size_t>(std::max<std::int64_t>(most, 1)), 1.0);
+  if (!last_stage()) most = std::min(most, control_.end_step(limit()) - step_);
   std::int64_t done = 0;
-  auto report = optimizer_->steps(stage_->objective(), parameters_, factors, done);
+  auto report = optimizer_->steps(stage_->objective(), parameters_,
+                                  learning_rate_factors(std::max<std::int64_t>(most, 1)), done);
   step_ += done;
   evaluations_ += report.evaluations;
   basis_updates_ += report.basis_updates;
+  const bool ended = report.status == optim::Status::stalled || report.status == optim::Status::converged;
+  if (ended && stage_->next_change(step_) == kNever) control_.optimizer_ended();
   if (stage_->update(step_, parameters_)) optimizer_->objective_changed();
+  if (!news.empty()) report.message = news + (report.message.empty() ? "" : "; " + report.message);
   return report;
 }
 
@@ -119,6 +183,7 @@ Metrics Trainer::measure(bool fine, bool best) {
 
 Metrics Trainer::validate() {
   Metrics metrics = measure();
+  control_.looked(step_, metrics.residual, metrics.loss);
   if (best_step_ < 0 || std::isnan(best_.loss) || metrics.loss < best_.loss) {
     best_ = metrics;
     best_step_ = step_;
@@ -161,12 +226,14 @@ void Trainer::state(StateVisitor& v) {
   v.integer("stage", stage);
   v.integer("finished", finished);
   finished_.resize(static_cast<std::size_t>(finished));
-  for (auto& [parameters, frozen] : finished_) {
-    v.array("finished_parameters", parameters);
-    v.array("finished_frozen", frozen);
-  }
+  for (auto& stage_before : finished_) stage_before.state(v);
+  const int planned = plan_.count();
+  plan_.state(v);
+  v.integer("halved", halved_);
   v.array("frozen", std::span<double>(frozen_));
-  if (v.reading() && stage != stage_index_) enter_stage(static_cast<int>(stage));
+  if (v.reading() && (stage != stage_index_ || plan_.count() != planned))
+    enter_stage(static_cast<int>(stage));
+  control_.state(v);
   v.array("parameters", std::span<double>(parameters_));
   v.array("best_parameters", best_parameters_);
   v.integer("best_step", best_step_);

@@ -35,6 +35,17 @@ class Trainer {
 
   const Config& config() const { return config_; }
   std::int64_t step() const { return step_; }  // steps done
+  // Seconds of training so far, for limits by time; whoever keeps the time says so before advance().
+  void set_seconds(double seconds) { seconds_ = seconds; }
+  double seconds() const { return seconds_; }
+  // Whether the next advance() ends the present stage (or prolongs it). Its held-out residual should be looked at
+  // before.
+  bool stage_due() const { return !last_stage() && stage_end() != StageEnd::none; }
+  // The last stage has reached its target.
+  bool solved() const { return last_stage() && control_.solved(); }
+  const StageControl& stage_control() const { return control_; }
+  const std::vector<FinishedStage>& finished_stages() const { return finished_; }
+  std::string stage_name(int index) const { return plan_.name(index); }
   int stage() const { return stage_index_; }
   int stages() const { return plan_.count(); }
   bool last_stage() const { return stage_index_ + 1 == plan_.count(); }
@@ -89,9 +100,17 @@ class Trainer {
  private:
   const TrueSolution* truth();  // nullptr: not known
   void enter_stage(int index);
+  Budget spent() const { return {step_, seconds_}; }
+  Budget limit() const { return {config_.training.steps, config_.stop.seconds}; }
+  StageEnd stage_end() const { return control_.end(spent(), limit()); }
+  std::string settle_stage();
+  optim::OptimizerSpec optimizer_of_stage() const;
+  std::vector<double> learning_rate_factors(std::int64_t most) const;
 
   Config config_;
   StagePlan plan_;
+  StageControl control_;
+  double seconds_ = 0;
   int stage_index_ = 0;
   std::unique_ptr<Stage> stage_;
   std::unique_ptr<optim::Optimizer> optimizer_;
@@ -103,7 +122,7 @@ class Trainer {
   std::unique_ptr<ErrorMeter> meter_;
   bool meter_is_fine_ = false;
   std::string reference_note_, start_note_;
-  std::int64_t step_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
+  std::int64_t step_ = 0, halved_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
 };
 
 }  // namespace lather::train

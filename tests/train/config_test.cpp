@@ -9,6 +9,8 @@
 #include "lather/core/device.hpp"
 
 #include "lather/core/error.hpp"
+#include "lather/train/family_defaults.hpp"
+#include "lather/train/recipe.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 #include "small_problem.hpp"
 
@@ -245,6 +247,85 @@ TEST_F(RecipeKeysTest, OptionsOfAnotherOptimizerAreNotKept) {
   ConfigRequest paper = request({{"optimizer.history", "9"}});
   paper.recipe = "paper";
   EXPECT_EQ(options::to_json(resolve(paper).optimizer)["history"], 9);
+}
+
+const char* const kFamilies = R"([training]
+optimizer = {name = "lm", max_memory = 1}
+[training.quick]
+steps = 30
+points = {interior = 500}
+sampling = {method = "adaptive", every = 5}
+network = {width = 11}
+[training.quick.first-order]
+steps = 70
+optimizer = {learning_rate = 0.25}
+[training.best]
+steps = 40
+)";
+
+TEST_F(RecipeKeysTest, AnOptimizerOfAnotherFamilyGetsTheSettingsOfItsFamily) {
+  ASSERT_EQ(complaint_about(kFamilies), "");
+  const Config own = resolve(request());
+  EXPECT_EQ(own.stop.steps, 30);
+  EXPECT_EQ(options::to_json(own.optimizer)["max_memory"], 1);
+  EXPECT_EQ(own.adapted, "");
+  const auto with = [&](const char* optimizer) {
+    ConfigRequest r = request();
+    r.optimizer = optimizer;
+    return resolve(r);
+  };
+  const Config adam = with("adam");  // the file has a table for its family
+  EXPECT_EQ(adam.stop.steps, 70);
+  EXPECT_EQ(options::to_json(adam.optimizer)["learning_rate"], 0.25);
+  EXPECT_TRUE(adam.optimizer.wrappers.schedule->over_the_whole_run());
+  EXPECT_EQ(adam.adapted, "settings of [training.quick.first-order]");
+  const Config soap = with("soap");  // and none for this one
+  const FamilyDefaults kronecker = family_defaults(optim::Family::kronecker);
+  EXPECT_EQ(soap.stop.steps, kronecker.steps);
+  EXPECT_EQ(options::to_json(soap.optimizer)["learning_rate"], kronecker.learning_rate);
+  for (const Config* config : {&adam, &soap}) {
+    EXPECT_EQ(read_problem(*config).network.width, 64);
+    EXPECT_EQ(config->training.points.points.at("interior"), 4096);
+    EXPECT_EQ(config->training.points.sampling.every, 1000);
+    EXPECT_EQ(config->training.points.sampling.method,
+              pde::SamplingMethod::adaptive);  // belongs to no family
+  }
+  const Config engd = with("engd");  // of the same family: all stays but the options of lm
+  EXPECT_EQ(engd.stop.steps, 30);
+  EXPECT_EQ(engd.adapted, "");
+  EXPECT_EQ(read_problem(engd).network.width, 11);
+}
+
+TEST_F(RecipeKeysTest, MistakesInTheTableOfAFamilyAreErrorsAtTheirPlace) {
+  EXPECT_NE(complaint_about("[training.quick]\nsteps = 5\n[training.quick.first-order]\nstep = 5\n")
+                .find(":28:1: "),
+            std::string::npos);
+  EXPECT_NE(complaint_about("[training.quick]\nsteps = 5\n[training.quick.frst-order]\nsteps = 5\n")
+                .find("'first-order'"),
+            std::string::npos);
+}
+
+TEST_F(RecipeKeysTest, TheRecipeWithoutANameIsQuickAndBestOnTheGpu) {
+  ASSERT_EQ(complaint_about(kFamilies), "");
+  const Config config = resolve(request());
+  EXPECT_EQ(config.recipe, "quick");
+  EXPECT_EQ(default_recipe(config.problem.tree(), Device::cuda), "best");
+  EXPECT_EQ(default_recipe(parse_toml("[training.quick]\nsteps = 5\n", "x"), Device::cuda), "quick");
+}
+
+TEST_F(RecipeKeysTest, ReferencesThatDoNotExistAreRefused) {
+  EXPECT_NE(complaint_about("[reference]\nsolver = \"burgres\"\n").find("'burgers'"), std::string::npos);
+  EXPECT_NE(complaint_about("[reference]\nsolver = \"burgers\"\nnuu = 3\n").find(":27:1: "),
+            std::string::npos);
+  EXPECT_NE(complaint_about("[reference]\nsolver = \"burgers\"\nup_to_constant = [\"p\"]\n").find("'p'"),
+            std::string::npos);
+}
+
+TEST_F(ConfigTest, LeastSquaresInSinglePrecisionIsRefused) {
+  ConfigRequest r = request();
+  r.optimizer = "lm";
+  r.precision = pde::Precision::float32;
+  EXPECT_NE(complaint(r).find("lm needs float64"), std::string::npos);
 }
 
 TEST(Target, IsAMetricAndAValue) {

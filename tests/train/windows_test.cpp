@@ -158,13 +158,12 @@ ContinuationOptions continuation_of(const nlohmann::json& options) {
   return read;
 }
 
-TEST(Continuation, ReadsAndSharesOutSteps) {
+TEST(Continuation, ReadsItsOptions) {
   const auto options = continuation_of({{"parameter", "Re"}, {"values", {100, 400, 1000}}});
-  const Continuation equal(options, [](double) { return test::heat(); });
-  EXPECT_EQ(equal.steps(0, 100) + equal.steps(1, 100) + equal.steps(2, 100), 100);
-  EXPECT_EQ(equal.steps(1, 300), 100);
+  const auto build = [](double) { return test::heat(); };
+  EXPECT_EQ(Continuation(options, build).share(0), Continuation(options, build).share(2));
   const auto given = continuation_of({{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {1000, 3000}}});
-  EXPECT_EQ(Continuation(given, [](double) { return test::heat(); }).steps(1, 400), 300);
+  EXPECT_EQ(Continuation(given, build).share(1), 3000);
   EXPECT_FALSE(test::training(nlohmann::json::object()).continuation);
   EXPECT_THROW(continuation_of({{"parameter", "Re"}}), Error);
   EXPECT_THROW(continuation_of({{"parameter", "Re"}, {"values", {1, 2}}, {"steps", {3}}}), Error);
@@ -213,8 +212,7 @@ u = "(1 - exp(-x/eps))/(1 - exp(-1/eps))"
     const auto fresh = objective.initialize(1);
     if (stage == 0) x = fresh;
     ASSERT_EQ(x.size(), objective.layout().size());
-    test::train(objective, x, {{"points", {{"interior", 64}}}},
-                static_cast<int>(continuation.steps(stage, 2400)));
+    test::train(objective, x, {{"points", {{"interior", 64}}}}, 800);
     errors.push_back(ErrorMeter(problem, *closed_form(problem), {.grid = 101, .up_to_constant = {}})
                          .measure(objective, x)[0]
                          .relative_l2);

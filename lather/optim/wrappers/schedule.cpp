@@ -22,7 +22,11 @@ double exponential_decay(std::int64_t step, double rate, std::int64_t every, boo
 }
 
 double cosine_decay(std::int64_t step, std::int64_t total_steps, double final_factor) {
-  const double progress = std::min(1.0, static_cast<double>(step) / static_cast<double>(total_steps));
+  return cosine_decay(std::min(1.0, static_cast<double>(step) / static_cast<double>(total_steps)),
+                      final_factor);
+}
+
+double cosine_decay(double progress, double final_factor) {
   return final_factor + (1 - final_factor) * 0.5 * (1 + std::cos(std::numbers::pi * progress));
 }
 
@@ -45,7 +49,8 @@ void ScheduleOptions::fields(FieldVisitor& v) {
   v.real("rate", rate, "exponential: factor per period", unit_open_left());
   v.integer("every", every, "exponential: steps per period", at_least(1));
   v.boolean("staircase", staircase, "exponential: change only at the end of a period");
-  v.integer("total_steps", total_steps, "cosine: steps until final_factor", at_least(1));
+  v.integer("total_steps", total_steps,
+            "cosine: steps until final_factor; 0: all of the training, by steps or by time", non_negative());
   v.real("final_factor", final_factor, "cosine: factor at the end", between(0, 1));
   v.reals("boundaries", boundaries, "piecewise: steps at which the factor changes, ascending");
   v.reals("factors", factors, "piecewise: factor from the boundary of the same number on");
@@ -66,7 +71,8 @@ double schedule_factor(const ScheduleOptions& o, std::int64_t step) {
   const std::int64_t k = std::max<std::int64_t>(0, step - o.warmup_steps);
   switch (o.decay) {
     case Decay::exponential: return warm_up * exponential_decay(k, o.rate, o.every, o.staircase);
-    case Decay::cosine: return warm_up * cosine_decay(k, o.total_steps, o.final_factor);
+    case Decay::cosine:
+      return o.over_the_whole_run() ? warm_up : warm_up * cosine_decay(k, o.total_steps, o.final_factor);
     case Decay::piecewise: return warm_up * piecewise_constant(k, o.boundaries, o.factors);
     case Decay::constant: break;
   }

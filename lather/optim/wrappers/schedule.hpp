@@ -14,7 +14,8 @@ double linear_warm_up(std::int64_t step, std::int64_t warmup_steps, double start
 double exponential_decay(std::int64_t step, double rate, std::int64_t every,
                          bool staircase);  // rate^(k / every)
 double cosine_decay(std::int64_t step, std::int64_t total_steps,
-                    double final_factor);  // 1 … final_factor, then constant
+                    double final_factor);                   // 1 … final_factor, then constant
+double cosine_decay(double progress, double final_factor);  // the same for a progress in [0, 1]
 // factors[i] from boundaries[i] on, 1 before boundaries[0].
 double piecewise_constant(std::int64_t step, std::span<const double> boundaries,
                           std::span<const double> factors);
@@ -30,11 +31,13 @@ struct ScheduleOptions {
   double rate = 0.9;
   std::int64_t every = 1000;
   bool staircase = false;
-  std::int64_t total_steps = 10000;
+  std::int64_t total_steps = 0;
   double final_factor = 0;
   std::vector<double> boundaries{}, factors{};
 
   void fields(FieldVisitor& v);
+  // A decay whose length is that of the training: the trainer gives its factors (by steps, or by time).
+  bool over_the_whole_run() const { return decay == Decay::cosine && total_steps == 0; }
   void validate() const;  // throws Error where lists do not fit together
 };
 

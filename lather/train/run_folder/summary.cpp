@@ -50,10 +50,21 @@ void UnknownSummary::fields(FieldVisitor& v) {
   if (known) v.real("known", *known, "");
 }
 
+void StageSummary::fields(FieldVisitor& v) {
+  v.text("name", name, "");
+  v.text("ended", ended, "");
+  v.text("solved", solved, "");
+  v.integer("steps", steps, "");
+  v.real("seconds", seconds, "");
+  v.real("residual", residual, "at held-out points, when it ended");
+}
+
 void Summary::fields(FieldVisitor& v) {
   v.text("problem", problem, "");
   v.text("optimizer", optimizer, "");
+  v.text("family", family, "");
   v.text("recipe", recipe, "");
+  v.text("adapted", adapted, "");
   v.natural("seed", seed, "");
   v.integer("step", step, "");
   v.integer("parameters", parameters, "");
@@ -67,6 +78,7 @@ void Summary::fields(FieldVisitor& v) {
   v.table("best", best, "");
   v.text("reference", reference, "");
   v.by_name("unknowns", unknowns, "");
+  v.tables("stages", stages, "");
   if (!held_out_rows.empty()) v.by_name("held_out_rows", held_out_rows, "of data");
   if (!overfitting.empty()) v.text("overfitting", overfitting, "");
   v.text("reason", reason, "");
@@ -94,12 +106,32 @@ NamedMetrics named(const Trainer& trainer, const Metrics& metrics) {
   return result;
 }
 
+namespace {
+
+std::vector<StageSummary> stages_of(const Trainer& trainer, double final_residual) {
+  const auto& target = trainer.config().training.stages.target;
+  const auto yes_or_no = [&](bool solved) { return target > 0 ? solved ? "yes" : "no" : ""; };
+  std::vector<StageSummary> list;
+  for (const auto& stage : trainer.finished_stages())
+    list.push_back({trainer.stage_name(static_cast<int>(list.size())), words_of(stage.end),
+                    yes_or_no(stage.solved), stage.steps, stage.seconds, number(stage.residual)});
+  const auto& control = trainer.stage_control();
+  list.push_back({trainer.stage_name(trainer.stage()), "", yes_or_no(final_residual <= target),
+                  trainer.step() - control.first_step(), trainer.seconds() - control.first_seconds(),
+                  number(final_residual)});
+  return list;
+}
+
+}  // namespace
+
 Summary summarize(Trainer& trainer, bool fine) {
   const auto& config = trainer.config();
   Summary s;
   s.problem = config.problem.name;
   s.optimizer = config.optimizer.name;
+  s.family = name_of(config.optimizer.entry().family);
   s.recipe = config.recipe;
+  s.adapted = config.adapted;
   s.seed = config.seed;
   s.step = trainer.step();
   s.parameters = static_cast<std::int64_t>(trainer.parameters().size());
@@ -119,6 +151,7 @@ Summary summarize(Trainer& trainer, bool fine) {
   for (std::size_t i = 0; i < sets.size(); ++i)
     if (!sets[i].file.empty())
       s.held_out_rows[sets[i].name] = static_cast<std::int64_t>(trainer.held_out_rows(static_cast<int>(i)));
+  if (trainer.stages() > 1) s.stages = stages_of(trainer, s.final.residual);
   return s;
 }
 

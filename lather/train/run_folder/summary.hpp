@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lather/core/options.hpp"
 #include "lather/train/trainer.hpp"
@@ -29,14 +30,25 @@ struct UnknownSummary {
   void fields(FieldVisitor& v);
 };
 
+// A window, or a value of the parameter.
+struct StageSummary {
+  std::string name, ended;  // why, in words; empty: it was the last
+  std::string solved;       // yes, no; empty: there is no target
+  std::int64_t steps = 0;
+  double seconds = 0, residual = 0;
+  void fields(FieldVisitor& v);
+};
+
 struct Summary {
-  std::string problem, optimizer, recipe;
+  std::string problem, optimizer, family, recipe;
+  std::string adapted;  // how the recipe was changed for an optimizer of another family
   std::uint64_t seed = 0;
   std::int64_t step = 0, parameters = 0, memory_bytes = 0, evaluations = 0, basis_updates = 0;
   double loss = 0;
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none
   std::map<std::string, UnknownSummary> unknowns;
+  std::vector<StageSummary> stages;                         // where there are several
   std::map<std::string, std::int64_t> held_out_rows;        // of data, by name
   std::string overfitting;                                  // a sentence, if it was noticed at the end
   std::int64_t peak_host_bytes = 0, peak_device_bytes = 0;  // as measured, of the process that ended the run

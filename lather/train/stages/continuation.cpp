@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "lather/core/error.hpp"
 
@@ -21,15 +19,6 @@ void ContinuationOptions::validate() const {
 
 Continuation::Continuation(const ContinuationOptions& options, Build build)
     : options_(options), build_(std::move(build)) {}
-
-std::int64_t Continuation::steps(int stage, std::int64_t total) const {
-  const auto share = [&](int i) { return options_.steps.empty() ? 1.0 : options_.steps[i]; };
-  double all = 0, before = 0;
-  for (int i = 0; i < count(); ++i) all += share(i);
-  for (int i = 0; i < stage; ++i) before += share(i);
-  const auto place = [&](double sum) { return std::llround(static_cast<double>(total) * sum / all); };
-  return place(before + share(stage)) - place(before);
-}
 
 pde::Override parameter_override(const std::string& parameter, double value) {
   return {"parameters." + parameter, fmt::format("{:.17g}", value)};

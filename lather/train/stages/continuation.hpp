@@ -17,10 +17,13 @@ namespace lather::train {
 struct ContinuationOptions {
   std::string parameter;
   std::vector<double> values, steps;
+  double warm_noise = 0;
   void fields(FieldVisitor& v) {
     v.text("parameter", parameter, "which of [parameters]");
     v.reals("values", values, "its values, in order; the problem's own value is not added");
-    v.reals("steps", steps, "steps for each value; default: equal shares");
+    v.reals("steps", steps, "shares of the steps (and of the time) for each value; default: equal ones");
+    v.real("warm_noise", warm_noise, "this much of fresh initial weights is added to those of the last value",
+           non_negative());
   }
   void validate() const;  // throws Error for lists that are empty or of different lengths
 };
@@ -35,8 +38,8 @@ class Continuation {
   int count() const { return static_cast<int>(options_.values.size()); }
   double value(int stage) const { return options_.values[stage]; }
   pde::Problem problem(int stage) const { return build_(value(stage)); }
-  // Steps of a stage out of `total` in all. Given numbers are shares: they are scaled to `total`.
-  std::int64_t steps(int stage, std::int64_t total) const;
+  // The share of a stage in the steps and the time.
+  double share(int stage) const { return options_.steps.empty() ? 1.0 : options_.steps[stage]; }
 
  private:
   ContinuationOptions options_;

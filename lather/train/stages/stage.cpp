@@ -143,12 +143,42 @@ StagePlan::StagePlan(const Config& config)
 
 int StagePlan::count() const { return continuation_ ? continuation_->count() : windows_.count(); }
 
-std::int64_t StagePlan::end_of(int stage) const {
-  if (stage + 1 == count()) return std::numeric_limits<std::int64_t>::max();
-  if (!continuation_) return config_.training.steps * (stage + 1) / count();
-  std::int64_t end = 0;
-  for (int i = 0; i <= stage; ++i) end += continuation_->steps(i, config_.training.steps);
-  return end;
+double StagePlan::weight(int stage) const {
+  double rest = 0;
+  const auto share = [&](int i) { return continuation_ ? continuation_->share(i) : 1.0; };
+  for (int i = stage; i < count(); ++i) rest += share(i);
+  return share(stage) / rest;
+}
+
+std::string StagePlan::name(int stage) const {
+  if (continuation_)
+    return fmt::format("{} = {:g}", continuation_->options().parameter, continuation_->value(stage));
+  if (!in_windows()) return problem_.name;
+  const auto [low, high] = windows_.interval(stage);
+  return fmt::format("{} in [{:g}, {:g}]", windows_.options().coordinate, low, high);
+}
+
+double StagePlan::warm_noise() const {
+  return continuation_ ? continuation_->options().warm_noise : windows_.options().warm_noise;
+}
+
+void StagePlan::state(StateVisitor& v) {
+  std::vector<double> edges = windows_.edges();
+  v.array("window_edges", edges);
+  if (v.reading()) windows_.set_edges(std::move(edges));
+}
+
+void FinishedStage::state(StateVisitor& v) {
+  v.array("finished_parameters", parameters);
+  v.array("finished_frozen", frozen);
+  auto how = static_cast<std::int64_t>(end);
+  v.integer("finished_end", how);
+  end = static_cast<StageEnd>(how);
+  v.boolean("finished_solved", solved);
+  v.real("finished_residual", residual);
+  v.integer("finished_step", last_step);
+  v.integer("finished_steps", steps);
+  v.real("finished_seconds", seconds);
 }
 
 bool StagePlan::fresh_weights(int stage) const {
@@ -196,8 +226,9 @@ std::vector<pde::Override> StagePlan::changed_parameters() const {
   for (const auto& [path, value] : config_.problem.overrides)
     if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
   if (continuation_) {
-    const auto& [parameter, values, steps] = continuation_->options();
-    changed.push_back({parameter, parameter_override(parameter, values.back()).value});
+    const auto& options = continuation_->options();
+    changed.push_back(
+        {options.parameter, parameter_override(options.parameter, options.values.back()).value});
   }
   return changed;
 }

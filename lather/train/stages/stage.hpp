@@ -17,6 +17,7 @@
 #include "lather/train/accuracy/solution.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/stages/continuation.hpp"
+#include "lather/train/stages/stage_control.hpp"
 #include "lather/train/stages/windows.hpp"
 #include "lather/train/weighting/weighting.hpp"
 
@@ -75,6 +76,12 @@ class Stage {
 // What a finished stage leaves behind.
 struct FinishedStage {
   std::vector<double> parameters, frozen;
+  StageEnd end = StageEnd::none;
+  bool solved = false;  // where there is a target
+  double residual = 0;  // at held-out points, when it ended
+  std::int64_t last_step = 0, steps = 0;
+  double seconds = 0;
+  void state(StateVisitor& v);
 };
 
 // Which stages a configuration has, and how long each takes.
@@ -82,7 +89,13 @@ class StagePlan {
  public:
   explicit StagePlan(const Config& config);
   int count() const;
-  std::int64_t end_of(int stage) const;  // the step after which the next one begins; the last one goes on
+  // Of a stage among itself and those to come, in the steps and the time.
+  double weight(int stage) const;
+  std::string name(int stage) const;  // "t in [0, 0.2]", "Re = 100"
+  double warm_noise() const;
+  // Halves a window: there is one stage more.
+  void halve(int stage) { windows_.halve(stage); }
+  void state(StateVisitor& v);  // where windows begin and end
   bool in_windows() const { return windows_.count() > 1; }
   bool fresh_weights(int stage) const;  // or those of the stage before
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "lather/core/error.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
@@ -22,17 +23,38 @@ constexpr std::uint64_t kHandOver =
 
 std::string column_of(const pde::Term& term) { return term.name; }
 
+std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& time) {
+  if (options.edges.empty()) {
+    std::vector<double> edges;
+    const auto count = static_cast<double>(options.count);
+    for (std::int64_t i = 0; i < options.count; ++i)
+      edges.push_back(time.low + (time.high - time.low) * static_cast<double>(i) / count);
+    edges.push_back(time.high);
+    return edges;
+  }
+  const auto& edges = options.edges;
+  if (options.count != 1) throw Error("time_windows: edges and count say the same thing; give one of them");
+  if (edges.size() < 2 || edges.front() != time.low || edges.back() != time.high)
+    throw Error(fmt::format("time_windows.edges: expected times from {} to {}, the ends of {}", time.low,
+                            time.high, options.coordinate));
+  if (std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) != edges.end())
+    throw Error("time_windows.edges: expected growing times");
+  return edges;
+}
+
 }  // namespace
 
 TimeWindows::TimeWindows(const Problem& problem, const WindowOptions& options)
     : problem_(problem), options_(options), time_(-1) {
-  if (options.count == 1) return;  // also for problems without a time
+  if (options.windows() == 1 && options.edges.empty()) return;  // also for problems without a time
   const auto& names = problem.symbols->coordinate_names();
   const auto at = std::find(names.begin(), names.end(), options.coordinate);
   if (at == names.end())
     throw Error("time_windows: " +
                 unknown_name_message("coordinate for the time", options.coordinate, names));
   time_ = static_cast<int>(at - names.begin());
+  edges_ = edges_of(options, problem.domain[time_]);
+  if (count() == 1) return;
   const double start = problem.domain[time_].low;
   bool found = false;
   for (const auto& set : problem.point_sets) {
@@ -56,19 +78,16 @@ bool TimeWindows::is_initial(const PointSet& set) const {
          set.pieces[0][time_] == problem_.domain[time_].low;
 }
 
-pde::Interval TimeWindows::interval(int window) const {
-  const double low = problem_.domain[time_].low, high = problem_.domain[time_].high;
-  const auto end = [&](std::int64_t i) {
-    return i == options_.count
-               ? high
-               : low + (high - low) * static_cast<double>(i) / static_cast<double>(options_.count);
-  };
-  return {end(window), end(window + 1)};
+pde::Interval TimeWindows::interval(int window) const { return {edges_[window], edges_[window + 1]}; }
+
+void TimeWindows::halve(int window) {
+  const auto [low, high] = interval(window);
+  edges_.insert(edges_.begin() + window + 1, low + (high - low) / 2);
 }
 
 Problem TimeWindows::part(int window) const {
   Problem p = problem_;
-  if (options_.count == 1) return p;
+  if (count() == 1) return p;
   const pde::Interval whole = problem_.domain[time_], now = interval(window);
   p.domain[time_] = now;
 

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lather/core/options.hpp"
 #include "lather/pde/objective.hpp"
@@ -31,8 +32,14 @@ struct WindowOptions {
   std::string coordinate = "t";
   bool warm_start = true;
   std::int64_t points = 0;
+  std::vector<double> edges{};
+  double warm_noise = 0;
+  std::int64_t windows() const { return edges.empty() ? count : static_cast<std::int64_t>(edges.size()) - 1; }
   void fields(FieldVisitor& v) {
-    v.integer("count", count, "number of windows", between(1, 1e4));
+    v.integer("count", count, "number of windows of equal length", between(1, 1e4));
+    v.reals("edges", edges, "times at which windows begin and end, instead of their number");
+    v.real("warm_noise", warm_noise,
+           "this much of fresh initial weights is added to those of the last window", non_negative());
     v.text("coordinate", coordinate, "the coordinate that is the time");
     v.boolean("warm_start", warm_start,
               "begin a window with the weights of the last one instead of new ones");
@@ -48,7 +55,11 @@ class TimeWindows {
   // time, or one that also holds elsewhere.
   TimeWindows(const pde::Problem& problem, const WindowOptions& options);
 
-  int count() const { return static_cast<int>(options_.count); }
+  int count() const { return static_cast<int>(edges_.size()) - 1; }
+  // Where windows begin and end. Setting them is for a run that is resumed, after a window was halved.
+  const std::vector<double>& edges() const { return edges_; }
+  void set_edges(std::vector<double> edges) { edges_ = std::move(edges); }
+  void halve(int window);
   const WindowOptions& options() const { return options_; }
   int coordinate() const { return time_; }   // -1 for a single window
   pde::Interval interval(int window) const;  // of more than one
@@ -68,6 +79,7 @@ class TimeWindows {
   pde::Problem problem_;
   WindowOptions options_;
   int time_;
+  std::vector<double> edges_{0, 0};  // of a single window: never used
 };
 
 }  // namespace lather::train

@@ -1,0 +1,197 @@
+// Stages that end when they are solved, share steps and time, and say what became of them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/error.hpp"
+#include "lather/train/run.hpp"
+#include "small_problem.hpp"
+
+namespace lather::train {
+namespace {
+
+using testing::TemporaryFolder;
+
+TEST(StageControl, GivesEveryStageItsShareOfWhatIsLeft) {
+  StageControl control({});
+  const Budget limit{1000, 100};
+  control.begin({0, 0}, 0.25);
+  EXPECT_EQ(control.end_step(limit), 250);
+  EXPECT_EQ(control.end({249, 24}, limit), StageEnd::none);
+  EXPECT_EQ(control.end({250, 24}, limit), StageEnd::steps);
+  EXPECT_EQ(control.end({10, 25}, limit), StageEnd::time);
+  EXPECT_EQ(control.end({10, 25}, {1000, 0}), StageEnd::none);  // no limit of time
+  // The first stage ended early: the others have more.
+  control.begin({100, 10}, 1.0 / 3);
+  EXPECT_EQ(control.end_step(limit), 400);
+  EXPECT_EQ(control.end({399, 39.9}, limit), StageEnd::none);
+  EXPECT_EQ(control.end({399, 40.1}, limit), StageEnd::time);
+  control.prolong({400, 40});
+  EXPECT_EQ(control.end_step(limit), 600);
+  EXPECT_DOUBLE_EQ(control.progress({500, 40}, limit), 0.5);
+  EXPECT_DOUBLE_EQ(control.progress({500, 55}, limit), 0.75);
+}
+
+TEST(StageControl, EndsWhenSolvedOnAPlateauOrWhenTheOptimizerCanDoNoMore) {
+  const Budget limit{1000, 0};
+  StageControl solved({.target = 1e-3});
+  solved.begin({0, 0}, 0.5);
+  solved.looked(10, 2e-3, 1);
+  EXPECT_EQ(solved.end({10, 0}, limit), StageEnd::none);
+  solved.looked(20, 1e-3, 1);
+  EXPECT_EQ(solved.end({20, 0}, limit), StageEnd::solved);
+
+  StageControl plateau({.plateau = 2});
+  plateau.begin({0, 0}, 0.5);
+  for (const double loss : {1.0, 0.9, 0.89, 0.5}) plateau.looked(1, 1, loss);  // 0.89 is no progress, 0.5 is
+  EXPECT_EQ(plateau.end({20, 0}, limit), StageEnd::none);
+  for (const double loss : {0.49, 0.48}) plateau.looked(2, 1, loss);
+  EXPECT_EQ(plateau.end({20, 0}, limit), StageEnd::plateau);
+
+  StageControl stalled({});
+  stalled.begin({0, 0}, 0.5);
+  stalled.optimizer_ended();
+  EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::stalled);
+  stalled.begin({20, 0}, 1);  // the next stage knows nothing of it
+  EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::none);
+}
+
+Config staged(const std::filesystem::path& folder, std::vector<pde::Override> settings,
+              const std::string& optimizer = "lm") {
+  ConfigRequest r;
+  r.problem = testing::write_small_problem(folder).string();
+  r.optimizer = optimizer;
+  r.threads = 1;
+  r.seed = 3;
+  r.settings = {{"network.width", "8"},
+                {"training.points", "{interior = 64, initial = 16, walls = 16}"},
+                {"training.sampling.every", "0"},
+                {"training.validate_every", "5"}};
+  r.settings.insert(r.settings.end(), settings.begin(), settings.end());
+  return resolve(r);
+}
+
+struct Finished {
+  Outcome outcome;
+  std::vector<std::string> messages;
+  bool said(const std::string& words) const {
+    return std::any_of(messages.begin(), messages.end(),
+                       [&](const std::string& m) { return m.find(words) != std::string::npos; });
+  }
+};
+
+Finished run_all(const Config& config, const std::filesystem::path& path) {
+  auto folder = RunFolder::create(path, to_json(config));
+  Trainer trainer(config);
+  Finished finished;
+  Watcher watcher;
+  watcher.message = [&](const std::string& text) { finished.messages.push_back(text); };
+  finished.outcome = run(trainer, folder, watcher);
+  return finished;
+}
+
+TEST(Stages, ShareTheTimeSoThatTheLastWindowIsReachedAndTheWholeDomainMeasured) {
+  TemporaryFolder folder;
+  Config config =
+      staged(folder.path(), {{"training.time_windows", "3"}, {"training.steps", "1000000"}}, "adam");
+  config.stop.seconds = 0.6;
+  const auto [outcome, messages] = run_all(config, folder / "run");
+  EXPECT_EQ(outcome.reason, EndReason::time);
+  ASSERT_EQ(outcome.summary.stages.size(), 3u);
+  EXPECT_EQ(outcome.summary.stages[0].ended, "its share of the time is used up");
+  EXPECT_EQ(outcome.summary.stages[2].name, "t in [0.666667, 1]");
+  EXPECT_GT(outcome.summary.stages[2].steps, 0);
+  EXPECT_EQ(outcome.summary.final.l2.count("u"), 1u);
+}
+
+TEST(Stages, EndWhenSolvedAndPassOnWhatTheyDidNotUse) {
+  TemporaryFolder folder;
+  const Finished run = run_all(staged(folder.path(), {{"training.time_windows", "2"},
+                                                      {"training.steps", "400"},
+                                                      {"training.stages", "{target = 0.05}"}}),
+                               folder / "run");
+  const auto& summary = run.outcome.summary;
+  ASSERT_EQ(summary.stages.size(), 2u);
+  EXPECT_EQ(summary.stages[0].ended, "solved");
+  EXPECT_EQ(summary.stages[0].solved, "yes");
+  EXPECT_LT(summary.stages[0].steps, 200);
+  EXPECT_LE(summary.stages[0].residual, 0.05);
+  EXPECT_EQ(run.outcome.reason, EndReason::target) << run.outcome.message;
+  EXPECT_TRUE(run.said("stage 1 of 2 (t in [0, 0.5]): solved after"));
+  EXPECT_NE(testing::content(folder / "run" / "history.jsonl").find("stage 1 of 2"), std::string::npos);
+}
+
+TEST(Stages, SayThatTheyAreNotSolvedAndAreProlongedOrHalved) {
+  TemporaryFolder folder;
+  const std::vector<pde::Override> hopeless = {
+      {"training.time_windows", "2"}, {"training.steps", "40"}, {"training.stages.target", "1e-12"}};
+  auto settings = hopeless;
+  settings.push_back({"training.stages.tries", "1"});
+  const Finished prolonged = run_all(staged(folder.path(), settings, "adam"), folder / "prolonged");
+  EXPECT_TRUE(prolonged.said("not solved (target 1e-12); prolonged to step 30"));
+  EXPECT_TRUE(prolonged.said("handed over as it is"));
+  ASSERT_EQ(prolonged.outcome.summary.stages.size(), 2u);
+  EXPECT_EQ(prolonged.outcome.summary.stages[0].steps, 30);
+  EXPECT_EQ(prolonged.outcome.summary.stages[0].solved, "no");
+  EXPECT_EQ(prolonged.outcome.summary.step, 40);
+
+  settings.push_back({"training.stages.unsolved", "halve"});
+  const Finished halved = run_all(staged(folder.path(), settings, "adam"), folder / "halved");
+  EXPECT_TRUE(halved.said("begun again as t in [0, 0.25]"));
+  const auto& stages = halved.outcome.summary.stages;
+  ASSERT_GE(stages.size(), 3u);
+  EXPECT_EQ(stages[0].name, "t in [0, 0.25]");
+  EXPECT_EQ(stages[1].name, "t in [0.25, 0.375]");  // the second half is not solved either
+}
+
+TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
+  TemporaryFolder folder;
+  const Config config =
+      staged(folder.path(),
+             {{"training.time_windows", "{edges = [0, 0.25, 1], warm_noise = 0.01}"},
+              {"training.steps", "60"},
+              {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
+             "ss-esoap");
+  run_all(config, folder / "whole");
+  RunFolder::create(folder / "pieces", to_json(config));
+  EndReason reason = EndReason::interrupted;
+  for (int session = 0; reason == EndReason::interrupted && session < 20; ++session) {
+    auto pieces = RunFolder::open(folder / "pieces");
+    Trainer trainer(config);
+    std::vector<std::string> messages;
+    const double seconds = restore(trainer, pieces, messages);
+    Watcher watcher;
+    watcher.interrupted = [left = std::make_shared<int>(3 + 2 * session)] { return --*left < 0; };
+    reason = run(trainer, pieces, watcher, seconds).reason;
+  }
+  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
+    EXPECT_EQ(testing::content(folder / "whole" / file), testing::content(folder / "pieces" / file)) << file;
+}
+
+TEST(Stages, OfEdgesThatDoNotFitAreRefused) {
+  TemporaryFolder folder;
+  for (const char* edges : {"[0, 0.5]", "[0.1, 1]", "[0, 0.6, 0.5, 1]", "[0]"})
+    EXPECT_THROW(staged(folder.path(), {{"training.time_windows.edges", edges}}), Error) << edges;
+}
+
+// Adam moves every parameter by the learning rate in its first step, and by next to nothing at the end of a cosine.
+TEST(ScheduleOverTheWholeRun, AnnealsBySharesOfTheStepsAndOfTheTime) {
+  TemporaryFolder folder;
+  const Config config = staged(folder.path(), {{"training.steps", "50"}}, "adam");
+  ASSERT_TRUE(config.optimizer.wrappers.schedule->over_the_whole_run());
+  Trainer by_steps(config);
+  const double first = by_steps.advance().step_norm;
+  optim::StepReport last;
+  while (by_steps.step() < 50) last = by_steps.advance();
+  EXPECT_LT(last.step_norm, 0.02 * first);
+  Config timed = config;
+  timed.stop.seconds = 10;
+  Trainer by_time(timed);
+  by_time.advance();
+  by_time.set_seconds(9.9);
+  EXPECT_LT(by_time.advance().step_norm, 0.02 * first);
+}
+
+}  // namespace
+}  // namespace lather::train
