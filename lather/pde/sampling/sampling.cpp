@@ -5,20 +5,15 @@
 #include <cmath>
 #include <numeric>
 
+#include "lather/pde/formulas/sampling.hpp"
 #include "lather/pde/sampling/sobol.hpp"
 
 namespace lather::pde {
 
 std::uint64_t stream_of(std::initializer_list<std::uint64_t> labels) {
-  // splitmix64 after every label
-  std::uint64_t z = 0;
-  for (const std::uint64_t label : labels) {
-    z += label + 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    z ^= z >> 31;
-  }
-  return z;
+  std::uint64_t key = 0;
+  for (const std::uint64_t label : labels) key = with_label(key, label);
+  return key;
 }
 
 namespace {
@@ -49,19 +44,14 @@ void fill_latin(Coordinates& u, const Random& random) {
 void fill_sobol_plain(Coordinates& u, std::uint64_t first) {
   for (std::size_t k = 0; k < u.size(); ++k)
     for (std::size_t i = 0; i < u[k].size(); ++i)
-      u[k][i] = sobol_bits(static_cast<std::uint32_t>(first + i), static_cast<int>(k)) * 0x1p-32;
+      u[k][i] = sobol_unit(sobol_bits(static_cast<std::uint32_t>(first + i), static_cast<int>(k)));
 }
 
-// 52 bits, of which the sequence gives the first 32, so that the result lies in the open interval.
 void fill_sobol_shifted(Coordinates& u, const Random& random) {
   for (std::size_t k = 0; k < u.size(); ++k) {
     const std::uint64_t shift = random.bits(k) >> 12;
-    for (std::size_t i = 0; i < u[k].size(); ++i) {
-      const std::uint64_t bits =
-          (static_cast<std::uint64_t>(sobol_bits(static_cast<std::uint32_t>(i), static_cast<int>(k))) << 20) ^
-          shift;
-      u[k][i] = (static_cast<double>(bits) + 0.5) * 0x1p-52;
-    }
+    for (std::size_t i = 0; i < u[k].size(); ++i)
+      u[k][i] = shifted_sobol_unit(sobol_bits(static_cast<std::uint32_t>(i), static_cast<int>(k)), shift);
   }
 }
 

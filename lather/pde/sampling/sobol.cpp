@@ -1,7 +1,8 @@
 #include "lather/pde/sampling/sobol.hpp"
 
-#include <bit>
 #include <cassert>
+
+#include "lather/pde/formulas/sampling.hpp"
 
 // s, a: degree and inner coefficients of x^s + a_1 x^(s-1) + … + a_(s-1) x + 1, a read as a binary number;
 // m: initial direction numbers, odd, m_k < 2^k; v_k = m_k / 2^k.
@@ -56,10 +57,7 @@ constexpr Directions kDirections = make_directions();
 
 std::uint32_t sobol_bits(std::uint32_t index, int dimension) {
   assert(dimension >= 0 && dimension < kSobolDimensions);
-  std::uint32_t bits = 0;
-  for (std::uint32_t gray = index ^ (index >> 1); gray != 0; gray &= gray - 1)
-    bits ^= kDirections[dimension][std::countr_zero(gray)];
-  return bits;
+  return sobol_bits(kDirections[dimension].data(), index);
 }
 
 }  // namespace lather::pde

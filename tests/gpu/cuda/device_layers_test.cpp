@@ -168,6 +168,7 @@ TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
       for (std::size_t s = 0; s < changed.size(); ++s) changed[s] = s % static_cast<std::size_t>(every) == 0;
       cuda::check(cudaMemcpy(b.device->changed(), changed.data(), changed.size() * sizeof(int),
                              cudaMemcpyHostToDevice));
+      cuda::check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
       b.device->read_changed();
       b.device->replace_bases({.from = DeviceLayers::Square::factor,
                                .compose = compose,
