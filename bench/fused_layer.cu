@@ -19,7 +19,8 @@ namespace {
 constexpr int kWidth = 128, kPoints = 16, kComponents = 4, kStepsPerLaunch = kPoints * kComponents;
 constexpr int kChunk = 16, kStages = 3, kGroups = 2, kGroupThreads = 128, kThreads = kGroups * kGroupThreads;
 constexpr int kStrideA = kChunk + 4, kStrideW = kWidth + 4;  // no two lanes of a half warp meet in a bank
-constexpr std::size_t kShared = (kWidth * kStrideW + kGroups * kStages * kStepsPerLaunch * kStrideA) * sizeof(double);
+constexpr std::size_t kShared =
+    (kWidth * kStrideW + kGroups * kStages * kStepsPerLaunch * kStrideA) * sizeof(double);
 
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -32,7 +33,7 @@ enum class Epilogue { none, forward, backward };
 // Row c * points + p of every matrix is component c of point p.
 struct Layer {
   const double *in, *weights, *bias;
-  double *stash;  // tanh(z), z_x, z_t, z_xx: written forward, read backward
+  double* stash;  // tanh(z), z_x, z_t, z_xx: written forward, read backward
   double *out, *bias_gradient;
   int points;
 };
@@ -45,7 +46,9 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
 }
 
 __device__ void copy_async(double* to, const double* from) {  // 16 bytes
-  asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from));
+  asm volatile(
+      "cp.async.cg.shared.global [%0],[%1],16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(from));
 }
 
 __device__ void tanh_jets(double bias, double (&v)[4], double (&stash)[4]) {
@@ -80,7 +83,8 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
       for (int e = t; e < kStepsPerLaunch * kChunk / 2; e += kGroupThreads) {
         const int row = e / (kChunk / 2), k = e % (kChunk / 2) * 2, c = row / kPoints, p = row % kPoints;
         copy_async(A + (stage * kStepsPerLaunch + row) * kStrideA + k,
-                   w.in + (c * n + static_cast<std::size_t>(load_tile) * kPoints + p) * kWidth + load_chunk * kChunk + k);
+                   w.in + (c * n + static_cast<std::size_t>(load_tile) * kPoints + p) * kWidth +
+                       load_chunk * kChunk + k);
       }
     asm volatile("cp.async.commit_group;");
     if (++load_chunk == kWidth / kChunk) load_chunk = 0, load_tile += step;
@@ -105,7 +109,8 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
 #pragma unroll
         for (int j = 0; j < 4; ++j)
 #pragma unroll
-          for (int i = 0; i < 2; ++i) b[j][i] = W[(chunk * kChunk + k + 4 * i + low) * kStrideW + first_column + 8 * j + high];
+          for (int i = 0; i < 2; ++i)
+            b[j][i] = W[(chunk * kChunk + k + 4 * i + low) * kStrideW + first_column + 8 * j + high];
 #pragma unroll
         for (int c = 0; c < kComponents; ++c) {
           const double* row = A + (stage * kStepsPerLaunch + c * kPoints + high) * kStrideA + k + low;
@@ -122,12 +127,15 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
       for (int j = 0; j < 4; ++j) {
         const int column = first_column + 8 * j + 2 * low;
         const std::size_t at = (static_cast<std::size_t>(tile) * kPoints + high + 8 * half) * kWidth + column;
-        const auto pair = [&](double* base, int c) -> double2& { return *reinterpret_cast<double2*>(base + c * n * kWidth + at); };
+        const auto pair = [&](double* base, int c) -> double2& {
+          return *reinterpret_cast<double2*>(base + c * n * kWidth + at);
+        };
         double v[2][4], stash[2][4];
 #pragma unroll
         for (int c = 0; c < kComponents; ++c) {
           v[0][c] = z[c][j][2 * half], v[1][c] = z[c][j][2 * half + 1];
-          if (kEpilogue == Epilogue::backward) stash[0][c] = pair(w.stash, c).x, stash[1][c] = pair(w.stash, c).y;
+          if (kEpilogue == Epilogue::backward)
+            stash[0][c] = pair(w.stash, c).x, stash[1][c] = pair(w.stash, c).y;
         }
 #pragma unroll
         for (int q = 0; q < 2; ++q) {
@@ -146,7 +154,8 @@ __global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant
       double sum = bias_sums[i / 2][i % 2];
       for (int other = 4; other < 32; other *= 2) sum += __shfl_xor_sync(~0u, sum, other);
       if (high == 0)
-        w.bias_gradient[(blockIdx.x * kGroups + group) * kWidth + first_column + i / 2 * 8 + 2 * low + i % 2] = sum;
+        w.bias_gradient[(blockIdx.x * kGroups + group) * kWidth + first_column + i / 2 * 8 + 2 * low +
+                        i % 2] = sum;
     }
 }
 
@@ -223,9 +232,11 @@ double largest_difference(const double* a, const double* b, std::size_t size) {
 int main() {
   constexpr int kCount = 8192;
   constexpr std::size_t kUnit = static_cast<std::size_t>(kComponents) * kCount * kWidth;
-  double *in = on_device(kUnit, 0.5, 1), *weights = on_device(kWidth * kWidth, 0.15, 2), *bias = on_device(kWidth, 0.5, 3);
+  double *in = on_device(kUnit, 0.5, 1), *weights = on_device(kWidth * kWidth, 0.15, 2),
+         *bias = on_device(kWidth, 0.5, 3);
   double *z = on_device(kUnit, 0, 4), *out = on_device(kUnit, 0, 5), *stash = on_device(kUnit, 0, 6);
-  double *fused_out = on_device(kUnit, 0, 7), *fused_stash = on_device(kUnit, 0, 8), *sums = on_device(1024 * kWidth, 0, 9);
+  double *fused_out = on_device(kUnit, 0, 7), *fused_stash = on_device(kUnit, 0, 8),
+         *sums = on_device(1024 * kWidth, 0, 9);
   int blocks = 0;
   check(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0));
   cublasHandle_t blas;
@@ -233,7 +244,8 @@ int main() {
   const auto product = [&](cudaStream_t s) {
     const double one = 1, zero = 0;
     cublasSetStream(blas, s);
-    cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, kWidth, kComponents * kCount, kWidth, &one, weights, kWidth, in, kWidth, &zero, z, kWidth);
+    cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, kWidth, kComponents * kCount, kWidth, &one, weights, kWidth,
+                in, kWidth, &zero, z, kWidth);
   };
   const Layer plain{in, weights, bias, stash, out, sums, kCount};
   Layer fused{in, weights, bias, fused_stash, fused_out, sums, kCount};
@@ -241,8 +253,12 @@ int main() {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
     kernel<<<blocks, kThreads, kShared, s>>>(fused);
   };
-  const auto forward = [&](cudaStream_t s) { product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, plain); };
-  const auto backward = [&](cudaStream_t s) { product(s), pointwise<Epilogue::backward><<<1024, 256, 0, s>>>(z, plain); };
+  const auto forward = [&](cudaStream_t s) {
+    product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, plain);
+  };
+  const auto backward = [&](cudaStream_t s) {
+    product(s), pointwise<Epilogue::backward><<<1024, 256, 0, s>>>(z, plain);
+  };
 
   forward(nullptr), run(fused_layer<Epilogue::forward>, nullptr);
   check(cudaDeviceSynchronize());
@@ -250,14 +266,18 @@ int main() {
   backward(nullptr), run(fused_layer<Epilogue::backward>, nullptr);
   check(cudaDeviceSynchronize());
   std::printf("backward: one kernel differs from two by %.0e\n", largest_difference(out, fused_out, kUnit));
-  std::printf("product            cuBLAS %5.1f us                 one kernel %5.1f us\n", microseconds(product),
+  std::printf("product            cuBLAS %5.1f us                 one kernel %5.1f us\n",
+              microseconds(product),
               microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::none>, s); }));
   // The library keeps z in place as the stash of all but the value.
   Layer in_place = plain;
   in_place.stash = z;
   std::printf("product, forward   cuBLAS and pointwise %5.1f us   one kernel %5.1f us\n",
-              microseconds([&](cudaStream_t s) { product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, in_place); }),
+              microseconds([&](cudaStream_t s) {
+                product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, in_place);
+              }),
               microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::forward>, s); }));
-  std::printf("product, backward  cuBLAS and pointwise %5.1f us   one kernel %5.1f us\n", microseconds(backward),
+  std::printf("product, backward  cuBLAS and pointwise %5.1f us   one kernel %5.1f us\n",
+              microseconds(backward),
               microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::backward>, s); }));
 }

@@ -143,7 +143,7 @@ std::string fish_completion(const CLI::App& app) {
 
 namespace {
 
-std::string troff(std::string text) {
+std::string troff(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '\\')

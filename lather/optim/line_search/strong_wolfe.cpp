@@ -81,7 +81,7 @@ LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first,
     previous = std::move(current);
     current = ray.finite_at(t, reached);
   }
-  Bracket bracket{bracketed ? std::move(previous) : start, std::move(current), true};
+  Bracket bracket{bracketed ? previous : start, std::move(current), true};
   bracket.sort();
 
   // Zoom: shrink the bracket around an acceptable point.

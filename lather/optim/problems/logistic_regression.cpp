@@ -69,7 +69,7 @@ struct LogisticRegression::Data {
   ThreadTeam team;
 
   // Value over the rows of (rows_A, rows_C); the gradient too if it is not null.
-  double evaluate(const Matrix& rows_A, const Matrix& rows_C, ConstMap X, double* gradient) {
+  double evaluate(const Matrix& rows_A, const Matrix& rows_C, const ConstMap& X, double* gradient) {
     const Index rows = rows_A.rows(), n = B.rows(), tiles = (rows + kTileRows - 1) / kTileRows;
     std::vector<double> sums(static_cast<std::size_t>(tiles));
     Matrix P(gradient ? rows : 0, n);  // W B^T
@@ -94,7 +94,7 @@ struct LogisticRegression::Data {
     return sum;
   }
   bool batched() const { return options.batch > 0; }
-  double evaluate_batch(ConstMap X, double* gradient) {
+  double evaluate_batch(const ConstMap& X, double* gradient) {
     return batched() ? evaluate(A_batch, C_batch, X, gradient) : evaluate(A, C, X, gradient);
   }
 };

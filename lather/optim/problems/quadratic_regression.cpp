@@ -21,7 +21,7 @@ struct QuadraticRegression::Data {
   Matrix model(const X& x) const {  // A X B
     return product(view(product(view(A), view(x))), view(B));
   }
-  Matrix E(ConstMap X) const { return model(X) - C; }
+  Matrix E(const ConstMap& X) const { return model(X) - C; }
   Matrix gradient(const Matrix& E) const {
     return product_left_transposed(view(A), view(product_right_transposed(view(E), view(B))));
   }
