@@ -50,10 +50,8 @@ OptimizerEntry dense_entry(std::string name, std::string summary, Options defaul
   return e;
 }
 
-}  // namespace
-
-const std::vector<OptimizerEntry>& catalogue() {
-  static const std::vector<OptimizerEntry> entries = {
+std::vector<OptimizerEntry>& catalogue_entries() {
+  static std::vector<OptimizerEntry> all = {
       device_entry<SsEsoap>("ss-esoap",
                             "self-scaling Adam in an adaptive Kronecker eigenbasis; our recommended setting",
                             SsEsoapOptions{}, Family::kronecker),
@@ -100,7 +98,17 @@ const std::vector<OptimizerEntry>& catalogue() {
       entry<NysNewtonCg>("nncg", "Newton by conjugate gradients with a Nystrom preconditioner",
                          NysNewtonCgOptions{}, Family::quasi_newton),
   };
-  return entries;
+  return all;
+}
+
+}  // namespace
+
+const std::vector<OptimizerEntry>& catalogue() { return catalogue_entries(); }
+
+void register_optimizer(OptimizerEntry added) {
+  for (const auto& e : catalogue())
+    if (e.name == added.name) throw Error("an optimizer named '" + added.name + "' exists already");
+  catalogue_entries().push_back(std::move(added));
 }
 
 std::string_view name_of(Family family) {

@@ -65,6 +65,9 @@ OptimizerEntry residual_entry(std::string name, std::string summary, Options def
 }
 
 const std::vector<OptimizerEntry>& catalogue();
+// Adds an optimizer of the caller's own; from then on it is found by name everywhere. Throws Error if the name
+// is taken. Call it before training starts: references to entries do not survive it.
+void register_optimizer(OptimizerEntry added);
 const OptimizerEntry& find_optimizer(const std::string& name);  // throws Error naming the nearest
 
 }  // namespace lather::optim
