@@ -51,16 +51,16 @@ int main() {
     train::Trainer trainer(config);
     const auto outcome = continue_run(trainer, folder, /*stop_at=*/20, 0);
     std::printf("first session: step %lld, %s\n", static_cast<long long>(trainer.step()),
-                outcome.words.c_str());
+                outcome.message.c_str());
   }  // as if the program had ended here
   auto folder = train::RunFolder::open(run);
-  train::Trainer trainer(train::config_from_json(train::read_json(run / "config.json")));
+  train::Trainer trainer(train::read_config(run / "config.json"));
   std::vector<std::string> messages;
   const double seconds = train::restore(trainer, folder, messages);
   std::printf("resumed at step %lld\n", static_cast<long long>(trainer.step()));
   const auto outcome = continue_run(trainer, folder, config.stop.steps, seconds);
   std::printf("second session: step %lld, residual %.2e, %s\n", static_cast<long long>(trainer.step()),
-              trainer.measure().residual, outcome.words.c_str());
+              trainer.measure().residual, outcome.message.c_str());
 
   const std::vector<std::filesystem::path> runs = {run};
   std::ofstream(run / "report.html") << report::make_report(runs).html;
