@@ -25,8 +25,16 @@ void NetworkOptions::fields(FieldVisitor& v) {
             {"swish", ActivationName::swish},
             {"gelu", ActivationName::gelu},
             {"softplus", ActivationName::softplus}});
-  v.choice("initialization", initialization, "normal weights of variance 2/(in+out) or 1/in",
-           {{"glorot", Initialization::glorot}, {"lecun", Initialization::lecun}});
+  v.choice("initialization", initialization,
+           "normal weights of variance 2/(in+out) or 1/in; or features: weights and biases of hidden layers "
+           "uniform "
+           "at the scale of the solution (with output_fit=all a start for lm)",
+           {{"glorot", Initialization::glorot},
+            {"lecun", Initialization::lecun},
+            {"features", Initialization::features}});
+  v.real("feature_scale", feature_scale,
+         "features: weights and biases are uniform within this times sqrt(2 / inputs of the layer)",
+         positive());
   v.integer("fourier_features", fourier_features,
             "cosines and sines of random projections of the inputs, together; 0: none", between(0, 16384));
   v.real("fourier_scale", fourier_scale, "standard deviation of the random projections", positive());

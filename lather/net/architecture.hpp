@@ -12,7 +12,7 @@ namespace lather::net {
 
 enum class NetworkType { mlp, modified_mlp, piratenet };
 enum class ActivationName { tanh, sin, swish, gelu, softplus };
-enum class Initialization { glorot, lecun };
+enum class Initialization { glorot, lecun, features };
 enum class OutputFit { none, conditions, all };  // least-squares start of the last layer, on which terms
 
 struct NetworkOptions {
@@ -21,6 +21,7 @@ struct NetworkOptions {
   std::int64_t depth = 4;  // hidden layers; PirateNet: blocks of three
   ActivationName activation = ActivationName::tanh;
   Initialization initialization = Initialization::glorot;
+  double feature_scale = 4;
   std::int64_t fourier_features = 0;  // cosines and sines of random directions; 0: none
   double fourier_scale = 1;
   bool fourier_trainable = false;

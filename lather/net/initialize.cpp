@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
+#include "lather/optim/least_squares/features.hpp"
 
 namespace lather::net {
 
@@ -38,6 +40,11 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
       target[scale.offset + j] = g;
       for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * block.cols + j] /= g;
     }
+  }
+  if (options.initialization == Initialization::features) {
+    if (options.weight_factorization)
+      throw Error("initialization=features and weight_factorization cannot be combined");
+    optim::draw_features(tape.parameters(), options.feature_scale, seed, weights.parameters);
   }
   return weights;
 }

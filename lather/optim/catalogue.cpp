@@ -16,6 +16,7 @@
 #include "lather/optim/least_squares/engd.hpp"
 #include "lather/optim/least_squares/kfac.hpp"
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
+#include "lather/optim/least_squares/linear.hpp"
 #include "lather/optim/least_squares/nncg.hpp"
 #include "lather/optim/least_squares/spring.hpp"
 #include "lather/optim/quasi_newton/bfgs.hpp"
@@ -84,6 +85,9 @@ std::vector<OptimizerEntry>& catalogue_entries() {
       // Methods that use the Jacobian of the residuals.
       residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
                                          LevenbergMarquardtOptions{}),
+      residual_entry<Linear>("linear",
+                             "linear problems: hidden weights drawn, the output layer solved exactly",
+                             LinearOptions{}),
       residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
                            EngdOptions{}),
       residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",

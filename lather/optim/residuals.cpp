@@ -6,6 +6,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/optim/least_squares/normal_matrix.hpp"
+#include "lather/optim/least_squares/orthogonal_factor.hpp"
 
 namespace lather::optim {
 
@@ -89,6 +90,12 @@ std::unique_ptr<NormalMatrix> Residuals::make_normal_matrix(std::size_t dimensio
 double Residuals::normal_matrix_bytes(std::size_t dimension) const {
   return 2.0 * sizeof(double) * static_cast<double>(dimension) * static_cast<double>(dimension);
 }
+
+std::unique_ptr<OrthogonalFactor> Residuals::make_orthogonal_factor() {
+  return make_host_orthogonal_factor(*this);
+}
+
+double Residuals::orthogonal_factor_bytes() const { return normal_matrix_bytes(size() + 1); }
 
 double Residuals::available_bytes() const { return available_memory_bytes(); }
 

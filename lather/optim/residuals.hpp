@@ -1,7 +1,8 @@
 #pragma once
-// The residuals r of a sum of squares, value = r^T r, and their Jacobian J = dr/dx (residual_count × size): all that
-// least-squares methods ask of an objective. One who overrides residual_count, residuals and jacobian_rows has the rest, by rows,
-// plainly; that is the specification of faster versions. What is not offered throws Error when asked for.
+// The residuals r of a sum of squares, value = r^T r, and their Jacobian J = dr/dx (residual_count × size):
+// all that least-squares methods ask of an objective. Whoever overrides residual_count, residuals and
+// jacobian_rows has the rest, by rows, plainly; that is the specification of faster versions. What is not
+// offered throws Error when asked for.
 
 #include <cstddef>
 #include <memory>
@@ -14,6 +15,7 @@ class ThreadTeam;
 namespace lather::optim {
 
 class NormalMatrix;
+class OrthogonalFactor;
 
 class Residuals {
  public:
@@ -43,9 +45,12 @@ class Residuals {
 
   // The one that makes the rows, where this one only hands requests on. Matrices belong to it.
   virtual Residuals& source() { return *this; }
-  // Room for J^T J or J J^T and its factor, next to where rows are made (host or GPU); what that takes, and what is free there.
+  // Room for J^T J or J J^T and its factor, or for the R of J = Q R, next to where rows are made (host or
+  // GPU); what that takes, and what is free there.
   virtual std::unique_ptr<NormalMatrix> make_normal_matrix(std::size_t dimension);
   virtual double normal_matrix_bytes(std::size_t dimension) const;
+  virtual std::unique_ptr<OrthogonalFactor> make_orthogonal_factor();
+  virtual double orthogonal_factor_bytes() const;
   virtual double available_bytes() const;
 };
 

@@ -73,8 +73,8 @@ struct Kernel {
   Index *thread, *block, *block_size, *grid_size;
 };
 
-// The threads of one block as fibers. They are made once and switched by setjmp and longjmp: swapcontext would call
-// the kernel for the signal mask every time.
+// The threads of one block as fibers. They are made once and switched by setjmp and longjmp: swapcontext
+// would call the kernel for the signal mask every time.
 class Block {
  public:
   static Block* current;
@@ -234,6 +234,57 @@ cublasStatus_t syrk(cublasHandle_t, cublasFillMode_t fill, cublasOperation_t t, 
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// The entry of op(A) of an upper triangle.
+double upper_entry(const double* a, int lda, cublasOperation_t op, int i, int j) {
+  if (op == CUBLAS_OP_T) std::swap(i, j);
+  return i > j ? 0 : a[i + static_cast<std::size_t>(j) * lda];
+}
+
+// B (m x n) = op(A)^{-1} B or B op(A)^{-1}, A upper triangular, as Lather asks for it.
+cublasStatus_t trsm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
+                    cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda, double* b,
+                    int ldb) {
+  if (fill != CUBLAS_FILL_MODE_UPPER || *alpha != 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  enqueue([=] {
+    const bool left = side == CUBLAS_SIDE_LEFT;
+    const int size = left ? m : n, others = left ? n : m;
+    // One right-hand side after another: T y = b with T = op(A), or with T = op(A)^T for rows of B.
+    const bool from_the_last = (op == CUBLAS_OP_N) == left;
+    for (int k = 0; k < others; ++k)
+      for (int step = 0; step < size; ++step) {
+        const int i = from_the_last ? size - 1 - step : step;
+        const auto at = [&](int l) -> double& {
+          return left ? b[l + static_cast<std::size_t>(k) * ldb] : b[k + static_cast<std::size_t>(l) * ldb];
+        };
+        double sum = at(i);
+        for (int before = 0; before < step; ++before) {
+          const int l = from_the_last ? size - 1 - before : before;
+          sum -= (left ? upper_entry(a, lda, op, i, l) : upper_entry(a, lda, op, l, i)) * at(l);
+        }
+        at(i) = sum / upper_entry(a, lda, op, i, i);
+      }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+// C (m x n) = A B, A upper triangular.
+cublasStatus_t trmm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
+                    cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda,
+                    const double* b, int ldb, double* c, int ldc) {
+  if (side != CUBLAS_SIDE_LEFT || fill != CUBLAS_FILL_MODE_UPPER || *alpha != 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  enqueue([=] {
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < m; ++l)
+          sum += upper_entry(a, lda, op, i, l) * b[l + static_cast<std::size_t>(j) * ldb];
+        c[i + static_cast<std::size_t>(j) * ldc] = sum;
+      }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 // Rows of the result are eigenvectors; values ascend.
 void eigenvectors(int d, double* matrix, double* values, int* info) {
   std::vector<double> vectors(static_cast<std::size_t>(d) * d), descending(d);
@@ -307,7 +358,9 @@ const BlasLibrary& blas_library() {
                                  gemm<double>,
                                  gemm<float>,
                                  gemm_batched,
-                                 syrk};
+                                 syrk,
+                                 trsm,
+                                 trmm};
   return table;
 }
 
@@ -339,7 +392,8 @@ const SolverLibrary& solver_library() {
         *on_device = *on_host = 0;
         return CUSOLVER_STATUS_SUCCESS;
       },
-      // The upper triangle of a column-major matrix is the lower one of a row-major matrix. The other one is left alone.
+      // The upper triangle of a column-major matrix is the lower one of a row-major matrix. The other one is
+      // left alone.
       [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a,
          std::int64_t, cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
         const auto d = static_cast<std::size_t>(n);

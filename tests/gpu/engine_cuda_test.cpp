@@ -450,6 +450,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
                     Method{"lm", {{"form", "cg"}, {"damping", "marquardt"}}, kIterated},
                     Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
+                    Method{"lm", {{"form", "qr"}, {"spectrum_every", 1}}},
                     Method{"engd", {{"damping", 1e-6}}}, Method{"anagram"}, Method{"spring"},
                     Method{"spring-paper"},
                     Method{"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}}, kIterated},

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "ill_conditioned.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "residual_problems.hpp"
@@ -12,6 +13,7 @@ namespace lather::optim {
 namespace {
 
 using namespace residual_problems;
+using namespace ill_conditioned;
 using Options = LevenbergMarquardtOptions;
 using Form = Options::Form;
 using Damping = Options::Damping;
@@ -42,22 +44,61 @@ double relative_difference(std::span<const double> a, std::span<const double> b)
   return difference / largest_magnitude(b);
 }
 
-TEST(LevenbergMarquardt, TakesTheSameStepInItsThreeForms) {
+TEST(LevenbergMarquardt, TakesTheSameStepInItsFourForms) {
   // More residuals than parameters, fewer, and a Jacobian of deficient rank.
   for (auto problem :
        {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1), linear(15, 10, 4, 0.1), exponential_fit()}) {
     const auto primal = one_step(problem, Form::primal), dual = one_step(problem, Form::dual),
-               cg = one_step(problem, Form::conjugate_gradients);
+               cg = one_step(problem, Form::conjugate_gradients), qr = one_step(problem, Form::orthogonal);
     EXPECT_LT(relative_difference(dual, primal), 1e-8);
     EXPECT_LT(relative_difference(cg, primal), 1e-8);
+    EXPECT_LT(relative_difference(qr, primal), 1e-8);
   }
 }
 
-TEST(LevenbergMarquardt, TakesTheSameMarquardtStepWithAndWithoutAMatrix) {
+TEST(LevenbergMarquardt, TakesTheSameMarquardtStepInEveryFormThatHasIt) {
   for (auto problem : {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1)})
-    EXPECT_LT(relative_difference(one_step(problem, Form::conjugate_gradients, Damping::marquardt),
-                                  one_step(problem, Form::primal, Damping::marquardt)),
-              1e-8);
+    for (const Form form : {Form::conjugate_gradients, Form::orthogonal})
+      EXPECT_LT(relative_difference(one_step(problem, form, Damping::marquardt),
+                                    one_step(problem, Form::primal, Damping::marquardt)),
+                1e-8);
+}
+
+TEST(LevenbergMarquardt, SolvesOrthogonallyWhatCholeskyCannot) {
+  const auto J = rows(), r = right_hand_side(J);
+  ResidualFunction problem(kColumns, kRows,
+                           [&](std::span<const double> x, std::span<double> out, double* rows) {
+                             for (std::size_t k = 0; k < kRows; ++k)
+                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
+                             std::copy(J.begin(), J.end(), rows);
+                           });
+  constexpr double kLambda = 1e-22;
+  const std::vector<double> x(kColumns);
+  std::vector<double> d(kColumns);
+  const auto qr = make_linearization(problem, {.form = Form::orthogonal});
+  qr->build(x);
+  ASSERT_TRUE(qr->damp(kLambda));
+  qr->solve(d);
+  auto exact = exact_solution(J, r, static_cast<__float128>(kLambda) * qr->mean_diagonal());
+  for (double& value : exact) value = -value;
+  EXPECT_LT(relative_difference(d, exact), 1e-3);  // rounding (1e-16) times the condition (1e12)
+
+  const auto primal = make_linearization(problem, {.form = Form::primal});
+  primal->build(x);
+  std::vector<double> wrong(kColumns);
+  const bool factored = primal->damp(kLambda);
+  if (factored) primal->solve(wrong);
+  EXPECT_TRUE(!factored || relative_difference(wrong, exact) > 1e-2);
+}
+
+TEST(LevenbergMarquardt, TakesTheOrthogonalFormByItselfNearTheFloorOfCholesky) {
+  auto problem = linear(20, 7, 0, 0.1);
+  std::vector<double> x(7);
+  LevenbergMarquardt far(problem.layout(), {}), near(problem.layout(), {.initial_damping = 1e-15});
+  EXPECT_NE(far.step(problem, x).message.find("primal form"), std::string::npos);
+  std::fill(x.begin(), x.end(), 0.0);
+  const auto report = near.step(problem, x);
+  EXPECT_NE(report.message.find("orthogonal form"), std::string::npos) << report.message;
 }
 
 TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
@@ -75,19 +116,47 @@ TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
 }
 
 TEST(LevenbergMarquardt, FollowsTheSecondDerivativeAlongItsStep) {
-  // r = x + x^2: d = -r / (J (1 + lambda)) and a = -r''(d, d) / (J (1 + lambda)) with r'' = 2. In three
-  // forms.
+  // r = x + x^2: d = -r / (J (1 + lambda)) and a = -r''(d, d) / (J (1 + lambda)) with r'' = 2. In every
+  // form.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
     r[0] = x[0] + x[0] * x[0];
     J[0] = 1 + 2 * x[0];
   });
   const double x = 0.5, lambda = 0.2, J = 1 + 2 * x, d = -(x + x * x) / (J * (1 + lambda)),
                a = -2 * d * d / (J * (1 + lambda));
-  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients, Form::orthogonal}) {
     Options options{.form = form, .initial_damping = lambda};
     EXPECT_NEAR(run(problem, {x}, 1, options).x[0], x + d + a / 2, 1e-12);
     options.acceleration = false;
     EXPECT_NEAR(run(problem, {x}, 1, options).x[0], x + d, 1e-14);
+  }
+}
+
+TEST(LevenbergMarquardt, TakesTheLongestStepThatStillPaysWithATarget) {
+  // r = x + x^2 from x = -0.4, where the undamped step overshoots.
+  ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = x[0] + x[0] * x[0];
+    J[0] = 1 + 2 * x[0];
+  });
+  const double x = -0.4, r = x + x * x, J = 1 + 2 * x;
+  const auto gain_at = [&](double lambda) {
+    const double d = -r / (J * (1 + lambda)), after = (x + d) + (x + d) * (x + d);
+    return (r * r - after * after) / (d * (lambda * J * J * d - J * r));
+  };
+  for (const double start : {1e-3, 1e3}) {  // rising and falling
+    LevenbergMarquardt lm(problem.layout(), {.adaptation = Options::Adaptation::target,
+                                             .acceleration = false,
+                                             .target_gain = 0.75,
+                                             .initial_damping = start,
+                                             .tries = 20});
+    std::vector<double> at{x};
+    lm.step(problem, at);
+    double lambda = 0, gain = 0;
+    for (const auto& d : lm.diagnostics()) (d.quantity == "lambda" ? lambda : gain) = d.value;
+    EXPECT_NEAR(gain, gain_at(lambda), 1e-9);
+    EXPECT_GE(gain, 0.75);
+    EXPECT_LT(gain_at(lambda / 3), 0.75);
+    EXPECT_NEAR(at[0], x - r / (J * (1 + lambda)), 1e-12);
   }
 }
 
@@ -199,7 +268,7 @@ TEST(LevenbergMarquardt, TakesWhatIsFreeWhereTheMatricesLieAndCountsThem) {
 }
 
 TEST(LevenbergMarquardt, LeavesParametersAndDampingAloneWhereResidualsAreNotFinite) {
-  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients, Form::orthogonal}) {
     auto problem = exponential_fit(), calm_problem = exponential_fit();
     LevenbergMarquardt disturbed(problem.layout(), {.form = form}), calm(problem.layout(), {.form = form});
     std::vector<double> x{1, 1, 0}, y = x;
@@ -240,7 +309,8 @@ TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
     }
     return "";
   };
-  EXPECT_NE(message({.form = Form::dual, .damping = Damping::marquardt}).find("use form=primal or form=cg"),
+  EXPECT_NE(message({.form = Form::dual, .damping = Damping::marquardt})
+                .find("use form=primal, form=qr or form=cg"),
             std::string::npos);
   EXPECT_NE(message({.form = Form::primal, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
   EXPECT_NE(message({.form = Form::dual, .max_memory = 1e-9}).find("max_memory"), std::string::npos);
@@ -248,7 +318,7 @@ TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
 
 TEST(LevenbergMarquardt, ReportsConditionNumberAndEffectiveRank) {
   auto problem = linear(15, 10, 4, 0.1);
-  for (const Form form : {Form::primal, Form::dual}) {
+  for (const Form form : {Form::primal, Form::dual, Form::orthogonal}) {
     LevenbergMarquardt lm(problem.layout(), {.form = form, .initial_damping = 1e-10, .spectrum_every = 1});
     std::vector<double> x(10);
     lm.step(problem, x);

@@ -60,7 +60,8 @@ TEST(JacobianMethods, AreAllInTheListAbove) {
   for (const auto& e : catalogue()) {
     const auto tried = std::count_if(kJacobianMethods.begin(), kJacobianMethods.end(),
                                      [&](const JacobianMethod& m) { return m.name == e.name; });
-    EXPECT_TRUE(tried > 0 || !e.needs_residuals) << e.name;
+    // `linear` needs an output layer: linear_test.cpp
+    EXPECT_TRUE(tried > 0 || !e.needs_residuals || e.name == "linear") << e.name;
   }
 }
 

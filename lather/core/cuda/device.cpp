@@ -73,6 +73,24 @@ void Blas::square(const Square& s, const double* a, int lda, double* c, int ldc)
                              &one, a, lda, &s.beta, c, ldc));
 }
 
+// Row-major lower C is column-major upper U = C^T: B C^{-1} is (U^{-1} B^T)^T, C^{-1} B is (B^T U^{-1})^T.
+void Blas::solve_lower(const LowerSolve& s, const double* c, double* b) const {
+  const double one = 1;
+  const auto op = s.transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if (s.left)
+    check(blas_library().dtrsm(handle_, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_UPPER, op, CUBLAS_DIAG_NON_UNIT,
+                               s.k, s.n, &one, c, s.n, b, s.k));
+  else
+    check(blas_library().dtrsm(handle_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op, CUBLAS_DIAG_NON_UNIT,
+                               s.n, s.k, &one, c, s.n, b, s.n));
+}
+
+void Blas::multiply_by_lower(int n, int k, const double* b, const double* c, double* to) const {
+  const double one = 1;
+  check(blas_library().dtrmm(handle_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                             CUBLAS_DIAG_NON_UNIT, n, k, &one, c, n, b, n, to, n));
+}
+
 void Blas::set_stream(cudaStream_t stream) const {
   check(blas_library().set_stream(handle_, stream));
   // A change of the stream resets the workspace.

@@ -47,6 +47,8 @@ const BlasLibrary& blas_library() {
     LATHER_FIND(t.sgemm, cublasSgemm);
     LATHER_FIND(t.dgemm_batched, cublasDgemmBatched);
     LATHER_FIND(t.dsyrk, cublasDsyrk);
+    LATHER_FIND(t.dtrsm, cublasDtrsm);
+    LATHER_FIND(t.dtrmm, cublasDtrmm);
     return t;
   }();
   return table;

@@ -45,6 +45,8 @@ struct BlasLibrary {
   decltype(&cublasSgemm) sgemm;
   decltype(&cublasDgemmBatched) dgemm_batched;
   decltype(&cublasDsyrk) dsyrk;
+  decltype(&cublasDtrsm) dtrsm;
+  decltype(&cublasDtrmm) dtrmm;
 };
 const BlasLibrary& blas_library();
 
@@ -194,6 +196,15 @@ class Blas {
     double beta = 0;
   };
   void square(const Square& s, const double* a, int lda, double* c, int ldc) const;
+  // With C lower triangular (n × n; what lies above is not read): B (k × n) = B C^{-1}, or, left, B (n × k) =
+  // C^{-1} B; transpose: with C^T in the place of C.
+  struct LowerSolve {
+    int n, k;
+    bool left = false, transpose = false;
+  };
+  void solve_lower(const LowerSolve& s, const double* c, double* b) const;
+  // to (k × n) = B C
+  void multiply_by_lower(int n, int k, const double* b, const double* c, double* to) const;
   void set_stream(cudaStream_t stream) const;
 
  private:

@@ -1,8 +1,10 @@
 #pragma once
-// J^T J or J J^T and its Cholesky factor on the GPU, in one square of memory: the matrix above the diagonal, the factor on and
-// below it.
+// Matrices of least squares on the GPU, from the rows of J there.
+
+#include <functional>
 
 #include "lather/optim/least_squares/normal_matrix.hpp"
+#include "lather/optim/least_squares/orthogonal_factor.hpp"
 
 namespace lather::optim {
 
@@ -14,9 +16,15 @@ class DeviceJacobian {
   virtual double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
   // J J^T at x and r.
   virtual void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) = 0;
+  // f(rows of J, as many residuals, their number), piece after piece, all on the device.
+  using RowVisitor = std::function<void(const double* rows, const double* r, std::size_t count)>;
+  virtual void visit_rows(std::span<const double> x, const RowVisitor& visit) = 0;
 };
 
 std::unique_ptr<NormalMatrix> make_device_normal_matrix(DeviceJacobian& jacobian, std::size_t dimension);
 double device_normal_matrix_bytes(std::size_t dimension);
+std::unique_ptr<OrthogonalFactor> make_device_orthogonal_factor(DeviceJacobian& jacobian,
+                                                                std::size_t parameters);
+double device_orthogonal_factor_bytes(std::size_t parameters);
 
 }  // namespace lather::optim

@@ -14,20 +14,26 @@
 namespace lather::optim {
 
 void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
-  v.choice("form", form,
-           "which matrix is factored: by size, parameters × parameters, residuals × residuals, or none",
-           {{"auto", Form::automatic},
-            {"primal", Form::primal},
-            {"dual", Form::dual},
-            {"cg", Form::conjugate_gradients}});
+  v.choice(
+      "form", form,
+      "which matrix is factored: by size and damping; J^T J (parameters × parameters), J J^T (residuals × "
+      "residuals), none (conjugate gradients), or J itself, orthogonally",
+      {{"auto", Form::automatic},
+       {"primal", Form::primal},
+       {"dual", Form::dual},
+       {"cg", Form::conjugate_gradients},
+       {"qr", Form::orthogonal}});
   v.choice("damping", damping,
            "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
            "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
-  v.choice(
-      "adaptation", adaptation,
-      "what lambda follows: the length of the best step along the direction, or the gain ratio (Nielsen)",
-      {{"length", Adaptation::length}, {"gain", Adaptation::gain}});
+  v.choice("adaptation", adaptation,
+           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
+           "or target: "
+           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
+           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
+  v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
   v.boolean("acceleration", acceleration,
             "follow the bend of the residuals along the step (geodesic acceleration)");
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
@@ -53,8 +59,16 @@ LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
   if (options.form == Form::dual && options.damping == DampingMatrix::marquardt)
     throw Error(
         "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
-        "use form=primal or form=cg, or damping=identity");
+        "use form=primal, form=qr or form=cg, or damping=identity");
 }
+
+namespace {
+
+// Cholesky of J^T J + lambda D sees nothing below the rounding of the largest eigenvalue, which is at most
+// the trace, n times the mean of the diagonal: nearer than this the orthogonal form takes over.
+constexpr double kCholeskyFloor = 1e-14;
+
+}  // namespace
 
 LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
   const std::size_t residuals = source.residual_count();
@@ -71,10 +85,35 @@ LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const 
   if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
   if (options_.form == Form::dual)
     require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
+  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
+    throw Error(fmt::format(
+        "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
+        "form=primal, form=dual or form=cg",
+        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
   if (options_.form != Form::automatic) return options_.form;
   const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
   if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
-  return dual ? Form::dual : Form::primal;
+  if (dual) return Form::dual;
+  const bool near_floor = lambda_ < kCholeskyFloor * static_cast<double>(size_);
+  return near_floor && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
+}
+
+void LevenbergMarquardt::use_form(Residuals& source, Form form) {
+  if (linear_ && linear_->form() == form && linear_->fits(source)) return;
+  linear_ = nullptr;  // its memory is free for the next
+  linear_ =
+      make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
+}
+
+// Where Cholesky has failed and the form is ours to choose: the same x in the orthogonal form.
+bool LevenbergMarquardt::solve_orthogonally(Objective& objective, std::span<const double> x) {
+  Residuals& source = objective.source();
+  if (options_.form != Form::automatic || linear_->form() != Form::primal ||
+      source.orthogonal_factor_bytes() > memory_limit_)
+    return false;
+  use_form(source, Form::orthogonal);
+  linear_->build(x);
+  return true;
 }
 
 Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
@@ -82,38 +121,33 @@ Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
   // Before the first matrix is taken: what is free then is what they may share.
   if (memory_limit_ == 0)
     memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
-  const Form form = choose_form(source);
-  if (!linear_ || linear_->form() != form || !linear_->fits(source)) {
-    linear_ = nullptr;  // its memory is free for the next
-    linear_ =
-        make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
-  }
+  use_form(source, choose_form(source));
   return *linear_;
 }
 
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
-  Linearization& linear = linearization_of(objective);
-  linear.build(x);
+  if (lambda_ < 0) lambda_ = options_.initial_damping;
+  linearization_of(objective).build(x);
   report.evaluations = 1;
   diagnostics_.clear();
-  if (!may_step(linear.value(), linear.Jtr(), report)) return report;
-  if (lambda_ < 0) lambda_ = options_.initial_damping;
-  if (steps_++ == 0) report.message = linear.description();
+  if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
+  if (steps_++ == 0) report.message = linear_->description();
 
-  const double gain = decrease(objective, x, report);
+  const double gain = options_.adaptation == Adaptation::target ? decrease_by_target(objective, x, report)
+                                                                : decrease(objective, x, report);
   diagnostics_.push_back({"all", "lambda", lambda_});
   diagnostics_.push_back({"all", "gain", gain});
-  if (linear.form() == Form::conjugate_gradients)
-    diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(linear.cg_iterations())});
+  if (linear_->form() == Form::conjugate_gradients)
+    diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(linear_->cg_iterations())});
   else if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0)
     report_spectrum();
   return report;
 }
 
-// a from the second difference of r along d, for the same lambda. False where it is not finite or exceeds d, whose quadratic
-// model is then of no use.
+// a from the second difference of r along d, for the same lambda. False where it is not finite or exceeds d,
+// whose quadratic model is then of no use.
 bool LevenbergMarquardt::accelerate(Objective& objective, std::span<const double> x) {
   constexpr double h = 0.1;  // Transtrum & Sethna
   const std::size_t m = objective.residual_count();
@@ -160,7 +194,7 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
     const bool positive = linear_->damp(lambda_);
     if (positive) linear_->solve(direction_);
     if (!positive || !all_finite(direction_)) {
-      lambda_ *= 10;
+      if (!solve_orthogonally(objective, x)) lambda_ *= 10;
       continue;
     }
     if (!options_.acceleration || !accelerate(objective, x))
@@ -179,6 +213,11 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
     lambda_ *= growth_;
     growth_ *= 2;
   }
+  report_floor(report);
+  return 0;
+}
+
+void LevenbergMarquardt::report_floor(StepReport& report) {
   report.status = Status::stalled;
   report.message =
       lambda_ > options_.largest_damping
@@ -188,7 +227,50 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
                         options_.tries);
   lambda_ = std::min(lambda_, options_.largest_damping);
   growth_ = 2;
-  return 0;
+}
+
+// The step for lambda_ goes to trial_. False if there is none, or it does not lower the value.
+bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double> x, StepReport& report,
+                                   double& gain) {
+  if (!linear_->damp(lambda_) && !(solve_orthogonally(objective, x) && linear_->damp(lambda_))) return false;
+  linear_->solve(direction_);
+  if (!all_finite(direction_)) return false;
+  if (!options_.acceleration || !accelerate(objective, x))
+    std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
+  for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
+  const double value = objective.value(trial_), promised = linear_->predicted_decrease(direction_);
+  report.evaluations += options_.acceleration ? 4 : 1;
+  gain = promised > 0 ? (linear_->value() - value) / promised : 0;
+  return value < linear_->value() * (1 - 4 * std::numeric_limits<double>::epsilon());
+}
+
+// The longest step that still pays: lambda falls while the gain ratio stays above the target, or rises until
+// it is.
+double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<double> x, StepReport& report) {
+  constexpr double kRatio = 3;
+  double best_gain = 0, best_lambda = 0, gain = 0;
+  std::vector<double> best;
+  for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
+    const bool lower = find_step(objective, x, report, gain), pays = lower && gain >= options_.target_gain;
+    const bool had_one = best_gain >= options_.target_gain;
+    if (pays || (lower && !had_one && gain > best_gain)) {
+      best_gain = gain;
+      best_lambda = lambda_;
+      best = trial_;
+    }
+    if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
+    if (!pays && had_one) break;                 // falling: the last one was the longest that pays
+    if (pays && lambda_ / kRatio < options_.smallest_damping) break;
+    lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;
+  }
+  if (best.empty()) {
+    report_floor(report);
+    return 0;
+  }
+  lambda_ = best_lambda;
+  for (std::size_t i = 0; i < size_; ++i) direction_[i] = best[i] - x[i];
+  move(x, 1, direction_, report);
+  return best_gain;
 }
 
 void LevenbergMarquardt::adapt_damping(double gain, double length) {

@@ -1,14 +1,16 @@
 #pragma once
 // Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, bent by its
-// acceleration; lambda follows the length of the best step along it (or the gain ratio).
+// acceleration; lambda follows the length of the best step along it (or the gain ratio, or is the least that
+// still gains what is asked for).
 //
 //   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping, relative to D
 //   D        mean of diag(J^T J) times I, or diag(J^T J) itself   gain     achieved / predicted decrease
 //   d, a     step and its acceleration: the path x + s d + s^2/2 a is tried at s = 1, 1/2, 1/4, …
 //
-// linearization.hpp has the ways to d. A network's residuals bend so much along d that most of a straight step is lost at any
-// lambda. The geodesic acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a = -J^T r'' with r'' the second derivative
-// of r along d, follows the bend for three values of r and one more solution.
+// linearization.hpp has the ways to d. A network's residuals bend so much along d that most of a straight
+// step is lost at any lambda. The geodesic acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a =
+// -J^T r'' with r'' the second derivative of r along d, follows the bend for three values of r and one more
+// solution.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
@@ -19,11 +21,12 @@ namespace lather::optim {
 struct LevenbergMarquardtOptions {
   using Form = LeastSquaresForm;
   using Damping = DampingMatrix;
-  enum class Adaptation { length, gain };
+  enum class Adaptation { length, gain, target };
   Form form = Form::automatic;
   Damping damping = Damping::identity;
   Adaptation adaptation = Adaptation::length;
   bool acceleration = true;
+  double target_gain = 0.25;
   double initial_damping = 1e-3;
   double smallest_damping = 1e-18;
   double largest_damping = 1e8;
@@ -51,9 +54,14 @@ class LevenbergMarquardt final : public Optimizer {
   // The linearized problem of this objective, in the form chosen for it.
   Linearization& linearization_of(Objective& objective);
   Form choose_form(const Residuals& source) const;
+  void use_form(Residuals& source, Form form);
+  bool solve_orthogonally(Objective& objective, std::span<const double> x);
   bool accelerate(Objective& objective, std::span<const double> x);
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
+  bool find_step(Objective& objective, std::span<const double> x, StepReport& report, double& gain);
   double decrease(Objective& objective, std::span<double> x, StepReport& report);
+  double decrease_by_target(Objective& objective, std::span<double> x, StepReport& report);
+  void report_floor(StepReport& report);
   void adapt_damping(double gain, double length);
   void report_spectrum();
 

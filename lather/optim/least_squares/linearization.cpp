@@ -8,10 +8,12 @@
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
+#include "lather/linalg/factorizations.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/conjugate_gradients.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
 #include "lather/optim/least_squares/normal_matrix.hpp"
+#include "lather/optim/least_squares/orthogonal_factor.hpp"
 
 namespace lather::optim {
 
@@ -125,6 +127,45 @@ class DualForm final : public FactoredForm {
   std::vector<double> r_;
 };
 
+class OrthogonalForm final : public Linearization {
+ public:
+  OrthogonalForm(Residuals& residuals, const LinearizationOptions& options)
+      : Linearization(residuals, options), factor_(residuals.make_orthogonal_factor()) {}
+
+  bool damp(double lambda) override {
+    lambda_ = lambda;
+    return factor_->damp(lambda, D_);
+  }
+  void solve(std::span<double> d) override { factor_->solve(d); }
+  // By the semi-normal equations: w is a correction (the bend of r), known to a few digits only.
+  void solve(std::span<const double> w, std::span<double> d) override {
+    std::vector<double> Jtw(n_);
+    residuals_.transposed_jacobian_times(x_, w, Jtw);
+    negate(Jtw, d);
+    factor_->solve_normal(d);
+  }
+  std::string description() const override {
+    return fmt::format("orthogonal form: QR of the {} × {} Jacobian, {:.2f} GiB", m_, n_,
+                       gibibytes(static_cast<double>(bytes()) / sizeof(double)));
+  }
+  std::size_t bytes() const override { return factor_->bytes(); }
+  std::vector<double> spectrum() const override {
+    std::vector<double> R(n_ * n_), values(n_);
+    factor_->copy_upper(R);
+    for (std::size_t i = 0; i < n_; ++i) std::fill_n(R.begin() + static_cast<std::ptrdiff_t>(i * n_), i, 0.0);
+    if (!linalg::singular_values({R.data(), n_, n_}, values)) return {};
+    for (double& value : values) value *= value;
+    return values;
+  }
+
+ private:
+  std::vector<double> linearize() override {
+    value_ = factor_->build(x_, Jtr_);
+    return factor_->diagonal();
+  }
+  std::unique_ptr<OrthogonalFactor> factor_;
+};
+
 // No matrix: products J v and J^T w, preconditioned by the diagonal.
 class MatrixFreeForm final : public Linearization {
  public:
@@ -183,6 +224,7 @@ std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const Li
     case LeastSquaresForm::primal: return std::make_unique<PrimalForm>(source, options);
     case LeastSquaresForm::dual: return std::make_unique<DualForm>(source, options);
     case LeastSquaresForm::conjugate_gradients: return std::make_unique<MatrixFreeForm>(source, options);
+    case LeastSquaresForm::orthogonal: return std::make_unique<OrthogonalForm>(source, options);
     case LeastSquaresForm::automatic: break;
   }
   throw Error("a linearization needs a form that has been chosen");

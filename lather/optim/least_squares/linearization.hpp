@@ -1,11 +1,14 @@
 #pragma once
-// The linearized problem at one x, min over d of |r + J d|^2 + lambda d^T D d, and its solutions for any lambda.
+// The linearized problem at one x, min over d of |r + J d|^2 + lambda d^T D d, and its solutions for any
+// lambda.
 //
 //   r, J     residuals (value = r^T r) and their Jacobian at x
 //   D        mean of diag(J^T J) times I, or diag(J^T J) itself
 //
-// Three forms of the same solution: primal (Cholesky of J^T J + lambda D, size = parameters), dual (Cholesky of
-// J J^T + lambda D, size = residuals, d = -J^T (J J^T + lambda D)^{-1} r), and matrix-free conjugate gradients.
+// Four forms of the same solution: primal (Cholesky of J^T J + lambda D, size = parameters), dual (Cholesky
+// of J J^T + lambda D, size = residuals, d = -J^T (J J^T + lambda D)^{-1} r), matrix-free conjugate
+// gradients, and orthogonal (R of J = Q R, then of [R; sqrt(lambda D)]), which does not square the condition
+// number.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +20,7 @@
 
 namespace lather::optim {
 
-enum class LeastSquaresForm { automatic, primal, dual, conjugate_gradients };
+enum class LeastSquaresForm { automatic, primal, dual, conjugate_gradients, orthogonal };
 enum class DampingMatrix { identity, marquardt };
 
 struct LinearizationOptions {
@@ -33,7 +36,8 @@ class Linearization {
 
   // Linearizes at x, which must stay as it is until the last solution.
   void build(std::span<const double> x);
-  // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this precision.
+  // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this
+  // precision.
   virtual bool damp(double lambda) = 0;
   virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
   virtual void solve(std::span<const double> w, std::span<double> d) = 0;  // the same with w in place of r
@@ -57,7 +61,8 @@ class Linearization {
 
  protected:
   Linearization(Residuals& residuals, const LinearizationOptions& options);
-  // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same sum.
+  // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same
+  // sum.
   virtual std::vector<double> linearize() = 0;
 
   Residuals& residuals_;

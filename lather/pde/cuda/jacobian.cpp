@@ -251,10 +251,25 @@ void CudaJacobian::residual_gram(std::span<const double> x, double* JJt, std::sp
 }
 
 std::unique_ptr<optim::NormalMatrix> CudaJacobian::make_normal_matrix(std::size_t dimension) {
-  residuals_ = 0;  // J takes its share of what the matrix leaves
-  rows_ = {};
+  make_room();
   return optim::make_device_normal_matrix(*this, dimension);
 }
+std::unique_ptr<optim::OrthogonalFactor> CudaJacobian::make_orthogonal_factor() {
+  make_room();
+  return optim::make_device_orthogonal_factor(*this, size());
+}
+double CudaJacobian::orthogonal_factor_bytes() const { return optim::device_orthogonal_factor_bytes(size()); }
+// J takes its share of what matrices leave.
+void CudaJacobian::make_room() {
+  residuals_ = 0;
+  rows_ = {};
+}
+
+void CudaJacobian::visit_rows(std::span<const double> x, const RowVisitor& visit) {
+  for_chunks(
+      x, [&](const double* J, std::size_t first, std::size_t count) { visit(J, r_.data() + first, count); });
+}
+
 double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
   return optim::device_normal_matrix_bytes(dimension);
 }

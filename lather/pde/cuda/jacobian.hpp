@@ -1,7 +1,8 @@
 #pragma once
-// The Jacobian of the weighted residuals on the GPU: its rows from the layers' signals, as pde/engine/row_writer.hpp
-// makes them on the host, and products with them. J stays in memory where it fits, for as long as x, points
-// and weights are the same; where it does not fit, its rows are made in chunks whenever they are needed.
+// The Jacobian of the weighted residuals on the GPU: its rows from the layers' signals, as
+// pde/engine/row_writer.hpp makes them on the host, and products with them. J stays in memory where it fits,
+// for as long as x, points and weights are the same; where it does not fit, its rows are made in chunks
+// whenever they are needed.
 
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
                                  std::span<double> Jtw) override;
   std::unique_ptr<optim::NormalMatrix> make_normal_matrix(std::size_t dimension) override;
   double normal_matrix_bytes(std::size_t dimension) const override;
+  std::unique_ptr<optim::OrthogonalFactor> make_orthogonal_factor() override;
+  double orthogonal_factor_bytes() const override;
   double available_bytes() const override;
 
   // Engine::visit_signals
@@ -51,6 +54,8 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
 
   double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
   void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) override;
+  void visit_rows(std::span<const double> x, const RowVisitor& visit) override;
+  void make_room();
 
   CudaPass<double>& pass_of(int set);
   Range part_of_term(int term, std::size_t first, std::size_t count) const;

@@ -263,6 +263,7 @@ struct TriangleKernelArgs {
   double* matrix;
   double* diagonal;
   double* shift;
+  double* to;
   int size;
   int unused;
 };

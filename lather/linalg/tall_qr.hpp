@@ -1,0 +1,41 @@
+#pragma once
+// R of the QR decomposition of a tall matrix that is never held whole (TSQR): rows come in chunks, each is
+// rotated into the triangle by blocked Householder reflections. R^T R is the sum of products of all rows, but
+// R is found without it: singular values down to 1e-16 of the largest are right, where those of J^T J end at
+// 1e-8.
+
+#include <cstddef>
+
+#include "lather/core/buffer.hpp"
+#include "lather/linalg/matrix.hpp"
+
+namespace lather {
+class ThreadTeam;
+}
+
+namespace lather::linalg {
+
+class TallQr {
+ public:
+  // Starts again with R = 0. The last column may be a right-hand side: what stands there becomes Q^T r, and
+  // the corner +-|r - Q Q^T r|.
+  void reset(std::size_t columns);
+  // Starts from another's R.
+  void reset(const TallQr& other);
+  // Rotates these rows into R; their columns before `first_column` are zero. Destroys them. The bits do not
+  // depend on the number of threads.
+  void add_rows(MatrixView rows, std::size_t first_column = 0, ThreadTeam* team = nullptr);
+  // Upper triangle, row-major.
+  ConstMatrixView R() const { return {R_.data(), columns_, columns_}; }
+  std::size_t bytes() const { return R_.size() * sizeof(double); }
+
+ private:
+  std::size_t columns_ = 0;
+  Buffer<double> R_;
+};
+
+// R^{-1} b and R^{-T} b in place, with the leading b.size() rows and columns of an upper triangle.
+void solve_upper(ConstMatrixView R, std::span<double> b);
+void solve_upper_transposed(ConstMatrixView R, std::span<double> b);
+
+}  // namespace lather::linalg

@@ -1,0 +1,75 @@
+#include "lather/optim/cuda/triangles.hpp"
+
+#include "lather/optim/cuda/kernels/arguments.cuh"
+
+namespace lather::optim {
+
+DeviceGram::DeviceGram(std::size_t size, cudaStream_t stream)
+    : size_(size),
+      stream_(stream),
+      module_("#include \"lather/optim/cuda/kernels/normal_matrix.cuh\"\n"),
+      keep_(module_.kernel("keep_diagonal")),
+      mirror_(module_.kernel("mirror")),
+      lower_(module_.kernel("lower_part")),
+      solver_(stream),
+      matrix_(size * size),
+      diagonal_(size),
+      shift_(size),
+      info_(1) {}
+
+void DeviceGram::launch(cudaKernel_t kernel, double* to, bool square) {
+  const TriangleKernelArgs work{
+      matrix_.data(), diagonal_.data(), shift_.data(), to, static_cast<int>(size_), 0};
+  const auto tiles = static_cast<unsigned>((size_ + 31) / 32);
+  const dim3 grid = square ? dim3(tiles, tiles) : dim3(static_cast<unsigned>(size_ / 256 + 1));
+  cuda::launch(kernel, {grid, dim3(256)}, cuda::Parameter().add(work), stream_);
+}
+
+void DeviceGram::written() {
+  launch(keep_, diagonal_.data(), false);
+  cuda::check(cudaStreamSynchronize(stream_));
+}
+
+std::vector<double> DeviceGram::diagonal() const {
+  std::vector<double> values(size_);
+  diagonal_.download(values);
+  return values;
+}
+
+void DeviceGram::copy_lower(std::span<double> matrix) const {
+  matrix_.download(matrix);
+  const auto on_diagonal = diagonal();
+  for (std::size_t i = 0; i < size_; ++i) {
+    for (std::size_t j = 0; j < i; ++j) matrix[i * size_ + j] = matrix[j * size_ + i];
+    matrix[i * size_ + i] = on_diagonal[i];
+  }
+}
+
+bool DeviceGram::factor(std::span<const double> shift) {
+  shift_.upload(shift);
+  launch(mirror_, nullptr, true);
+  solver_.cholesky(static_cast<int>(size_), matrix_.data(), info_.data());
+  cuda::check(cudaStreamSynchronize(stream_));
+  int failed = 0;
+  info_.download(std::span(&failed, 1));
+  return failed == 0;
+}
+
+std::vector<double> DeviceGram::factor_diagonal() {
+  launch(keep_, shift_.data(), false);  // the shift has done its work
+  cuda::check(cudaStreamSynchronize(stream_));
+  std::vector<double> values(size_);
+  shift_.download(values);
+  return values;
+}
+
+void DeviceGram::copy_factor(double* to) { launch(lower_, to, true); }
+
+void DeviceGram::solve(std::span<double> b) {
+  shift_.upload(b);
+  solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), shift_.data(), info_.data());
+  cuda::check(cudaStreamSynchronize(stream_));
+  shift_.download(b);
+}
+
+}  // namespace lather::optim

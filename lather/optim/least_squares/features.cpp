@@ -1,0 +1,22 @@
+#include "lather/optim/least_squares/features.hpp"
+
+#include <cmath>
+
+#include "lather/core/rng.hpp"
+
+namespace lather::optim {
+
+void draw_features(const ParameterLayout& layout, double scale, std::uint64_t seed, std::span<double> x) {
+  double inputs = 0;  // of the layer whose weight came last; 0: not a hidden one
+  std::uint64_t stream = 0;
+  for (const auto& block : layout.blocks()) {
+    const Random random(seed, stream++);
+    const bool hidden = block.role == Role::hidden || block.role == Role::input;
+    if (block.matrix) inputs = hidden ? static_cast<double>(block.rows) : 0;
+    if (inputs == 0 || !(block.matrix || block.role == Role::bias)) continue;
+    const double s = scale * std::sqrt(2 / inputs);
+    for (std::size_t i = 0; i < block.size(); ++i) x[block.offset + i] = s * (2 * random.uniform(i) - 1);
+  }
+}
+
+}  // namespace lather::optim

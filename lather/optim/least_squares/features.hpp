@@ -1,0 +1,17 @@
+#pragma once
+// Hidden weights that are drawn once and make a good basis: each neuron's slope and place at random, at one
+// scale.
+
+#include <cstdint>
+#include <span>
+
+#include "lather/optim/parameters.hpp"
+
+namespace lather::optim {
+
+// Weights and biases of hidden layers, uniform in [-s, s] with s = scale sqrt(2 / inputs of the layer): with
+// two coordinates the first layer's are uniform in [-scale, scale]. The output layer, gates and unknowns stay
+// as they are.
+void draw_features(const ParameterLayout& layout, double scale, std::uint64_t seed, std::span<double> x);
+
+}  // namespace lather::optim

@@ -1,0 +1,63 @@
+// The orthogonal form on the device, from rows that are given.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lather/core/cuda/runtime.hpp"
+#include "lather/core/device.hpp"
+#include "lather/optim/cuda/normal_matrix.hpp"
+#include "optim/ill_conditioned.hpp"
+
+namespace lather::optim {
+namespace {
+
+using namespace ill_conditioned;
+
+// Hands out its rows in two pieces.
+class GivenRows final : public DeviceJacobian {
+ public:
+  GivenRows(std::span<const double> J, std::span<const double> r) : J_(J.size()), r_(r.size()) {
+    J_.upload(J);
+    r_.upload(r);
+  }
+  double normal_matrix(std::span<const double>, double*, std::span<double>) override { return 0; }
+  void gram_matrix(std::span<const double>, double*, std::span<double>) override {}
+  void visit_rows(std::span<const double>, const RowVisitor& visit) override {
+    constexpr std::size_t kFirst = 15;
+    visit(J_.data(), r_.data(), kFirst);
+    visit(J_.data() + kFirst * kColumns, r_.data() + kFirst, kRows - kFirst);
+  }
+
+ private:
+  cuda::Memory<double> J_, r_;
+};
+
+TEST(OrthogonalFactorOnCuda, SolvesWhatCholeskyCannot) {
+  if (!cuda_report().usable) GTEST_SKIP() << cuda_report().text;
+  const auto J = rows(), r = right_hand_side(J);
+  GivenRows given(J, r);
+  const auto factor = make_device_orthogonal_factor(given, kColumns);
+  std::vector<double> Jtr(kColumns), d(kColumns);
+  factor->build({}, Jtr);
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    double expected = 0, size = 0;
+    for (std::size_t k = 0; k < kRows; ++k) {
+      expected += J[k * kColumns + i] * r[k];
+      size += std::abs(J[k * kColumns + i] * r[k]);
+    }
+    EXPECT_NEAR(Jtr[i], expected, 1e-13 * size);
+  }
+  constexpr double kShift = 1e-23;
+  ASSERT_TRUE(factor->damp(kShift, std::vector<double>(kColumns, 1.0)));
+  factor->solve(d);
+  const auto exact = exact_solution(J, r, kShift);
+  double difference = 0, largest = 0;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    difference = std::fmax(difference, std::abs(d[i] + exact[i]));
+    largest = std::fmax(largest, std::abs(exact[i]));
+  }
+  EXPECT_LT(difference, 1e-3 * largest);  // rounding (1e-16) times the condition (1e12)
+}
+
+}  // namespace
+}  // namespace lather::optim
