@@ -43,6 +43,9 @@ Config small(const std::string& name) {
                       {"network.width", "20"},
                       {"network.depth", "3"},
                       {"training.reference", "false"}};
+  // The recipes draw points every few steps, for lm; a line search wants them to stay.
+  if (request.optimizer == "lbfgs")
+    request.settings.push_back({"training.sampling", "{method = \"sobol\", every = 0}"});
   if (problem.network.fourier_features > 0) request.settings.push_back({"network.fourier_features", "16"});
   request.settings.push_back({"training.time_windows", "1"});
   const int interior = expectation(name).points;
