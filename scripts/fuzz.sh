@@ -1,25 +1,37 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of problem files (with --set) and of config.json with libFuzzer. Faults are left in build/fuzz.
-#   scripts/fuzz.sh [SECONDS]          each target for so long (default 600)
+# Fuzzes everything that is read from disk with libFuzzer: problem files (with --set), config.json, checkpoints, CSV files, the
+# cache of references, recorded trajectories. Faults are left in build/fuzz.
+#   scripts/fuzz.sh [SECONDS [TARGET…]]   each target for this long (default: 600, all: problem config checkpoint csv cache replay)
 #   scripts/fuzz.sh merge              what was found, made small, becomes tests/fuzz/corpus, which the tests replay
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
+targets=("${@:2}")
+[ ${#targets[@]} -gt 0 ] || targets=(problem config checkpoint csv cache replay)
+declare -A program=([problem]=problem_file_fuzz [config]=config_fuzz [checkpoint]=checkpoint_fuzz [csv]=csv_fuzz
+  [cache]=reference_cache_fuzz [replay]=replay_fuzz)
+declare -A longest=([problem]=4000 [config]=6000 [checkpoint]=2000 [csv]=2000 [cache]=2000 [replay]=20000)
+for target in "${targets[@]}"; do [ -n "${program[$target]:-}" ] || { echo "unknown target $target" >&2; exit 2; }; done
 [ -f build/release/lather/liblather.a ] || { echo "needs the release build: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
 cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER="${CXX:-clang++}" -DCMAKE_BUILD_TYPE=Fuzz -DCMAKE_CXX_FLAGS="-O1 -gline-tables-only" -DLATHER_FUZZ=ON \
   -DLATHER_SANITIZE=ON -DLATHER_NATIVE=OFF -DLATHER_TESTS=OFF >build/fuzz-configure.log
-cmake --build build/fuzz --target problem_file_fuzz config_fuzz
+cmake --build build/fuzz --target $(for target in "${targets[@]}"; do echo "${program[$target]}"; done)
 
 seeds() {  # files a person might write, and those known to be broken
-  mkdir -p build/fuzz/seeds/problem build/fuzz/seeds/config
+  mkdir -p build/fuzz/seeds/{problem,config,checkpoint,csv,cache,replay}
   cp problems/*.toml tests/pde/broken/*.toml build/fuzz/seeds/problem/
   cp tests/fuzz/seed-config.json build/fuzz/seeds/config/
+  cp problems/data/*.csv build/fuzz/seeds/csv/
+  printf '\xef\xbb\xbf# x,t,u\n1,2,3\n"4",nan,-inf\n' >build/fuzz/seeds/csv/numpy.csv
+  cp tests/golden/{adam,lbfgs_quadratic,ss_broyden1}.json build/fuzz/seeds/replay/
+  # 'S' and a state of the names the targets ask for, as core/state.cpp writes it: found by the fuzzer from these words.
+  for kind in checkpoint cache; do printf 'Sreal integer list fixed' >build/fuzz/seeds/$kind/names; printf 'LATHERCK' >build/fuzz/seeds/$kind/magic; done
 }
 
 fuzz() {  # TARGET CORPUS LONGEST
   local found=build/fuzz/found/$2 kept=tests/fuzz/corpus/$2 status=0
   mkdir -p "$found" "$kept"
-  build/fuzz/bin/"$1" -max_len="$3" -timeout=10 -rss_limit_mb=2048 -dict="tests/fuzz/$2.dict" -artifact_prefix="build/fuzz/$2-" \
+  build/fuzz/bin/"$1" -max_len="$3" -timeout=10 -rss_limit_mb=2048 $([ -f "tests/fuzz/$2.dict" ] && echo "-dict=tests/fuzz/$2.dict") -artifact_prefix="build/fuzz/$2-" \
     -max_total_time="$seconds" -print_final_stats=1 "$found" "$kept" build/fuzz/seeds/"$2" >"build/fuzz/$2.log" 2>&1 || status=$?
   echo "$1: status $status (build/fuzz/$2.log)"
   grep -aE "ERROR|runtime error|what\(\)|number_of_executed_units|peak_rss|slowest_unit|Test unit written" "build/fuzz/$2.log" || true
@@ -45,7 +57,6 @@ if [ "$seconds" = merge ]; then
   smaller config_fuzz config 20
 else
   status=0
-  fuzz problem_file_fuzz problem 4000 || status=1
-  fuzz config_fuzz config 6000 || status=1
+  for target in "${targets[@]}"; do fuzz "${program[$target]}" "$target" "${longest[$target]}" || status=1; done
   exit $status
 fi

@@ -8,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "lather/core/csv.hpp"
 #include "lather/core/error.hpp"
+#include "lather/optim/replay/quasi_newton.hpp"
+#include "lather/optim/replay/replay.hpp"
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/sampling/point_source.hpp"
+#include "lather/reference/cache.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/weighting/weighting.hpp"
@@ -61,6 +65,88 @@ inline std::string try_config_text(std::string_view text) {
   } catch (const Error& error) {
     return error.what();
   }
+}
+
+// Files with a checksum: nothing random gets past it. A first byte of 'S' asks for the rest to be wrapped in a
+// whole file, so that the readers behind the checksum are reached; other bytes are taken as they are.
+inline bool wrapped(std::string_view bytes) { return !bytes.empty() && bytes[0] == 'S'; }
+
+// State of the kinds that trainers and references have.
+struct SmallState {
+  double real = 0;
+  std::int64_t integer = 0;
+  std::vector<double> list;
+  double fixed[4] = {};
+  void state(StateVisitor& v) {
+    v.real("real", real);
+    v.integer("integer", integer);
+    v.array("list", list);
+    v.array("fixed", std::span<double>(fixed));
+  }
+};
+
+// As `--resume` reads the newest checkpoint.
+inline std::string try_checkpoint(std::string_view bytes) {
+  try {
+    const auto checkpoint = wrapped(bytes)
+                                ? train::decode_checkpoint(train::encode_checkpoint(
+                                      {.step = 1, .identity = 2, .state = std::string(bytes.substr(1))}))
+                                : train::decode_checkpoint(bytes);
+    StateReader reader(checkpoint.state);
+    SmallState().state(reader);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// As a reference is taken from its cache; a damaged one is computed again. `file` is written over.
+inline std::string try_reference_cache(std::string_view bytes, const std::filesystem::path& file) {
+  const reference::CacheKey key{.name = "fuzz", .version = 1, .settings = "{}"};
+  try {
+    if (wrapped(bytes))
+      reference::write_cache(file, key, std::string(bytes.substr(1)));
+    else
+      std::ofstream(file, std::ios::binary | std::ios::trunc)
+          .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::string why;
+    const auto payload = reference::read_cache(file, key, why);
+    if (!payload) return why;
+    StateReader reader(*payload);
+    SmallState().state(reader);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Data files of problems, points of `lather predict`.
+inline std::string try_csv(std::string_view text) {
+  std::string first;
+  for (const auto numbers : {CsvNumbers::any, CsvNumbers::finite}) try {
+      parse_csv(text, "data.csv", numbers);
+    } catch (const Error& error) {
+      first = error.what();
+    }
+  return first;
+}
+
+// As `lather replay FILE` does, all kinds.
+inline std::string try_replay_text(std::string_view text) {
+  std::string first;
+  nlohmann::json record = nlohmann::json::parse(text, nullptr, false);
+  if (!record.is_object()) return "not an object";
+  const auto attempt = [&](const auto& replay) {
+    try {
+      replay(record);
+    } catch (const Error& error) {
+      first = error.what();
+    }
+  };
+  attempt(optim::replay_gradients);
+  attempt(optim::replay_objective);
+  attempt(optim::replay_inverse_hessian_updates);
+  return first;
 }
 
 }  // namespace lather::testing

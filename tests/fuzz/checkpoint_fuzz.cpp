@@ -1,0 +1,7 @@
+// libFuzzer on checkpoints; run by scripts/fuzz.sh.
+#include "targets.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
+  lather::testing::try_checkpoint({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}

@@ -1,0 +1,11 @@
+// libFuzzer on the cache of references; run by scripts/fuzz.sh.
+#include <unistd.h>
+
+#include "targets.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
+  static const std::filesystem::path file =
+      "/dev/shm/lather-fuzz-" + std::to_string(::getpid()) + ".reference";
+  lather::testing::try_reference_cache({reinterpret_cast<const char*>(bytes), size}, file);
+  return 0;
+}

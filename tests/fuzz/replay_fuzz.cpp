@@ -1,0 +1,7 @@
+// libFuzzer on recorded trajectories; run by scripts/fuzz.sh.
+#include "targets.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
+  lather::testing::try_replay_text({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}
