@@ -126,8 +126,8 @@ void list_optimizers(const ListArguments& a) {
     return;
   }
   const auto& e = optim::find_optimizer(a.name);
-  fmt::print("{} ({}): {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n", e.name,
-             name_of(e.family), e.summary);
+  fmt::print("{} ({}): {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n",
+             e.name, name_of(e.family), e.summary);
   print_options(e.describe(), "optimizer.");
   fmt::print("\nof any optimizer\n");
   print_options(options::describe(optim::Wrappers{}), "optimizer.");
