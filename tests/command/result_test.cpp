@@ -126,7 +126,9 @@ TEST_F(Result, HasErrorsOfTheLastAndTheBestStepOnTheSameGrid) {
   const Json s = summary("run");
   EXPECT_EQ(s["final"]["error_grid"], 401);
   EXPECT_EQ(s["best"]["error_grid"], 401);
-  if (s["final"]["step"] == s["best"]["step"]) EXPECT_EQ(s["final"], s["best"]);
+  if (s["final"]["step"] == s["best"]["step"]) {
+    EXPECT_EQ(s["final"], s["best"]);
+  }
   EXPECT_GT(s["peak_host_bytes"], 1 << 20);
 }
 

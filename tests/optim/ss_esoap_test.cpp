@@ -122,13 +122,17 @@ TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmForEveryAblation) {
       {{"inner_update", "momentum"}, {"secant_metric", "off"}},
       {{"weight_decay", 0.1}},
   };
+  // The two forms take their eigenvectors by different routes, so a change of basis differs by rounding over the gap of
+  // the eigenvalues, and 'reproject' divides by variances made of such differences. Measured after 200 steps: below 1e-9 on
+  // most processors, 1.7e-9 for 'reproject' 12 x 12 compiled for x86-64-v3. A wrong formula differs by 1e-3 and more.
+  constexpr double kAgreement = 1e-8;
   int with_tau = 0;
   for (const auto& settings : ablations) {
     SsEsoapOptions options;
     options::set_all(options, "ss-esoap", settings);
     for (const auto& [rows, cols] : {std::pair{7, 4}, {4, 7}, {12, 12}}) {
       const auto result = compare(rows, cols, options, low_rank_gradients(3, rows, cols, 0.3), 200);
-      EXPECT_LT(result.deviation, 1e-9) << settings << " " << rows << " x " << cols;
+      EXPECT_LT(result.deviation, kAgreement) << settings << " " << rows << " x " << cols;
       EXPECT_TRUE(result.same_decisions) << settings;
       EXPECT_GT(result.basis_changes, 0) << settings;
       with_tau += result.tau_active;

@@ -85,7 +85,7 @@ TEST(ProblemFile, OfTheHeatEquationHasTheStructureTheEngineNeeds) {
   const Expr x = p.symbols->coordinate(0);
   EXPECT_EQ(p.terms[1].residual, u - sin(std::numbers::pi * x));
   EXPECT_EQ(p.network_inputs, (std::vector<Expr>{2.0 * x - 1.0, 2.0 * p.symbols->coordinate(1) - 1.0}));
-  EXPECT_EQ(p.network.width, 32);
+  EXPECT_EQ(p.network.width, 20);
 }
 
 TEST(ProblemFile, OfBurgersHasItsConditionsInTheAnsatz) {
