@@ -51,18 +51,19 @@ struct ProblemSource {
   mutable std::shared_ptr<const TomlValue> tree_;
 };
 
+// Every member has an initializer, so that a few may be named: resolve({.problem = "burgers", .seed = 2}).
 struct ConfigRequest {
-  std::string problem;                  // a name or a file
-  std::string recipe;                   // [training.RECIPE]; empty: quick, or best on the GPU
-  std::string optimizer;                // empty: the recipe's
-  std::vector<pde::Override> settings;  // optimizer.…, training.…, and any path of the problem file
+  std::string problem = {};                  // a name or a file
+  std::string recipe = {};                   // [training.RECIPE]; empty: quick, or best on the GPU
+  std::string optimizer = {};                // empty: the recipe's
+  std::vector<pde::Override> settings = {};  // optimizer.…, training.…, and any path of the problem file
   std::uint64_t seed = 0;
   int threads = 0;  // 0: all cores
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
-  std::optional<std::int64_t> steps;
-  std::optional<double> seconds;
-  std::optional<Target> target;
+  std::optional<std::int64_t> steps = {};
+  std::optional<double> seconds = {};
+  std::optional<Target> target = {};
   std::int64_t patience = 0;
 };
 

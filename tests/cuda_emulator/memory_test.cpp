@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/objective.hpp"
@@ -53,6 +54,7 @@ TEST(Memory, IsBoundedByTakingThePointsInBatches) {
     objective.value_and_gradient(x, gradients[k]);
     bytes[k] = objective.workspace_bytes();
   }
+  EXPECT_GE(peak_device_memory_bytes(), bytes[0]);
   EXPECT_LT(bytes[1], bytes[0] / 2);
   EXPECT_LT(bytes[1], std::size_t(4) << 20);
   for (std::size_t i = 0; i < gradients[0].size(); ++i) EXPECT_NEAR(gradients[1][i], gradients[0][i], 1e-13);
