@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lather/core/aligned.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/kronecker_sum.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
@@ -105,7 +106,7 @@ bool Kfac::precondition(std::span<const double> Jtr, std::span<double> Delta) co
   for (const auto& layer : factors_.layers) {
     const auto& weight = layout_.blocks()[layer.weight];
     const std::size_t rows = weight.rows + (layer.bias >= 0), cols = weight.cols;
-    std::vector<double> G(rows * cols), X(rows * cols);
+    AlignedVector G(rows * cols), X(rows * cols);
     std::copy_n(Jtr.data() + weight.offset, weight.size(), G.data());
     double* bias = nullptr;  // the last row
     if (layer.bias >= 0) {

@@ -15,12 +15,16 @@ using linalg::ConstMatrixView;
 using linalg::MatrixView;
 
 // K^T first K = I and K^T second K = diag(s). Without `second`, s = 0.
-bool diagonalize_both(ConstMatrixView first, ConstMatrixView second, std::vector<double>& K,
-                      std::vector<double>& s) {
-  const std::size_t n = first.rows;
+bool diagonalize_both(ConstMatrixView given_first, ConstMatrixView given_second, AlignedVector& K,
+                      AlignedVector& s) {
+  const std::size_t n = given_first.rows;
+  // On cache lines: the last bits of vectorized sums depend on the address, and a resumed run has others.
+  const AlignedVector first_values(given_first.data, given_first.data + given_first.size());
+  const AlignedVector second_values(given_second.data, given_second.data + given_second.size());
+  const ConstMatrixView first{first_values.data(), n, n}, second{second_values.data(), n, n};
   K.assign(n * n, 0.0);
   s.assign(n, 0.0);
-  std::vector<double> values(n), Q(n * n), P(n * n), work(n * n), middle(n * n);
+  AlignedVector values(n), Q(n * n), P(n * n), work(n * n), middle(n * n);
   const MatrixView Q_view{Q.data(), n, n}, P_view{P.data(), n, n}, K_view{K.data(), n, n},
       work_view{work.data(), n, n}, middle_view{middle.data(), n, n};
   if (!linalg::eigenvectors(first, values, Q_view)) return false;
@@ -30,7 +34,7 @@ bool diagonalize_both(ConstMatrixView first, ConstMatrixView second, std::vector
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < n; ++j)
       work[i * n + j] = Q[i * n + j] / std::sqrt(std::max(values[j], floor));
-  if (second.data == nullptr) {
+  if (second_values.empty()) {
     K = std::move(work);
     return true;
   }
@@ -52,7 +56,7 @@ bool KroneckerSum::decompose(ConstMatrixView A1, ConstMatrixView B1, ConstMatrix
 void KroneckerSum::solve(ConstMatrixView G, MatrixView X) const {
   const std::size_t m = s_A_.size(), n = s_B_.size();
   const ConstMatrixView K_A{K_A_.data(), m, m}, K_B{K_B_.data(), n, n};
-  std::vector<double> left(m * n), both(m * n);
+  AlignedVector left(m * n), both(m * n);
   const MatrixView left_view{left.data(), m, n}, both_view{both.data(), m, n};
   linalg::multiply_left_transposed(left_view, K_A, G);
   linalg::multiply(both_view, left_view, K_B);

@@ -5,8 +5,7 @@
 //   K_A   K_A^T A1 K_A = I, K_A^T A2 K_A = diag(s_A);  K_B likewise
 //   X     K_A [ (K_A^T G K_B) / (1 + s_A s_B^T) ] K_B^T
 
-#include <vector>
-
+#include "lather/core/aligned.hpp"
 #include "lather/linalg/matrix.hpp"
 
 namespace lather::optim {
@@ -20,7 +19,7 @@ class KroneckerSum {
   void solve(linalg::ConstMatrixView G, linalg::MatrixView X) const;
 
  private:
-  std::vector<double> K_A_, K_B_, s_A_, s_B_;
+  AlignedVector K_A_, K_B_, s_A_, s_B_;
 };
 
 }  // namespace lather::optim
