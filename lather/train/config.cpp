@@ -137,6 +137,18 @@ void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
       points.points[set.name] = static_cast<std::int64_t>(counts[s]);
 }
 
+// Methods on residuals take their steps from the Jacobian: there is no gradient to clip.
+void require_unclipped_residuals(const Config& config) {
+  for (const auto* spec = &config.optimizer; spec;) {
+    if (spec->entry().needs_residuals && spec->wrappers.clip)
+      throw Error(
+          fmt::format("optimizer.clip cannot be combined with {}, which does not step along a gradient; "
+                      "leave clip out",
+                      spec->name));
+    spec = spec->wrappers.then ? spec->wrappers.then->optimizer.get() : nullptr;
+  }
+}
+
 // Before a folder is made and time is spent.
 void require_precision(const Config& config) {
   if (config.precision == pde::Precision::float64) return;
@@ -299,6 +311,7 @@ Config resolve(const ConfigRequest& request) {
   config.seed = request.seed;
   config.precision = request.precision;
   config.device = request.device;
+  require_unclipped_residuals(config);
   require_precision(config);
   require_measurable_target(config, problem);
   return config;

@@ -142,6 +142,8 @@ TEST_F(Result, ThatCannotBeJudgedOrComputedIsRefusedAtTheStart) {
                  "lm needs float64");
   expect_refused({"train", small_, "--set", "training.weighting=\"ntk\"", "--precision", "float32"},
                  "ntk weighting needs float64");
+  expect_refused({"train", small_, "--optimizer", "lm", "--set", "optimizer.clip.limit=1"},
+                 "optimizer.clip cannot be combined with lm");
 }
 
 TEST_F(Result, ThatIsNotANumberNamesTheTermAndThePoint) {
