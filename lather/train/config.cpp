@@ -137,29 +137,23 @@ void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
       points.points[set.name] = static_cast<std::int64_t>(counts[s]);
 }
 
-// Methods on residuals take their steps from the Jacobian: there is no gradient to clip.
-void require_unclipped_residuals(const Config& config) {
-  for (const auto* spec = &config.optimizer; spec;) {
-    if (spec->entry().needs_residuals && spec->wrappers.clip)
+// What a method on residuals cannot be given: before a folder is made and time is spent.
+void require_residuals_usable(const Config& config) {
+  const bool float32 = config.precision == pde::Precision::float32;
+  for (const auto* spec = &config.optimizer; spec;
+       spec = spec->wrappers.then ? spec->wrappers.then->optimizer.get() : nullptr) {
+    if (!spec->entry().needs_residuals) continue;
+    if (spec->wrappers.clip)
       throw Error(
           fmt::format("optimizer.clip cannot be combined with {}, which does not step along a gradient; "
                       "leave clip out",
                       spec->name));
-    spec = spec->wrappers.then ? spec->wrappers.then->optimizer.get() : nullptr;
-  }
-}
-
-// Before a folder is made and time is spent.
-void require_precision(const Config& config) {
-  if (config.precision == pde::Precision::float64) return;
-  for (const auto* spec = &config.optimizer; spec;) {
-    if (spec->entry().needs_residuals)
+    if (float32)
       throw Error(fmt::format(
           "--precision float32: {} needs float64: per-point Jacobians are not available in float32",
           spec->name));
-    spec = spec->wrappers.then ? spec->wrappers.then->optimizer.get() : nullptr;
   }
-  if (config.training.weighting.method == WeightingMethod::ntk)
+  if (float32 && config.training.weighting.method == WeightingMethod::ntk)
     throw Error(
         "--precision float32: ntk weighting needs float64: per-point Jacobians are not available in float32");
 }
@@ -311,8 +305,7 @@ Config resolve(const ConfigRequest& request) {
   config.seed = request.seed;
   config.precision = request.precision;
   config.device = request.device;
-  require_unclipped_residuals(config);
-  require_precision(config);
+  require_residuals_usable(config);
   require_measurable_target(config, problem);
   return config;
 }
