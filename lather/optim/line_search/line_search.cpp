@@ -33,6 +33,16 @@ LinePoint Ray::finite_at(double t, double t_low) {
   return point;
 }
 
+void WolfeConditions::fields(FieldVisitor& v) {
+  v.real("c1", c1, "sufficient decrease of the line search",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.real("c2", c2, "curvature condition of the line search",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.real("approximate_wolfe", approximate,
+         "relative change of the loss below which decrease is judged by slopes (Hager-Zhang); 0: never",
+         non_negative());
+}
+
 bool WolfeConditions::curvature(const LinePoint& start, const LinePoint& p) const {
   return std::abs(p.slope) <= -c2 * start.slope;
 }

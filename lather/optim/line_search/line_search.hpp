@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/core/options.hpp"
 #include "lather/optim/objective.hpp"
 
 namespace lather::optim {
@@ -45,6 +46,7 @@ struct WolfeConditions {
   // along the ray, decrease is read off the slope, which keeps its digits long after the difference of two
   // values has lost them. 0: off.
   double approximate = 0;
+  void fields(FieldVisitor& v);
 
   bool decrease(const LinePoint& start, const LinePoint& p) const {
     return p.f <= start.f + c1 * p.t * start.slope;

@@ -27,13 +27,7 @@ void add_note(std::string& message, const std::string& note) {
 }  // namespace
 
 void DenseQuasiNewtonOptions::fields(FieldVisitor& v) {
-  v.real("c1", wolfe.c1, "sufficient decrease of the line search",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.real("c2", wolfe.c2, "curvature condition of the line search",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.real("approximate_wolfe", wolfe.approximate,
-         "relative change of the loss below which decrease is judged by slopes (Hager-Zhang); 0: never",
-         non_negative());
+  wolfe.fields(v);
   v.boolean("initial_scale", initial_scale, "scale H = I by y.s / y.y before the first update");
   v.real("tolerance_gradient", tolerance_gradient, "converged when the largest gradient entry is below this",
          non_negative());

@@ -14,13 +14,7 @@ void LbfgsOptions::fields(FieldVisitor& v) {
   v.integer("history", history, "number of pairs kept", at_least(1));
   v.real("first_step", first_step,
          "trial length of a step; the very first is this divided by the 1-norm of the gradient", positive());
-  v.real("c1", wolfe.c1, "sufficient decrease of the line search",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.real("c2", wolfe.c2, "curvature condition of the line search",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.real("approximate_wolfe", wolfe.approximate,
-         "relative change of the loss below which decrease is judged by slopes (Hager-Zhang); 0: never",
-         non_negative());
+  wolfe.fields(v);
   v.integer("max_line_search", max_line_search, "iterations of the line search", at_least(1));
   v.choice("curvature_test", curvature_test,
            "a pair is kept if y.s exceeds the threshold, or the threshold times |y| |s|",
