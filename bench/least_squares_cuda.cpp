@@ -1,0 +1,137 @@
+// One iteration of lm on the GPU, part by part, beside J^T J (SYRK) and its Cholesky factor alone.
+//   bench_least_squares_cuda [WIDTH DEPTH POINTS]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "lather/core/clock.hpp"
+#include "lather/core/cuda/runtime.hpp"
+#include "lather/core/rng.hpp"
+#include "lather/optim/least_squares/levenberg_marquardt.hpp"
+#include "lather/optim/least_squares/linearization.hpp"
+#include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/objective.hpp"
+
+namespace {
+
+using namespace lather;
+
+constexpr const char* kBurgers = R"toml(
+name = "burgers"
+coordinates = ["x", "t"]
+fields = ["u"]
+[domain]
+x = [-1, 1]
+t = [0, 1]
+[[equation]]
+name = "momentum"
+residual = "u_t + u*u_x - 0.01/pi*u_xx"
+[ansatz]
+outputs = ["N"]
+u = "-sin(pi*x) + t*(1 - x^2)*N"
+[network]
+width = {}
+depth = {}
+)toml";
+
+std::string text_of(int width, int depth) {
+  std::string text = kBurgers;
+  for (const int value : {width, depth}) text.replace(text.find("{}"), 2, std::to_string(value));
+  return text;
+}
+
+// Median of the milliseconds f takes, after two calls that warm up; the device is idle at both ends.
+template <class F>
+double milliseconds(int repeats, const F& f) {
+  std::vector<double> times;
+  for (int repeat = -2; repeat < repeats; ++repeat) {
+    const Stopwatch watch;
+    f();
+    cuda::check(cudaDeviceSynchronize());
+    if (repeat >= 0) times.push_back(1e3 * watch.seconds());
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+// What no iteration can do without: J^T J of m × n numbers, and its Cholesky factor.
+double floor_milliseconds(int n, int m, int repeats) {
+  const cuda::Stream stream;
+  const cuda::Blas blas(stream);
+  cuda::Solver solver(stream);
+  std::vector<double> rows(static_cast<std::size_t>(m) * n);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = Random(1, 2).uniform(i) - 0.5;
+  cuda::Memory<double> J(rows.size()), JtJ(static_cast<std::size_t>(n) * n);
+  cuda::Memory<int> info(1);
+  J.upload(rows);
+  const double square =
+      milliseconds(repeats, [&] { blas.square({.n = n, .k = m}, J.data(), n, JtJ.data(), n); });
+  const double both = milliseconds(repeats, [&] {
+    blas.square({.n = n, .k = m}, J.data(), n, JtJ.data(), n);
+    solver.cholesky(n, JtJ.data(), info.data());
+  });
+  fmt::print("  {:44} {:9.2f} ms  ({:.1f} TFLOP/s)\n", "J^T J alone", square,
+             1e-9 * n * (n + 1.0) * m / square);
+  fmt::print("  {:44} {:9.2f} ms\n", "Cholesky alone", both - square);
+  return both;
+}
+
+void measure(int width, int depth, std::size_t points) {
+  pde::PinnObjective objective(pde::read_problem_text(text_of(width, depth), "burgers.toml"),
+                               {.device = Device::cuda});
+  pde::Points drawn;
+  for (int i = 0; i < 2; ++i) {
+    auto& array = drawn.coordinates.emplace_back(points);
+    for (std::size_t k = 0; k < points; ++k)
+      array[k] = i == 0 ? 2 * Random(1, i).uniform(k) - 1 : Random(1, i).uniform(k);
+  }
+  objective.set_points(0, std::move(drawn));
+  auto x = objective.initialize(1);
+  const int n = static_cast<int>(x.size()), m = static_cast<int>(points), repeats = n > 10000 ? 3 : 9;
+  fmt::print("\nburgers, mlp {}x{}: {} parameters, {} points\n", depth, width, n, m);
+  const double least = floor_milliseconds(n, m, repeats);
+
+  std::vector<double> d(x.size()), r(points);
+  const auto line = [&](const char* name, double ms) { fmt::print("  {:44} {:9.2f} ms\n", name, ms); };
+  {
+    const auto linear = optim::make_linearization(objective, {});
+    auto y = x;
+    line("rows of J, J^T J, J^T r", milliseconds(repeats, [&] {
+           y[0] += 1e-9;  // the rows of another x
+           linear->build(y);
+         }));
+    line("Cholesky", milliseconds(repeats, [&] { linear->damp(1e-3); }));
+    line("direction", milliseconds(repeats, [&] { linear->solve(d); }));
+    line("direction for other residuals", milliseconds(repeats, [&] { linear->solve(r, d); }));
+  }
+  line("residuals", milliseconds(repeats, [&] { objective.residuals(x, r); }));
+  line("value", milliseconds(repeats, [&] { objective.value(x); }));
+  optim::LevenbergMarquardt lm(objective.layout(), {});
+  double evaluations = 0;
+  int steps = 0;
+  const double step = milliseconds(repeats, [&] {
+    evaluations += static_cast<double>(lm.step(objective, x).evaluations);
+    ++steps;
+  });
+  fmt::print("  {:44} {:9.2f} ms  ({:.1f} evaluations, {:.2f} of J^T J + Cholesky)\n", "a whole iteration",
+             step, evaluations / steps, step / least);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto report = cuda_report();
+  fmt::print("{}\n", report.text);
+  if (!report.usable) return 0;
+  if (argc == 4) {
+    measure(std::atoi(argv[1]), std::atoi(argv[2]), static_cast<std::size_t>(std::atoll(argv[3])));
+    return 0;
+  }
+  measure(32, 5, 12000);
+  measure(64, 5, 20000);
+  measure(64, 9, 40000);
+}
