@@ -1,11 +1,11 @@
-// The command. Each subcommand lives in its own file and registers itself in commands.hpp.
+// The command. Each subcommand lives in its own file in commands/ and registers itself in commands/commands.hpp.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <new>
 
 #include "arguments.hpp"
-#include "commands.hpp"
+#include "commands/commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "commands.hpp"
+#include "commands/commands.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/run.hpp"
 

@@ -27,7 +27,7 @@
 #include <utility>
 #include <vector>
 
-#include "lather/core/toml.hpp"
+#include "lather/core/formats/toml.hpp"
 
 namespace lather {
 

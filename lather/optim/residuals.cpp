@@ -5,8 +5,8 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
-#include "lather/optim/least_squares/normal_matrix.hpp"
-#include "lather/optim/least_squares/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
+#include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
 namespace lather::optim {
 

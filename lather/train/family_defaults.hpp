@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "lather/core/toml.hpp"
+#include "lather/core/formats/toml.hpp"
 #include "lather/optim/catalogue.hpp"
 
 namespace lather::train {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lather/core/device.hpp"
-#include "lather/core/toml.hpp"
+#include "lather/core/formats/toml.hpp"
 #include "lather/optim/optimizer_spec.hpp"
 #include "lather/pde/problem.hpp"
 #include "lather/train/training_options.hpp"

@@ -1,4 +1,4 @@
-#include "lather/core/csv.hpp"
+#include "lather/core/formats/csv.hpp"
 
 #include <gtest/gtest.h>
 

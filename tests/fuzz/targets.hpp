@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lather/core/csv.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/formats/csv.hpp"
 #include "lather/optim/replay/quasi_newton.hpp"
 #include "lather/optim/replay/replay.hpp"
 #include "lather/pde/file/problem_text.hpp"

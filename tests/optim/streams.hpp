@@ -2,12 +2,16 @@
 // Gradients from a formula instead of a loss: what an optimizer does with them can be compared without any
 // feedback.
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "lather/core/rng.hpp"
 #include "lather/optim/objective.hpp"
+#include "lather/optim/optimizer.hpp"
 
 namespace lather::optim::testing_support {
 
@@ -75,6 +79,14 @@ inline std::vector<double> random_point(std::size_t size, std::uint64_t seed) {
   std::vector<double> x(size);
   for (std::size_t i = 0; i < size; ++i) x[i] = random.normal(i);
   return x;
+}
+
+// What an optimizer says of its last step; fails the test if it says nothing of it.
+inline double diagnostic(const Optimizer& optimizer, std::string_view quantity) {
+  for (const auto& d : optimizer.diagnostics())
+    if (d.quantity == quantity) return d.value;
+  ADD_FAILURE() << "no diagnostic " << quantity;
+  return 0;
 }
 
 }  // namespace lather::optim::testing_support

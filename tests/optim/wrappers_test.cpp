@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
+#include "lather/optim/first_order/adam.hpp"
 #include "lather/optim/wrappers/clipped.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/optim/wrappers/schedule_free.hpp"

@@ -391,17 +391,5 @@ TEST(ProblemFile, DataAreReadFromFilesOnly) {
   EXPECT_THROW(read_problem_text(endless, "endless.toml"), Error);
 }
 
-TEST(FindProblem, TakesNamesAndPathsAndSuggestsTheNearest) {
-  const auto path = find_problem("kdv");
-  EXPECT_EQ(find_problem(path.string()), path);
-  try {
-    find_problem("allen-chan");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("did you mean 'allen-cahn'?"), std::string::npos);
-  }
-  EXPECT_THROW(find_problem("no/such.toml"), Error);
-}
-
 }  // namespace
 }  // namespace lather::pde

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lather/net/cuda/kernel_text.hpp"
 #include "lather/symbolic/emit.hpp"
 
 namespace lather::net {
@@ -11,45 +12,6 @@ namespace lather::net {
 using symbolic::emit_number;
 using What = ArrayRef::What;
 using fmt::format;
-
-Fusion plan_fusion(const Tape& tape, const JetTape& jets, bool absorb) {
-  const auto& operations = tape.operations();
-  const std::size_t buffers = tape.buffer_widths().size();
-  Fusion fusion{std::vector<DenseForm>(operations.size(), DenseForm::product), std::vector<int>(buffers, -1),
-                std::vector<int>(operations.size(), -1)};
-  std::vector<int> dense_readers(buffers), pointwise_readers(buffers), pointwise_writers(buffers),
-      first_reader(buffers, -1);
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (const auto& d = operations[i].dense) {
-      fusion.producer[d->out.buffer] = static_cast<int>(i);
-      ++dense_readers[d->in.buffer];
-    } else {
-      const auto& p = *operations[i].pointwise;
-      ++pointwise_writers[p.out.buffer];
-      for (const Value& in : p.in) {
-        ++pointwise_readers[in.buffer];
-        if (first_reader[in.buffer] < 0) first_reader[in.buffer] = static_cast<int>(i);
-      }
-    }
-  }
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    const auto& d = operations[i].dense;
-    if (!d) continue;
-    const bool is_output = d->out.buffer == tape.output().buffer;
-    if (is_output) {
-      const bool from_one_kernel = dense_readers[d->in.buffer] == 1 && pointwise_readers[d->in.buffer] == 0 &&
-                                   pointwise_writers[d->in.buffer] == 1 &&
-                                   d->in.width == tape.buffer_widths()[d->in.buffer] &&
-                                   jets.needs_bar[d->in.buffer];
-      fusion.form[i] = absorb && from_one_kernel ? DenseForm::absorbed_output : DenseForm::output;
-    } else if (absorb && d->in.buffer == tape.input().buffer) {
-      fusion.form[i] = DenseForm::absorbed_input;
-    }
-    // Backward, the reader that comes first on the tape is the last to add to the bar.
-    fusion.bias_summer[i] = first_reader[d->out.buffer];
-  }
-  return fusion;
-}
 
 std::string kernel_prelude(const KernelOptions& options) {
   return format("typedef {} Real;\n#define LATHER_FUNCTION __device__ __forceinline__\n",
@@ -74,7 +36,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// Text of one kernel while it grows.
+// Writes the kernel of one pointwise operation in one direction.
 class Writer {
  public:
   Writer(const Tape& tape, int operation, std::span<const KernelSet> sets, const Fusion& fusion,
@@ -163,8 +125,7 @@ class Writer {
 
   std::string set_function(std::size_t s) {
     set_ = &sets_[s];
-    before_ = loads_ = lanes_ = stores_ = after_ = "";
-    known_.clear();
+    text_ = {};
     const auto& program = set_->tape->programs[operation_];
     const auto& inputs = adjoint_ ? program.adjoint_inputs : program.forward_inputs;
     const auto& outputs = adjoint_ ? program.adjoint_outputs : program.forward_outputs;
@@ -180,18 +141,8 @@ class Writer {
     std::string results;
     for (std::size_t k = 0; k < outputs.size(); ++k) results += write(outputs[k], output_names[k]);
     if (adjoint_) results += sum_weights(outputs, output_names);
-    std::string text = format("  constexpr int N = {};\n", pack_);
-    if (!after_.empty()) text += format("  __shared__ double shared[{}];\n", kThreads);
-    text += format(
-        "  const int x = blockIdx.x * {} + threadIdx.x, column = x * N, b = blockIdx.y - q.block;\n  const "
-        "bool active = x < {};\n  (void)b;\n{}",
-        kernel_.threads_x, columns_, before_);
-    text +=
-        format("  if (active) for (int p = b * {} + threadIdx.y; p < q.points; p += q.blocks * {}) {{\n{}",
-               kernel_.threads_y, kernel_.threads_y, loads_);
-    text += format("#pragma unroll\n    for (int l = 0; l < N; ++l) {{\n{}{};\n{}{}    }}\n{}  }}\n{}",
-                   lanes_, declared, body, results, stores_, after_);
-    return text;
+    return text_.body({pack_, columns_, kernel_.threads_x, kernel_.threads_y},
+                      declared + ";\n" + body + results);
   }
 
   // Declares what is needed to read an array and returns its name in the lane loop.
@@ -199,43 +150,33 @@ class Writer {
     switch (array.what) {
       case What::in: return read_input(array.index, array.component);
       case What::out:
-        return lane_of(format("out{}", array.component),
-                       address(KernelPointer::What::values, op_.out, array.component),
-                       !adjoint_ ? "load" : "fetch");
-      case What::stash: return lane_of(format("stash{}", array.index), stash_address(array.index), "fetch");
+        return text_.lane_of(format("out{}", array.component),
+                             address(KernelPointer::What::values, op_.out, array.component),
+                             !adjoint_ ? "load" : "fetch");
+      case What::stash:
+        return text_.lane_of(format("stash{}", array.index), stash_address(array.index), "fetch");
       case What::out_bar: return read_output_bar(array.component);
       case What::in_bar:
         if (absorbed(array.index)) return "Real(0)";  // every reader sums its own share
-        return lane_of(format("old{}_{}", array.index, array.component),
-                       address(KernelPointer::What::bar, op_.in[array.index], array.component), "load");
+        return text_.lane_of(format("old{}_{}", array.index, array.component),
+                             address(KernelPointer::What::bar, op_.in[array.index], array.component), "load");
       default: {
         const std::string name = format("scalar{}", array.index);
-        if (is_new(name))
-          before_ += format("  const Real {} = Real(*static_cast<const double*>({}));\n", name,
-                            pointer(KernelPointer::What::parameters, op_.scalars[array.index]));
+        if (text_.declare(name))
+          text_.before(format("  const Real {} = Real(*static_cast<const double*>({}));\n", name,
+                              pointer(KernelPointer::What::parameters, op_.scalars[array.index])));
         return name;
       }
     }
-  }
-
-  bool is_new(const std::string& name) {
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) return false;
-    known_.push_back(name);
-    return true;
-  }
-  // A pack loaded once per point, read lane by lane.
-  std::string lane_of(const std::string& name, const std::string& address, const std::string& how) {
-    if (is_new(name)) loads_ += format("    const Pack<N> {} = {}<N>({});\n", name, how, address);
-    return name + ".v[l]";
   }
 
   std::string bias_of(int i) {
     const Dense* layer = layer_of(i);
     if (!layer || !layer->bias) return "";
     const std::string name = format("bias{}", i);
-    if (is_new(name))
-      before_ += format("  Pack<N> {} = {{}};\n  if (active) {} = weights<N>({}, column + {}, 1);\n", name,
-                        name, weight_pointer(layer->bias), op_.in[i].offset - layer->out.offset);
+    if (text_.declare(name))
+      text_.before(format("  Pack<N> {} = {{}};\n  if (active) {} = weights<N>({}, column + {}, 1);\n", name,
+                          name, weight_pointer(layer->bias), op_.in[i].offset - layer->out.offset));
     return name + ".v[l]";
   }
 
@@ -243,23 +184,24 @@ class Writer {
     const std::string bias = c == 0 ? bias_of(i) : "";
     if (absorbed(i)) return absorbed_product(i, c, bias);
     const std::string value =
-        lane_of(format("in{}_{}", i, c), address(KernelPointer::What::values, op_.in[i], c), "fetch");
+        text_.lane_of(format("in{}_{}", i, c), address(KernelPointer::What::values, op_.in[i], c), "fetch");
     if (bias.empty()) return value;
     const std::string name = format("z{}", i);
-    if (is_new(name)) lanes_ += format("      const Real {} = {} + {};\n", name, value, bias);
+    if (text_.declare(name))
+      text_.once_per_lane(format("      const Real {} = {} + {};\n", name, value, bias));
     return name;
   }
 
   // z_c = sum_k x_{c,k} W_k (+ b)
   std::string absorbed_product(int i, int c, const std::string& bias) {
     const std::string name = format("z{}_{}", i, c);
-    if (!is_new(name)) return name;
+    if (!text_.declare(name)) return name;
     std::string sum = bias.empty() ? "Real(0)" : bias;
     const Dense& layer = *layer_of(i);
     for (int k = 0; k < layer.in.width; ++k)
       if (const std::string x = input_jet(k, c); !x.empty())
         sum = format("fma({}, {}.v[l], {})", x, absorbed_weights(i, k), sum);
-    lanes_ += format("      const Real {} = {};\n", name, sum);
+    text_.once_per_lane(format("      const Real {} = {};\n", name, sum));
     return name;
   }
   // Empty: zero.
@@ -267,19 +209,19 @@ class Writer {
     const InputJet& jet = set_->inputs[k][c];
     if (!jet.varies) return jet.value == 0 ? "" : emit_number(jet.value);
     const std::string name = format("x{}_{}", k, c);
-    if (is_new(name))
-      loads_ += format(
+    if (text_.declare(name))
+      text_.once_per_point(format(
           "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
           "{} + {});\n",
-          name, pointer(KernelPointer::What::values, 0), c, options_.leading(tape_.buffer_widths()[0]), k);
+          name, pointer(KernelPointer::What::values, 0), c, options_.leading(tape_.buffer_widths()[0]), k));
     return name;
   }
   std::string absorbed_weights(int i, int k) {
     const Dense& layer = *layer_of(i);
     const std::string name = format("w{}_{}", i, k);
     const int column = op_.in[i].offset - layer.out.offset, at = k * layer.out.width + column;
-    if (is_new(name))
-      before_ += preload(name, layer, format("column + {}", at), 1, format("column + {}", column), 1);
+    if (text_.declare(name))
+      text_.before(preload(name, layer, format("column + {}", at), 1, format("column + {}", column), 1));
     return name;
   }
 
@@ -296,76 +238,68 @@ class Writer {
   // Adjoint of the output layer: a_bar_c = sum_k u_bar_{c,k} W_k
   std::string read_output_bar(int c) {
     if (absorbed_output_ < 0)
-      return lane_of(format("bar{}", c), address(KernelPointer::What::bar, op_.out, c), "fetch");
+      return text_.lane_of(format("bar{}", c), address(KernelPointer::What::bar, op_.out, c), "fetch");
     const std::string name = format("bar{}", c);
-    if (!is_new(name)) return name;
+    if (!text_.declare(name)) return name;
     const int outputs = tape_.output().width;
     std::string sum;
     for (int k = 0; k < outputs; ++k) {
       const std::string u = output_bar(c, k), w = output_weights(k);
       sum = k == 0 ? format("{} * {}.v[l]", u, w) : format("fma({}, {}.v[l], {})", u, w, sum);
     }
-    lanes_ += format("      const Real {} = {};\n", name, sum);
+    text_.once_per_lane(format("      const Real {} = {};\n", name, sum));
     return name;
   }
   std::string output_bar(int c, int k) {
     const std::string name = format("u{}_{}", c, k);
-    if (is_new(name))
-      loads_ += format(
+    if (text_.declare(name))
+      text_.once_per_point(format(
           "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
           "{} + {});\n",
           name, pointer(KernelPointer::What::bar, tape_.output().buffer), c,
-          options_.leading(tape_.output().width), k);
+          options_.leading(tape_.output().width), k));
     return name;
   }
   std::string output_weights(int k) {
     const Dense& layer = *tape_.operations()[absorbed_output_].dense;
     const int outputs = tape_.output().width;
     const std::string name = format("v{}", k);
-    if (is_new(name))
-      before_ += preload(name, layer, format("column * {} + {}", outputs, k), outputs, format("{}", k), 0);
+    if (text_.declare(name))
+      text_.before(preload(name, layer, format("column * {} + {}", outputs, k), outputs, format("{}", k), 0));
     return name;
   }
 
   std::string write(const ArrayRef& array, const std::string& name) {
-    const auto stored = [&](const std::string& pack, const std::string& address) {
-      loads_ += format("    Pack<N> {};\n", pack);
-      stores_ += format("    store<N>({}, {});\n", address, pack);
-      return format("      {}.v[l] = {};\n", pack, name);
-    };
     switch (array.what) {
       case What::out:
-        return stored(format("to_out{}", array.component),
-                      address(KernelPointer::What::values, op_.out, array.component));
-      case What::stash: return stored(format("to_stash{}", array.index), stash_address(array.index));
+        return text_.stored(format("to_out{}", array.component),
+                            address(KernelPointer::What::values, op_.out, array.component), name);
+      case What::stash:
+        return text_.stored(format("to_stash{}", array.index), stash_address(array.index), name);
       case What::in_bar: {
         const int i = array.index;
         std::string text;
         const int producer = fusion_.producer[op_.in[i].buffer];
         const Dense* layer = layer_of(i);
         if (!absorbed(i))
-          text = stored(format("to_bar{}_{}", i, array.component),
-                        address(KernelPointer::What::bar, op_.in[i], array.component));
+          text = text_.stored(format("to_bar{}_{}", i, array.component),
+                              address(KernelPointer::What::bar, op_.in[i], array.component), name);
         const bool completes = layer && (absorbed(i) || fusion_.bias_summer[producer] == operation_);
         if (completes && array.component == 0 && layer->bias && !layer->bias.frozen && !options_.per_point) {
           const int column = op_.in[i].offset - layer->out.offset;
-          text += accumulate(format("bias_sum{}", i), name, sums_for(layer->bias.block, layer->out.width),
-                             format("{}", layer->out.width), format("column + {} + l", column));
+          text += text_.summed_by_column(format("bias_sum{}", i), name,
+                                         sums_for(layer->bias.block, layer->out.width),
+                                         format("{}", layer->out.width), format("column + {} + l", column));
         }
         return text;
       }
       default: {  // scalar_bar: over all elements
         if (options_.per_point)
-          return stored(format("to_scalar{}", array.index),
-                        row_address(KernelPointer::What::scalar_bar, array.index));
+          return text_.stored(format("to_scalar{}", array.index),
+                              row_address(KernelPointer::What::scalar_bar, array.index), name);
         const std::string sum = format("scalar_sum{}", array.index);
-        before_ += format("  Real {} = 0;\n", sum);
         const std::string target = sums_for(op_.scalars[array.index], kernel_.columns_x);
-        after_ += format(
-            "  {{ const double t = sum_over_block({}, shared);\n    if (threadIdx.x == 0 && threadIdx.y == "
-            "0) {}[(size_t)blockIdx.y * {} + blockIdx.x] = t; }}\n",
-            sum, target, kernel_.columns_x);
-        return format("      {} += {};\n", sum, name);
+        return text_.summed_over_block(sum, name, target, kernel_.columns_x);
       }
     }
   }
@@ -376,17 +310,6 @@ class Writer {
       if (kernel_.sums[k].block == block)
         return format("static_cast<double*>({})", pointer(KernelPointer::What::sums, static_cast<int>(k)));
     return sums(block, columns);
-  }
-
-  // A sum over points per column: `index` is its place in a row of `width` partial sums.
-  std::string accumulate(const std::string& sum, const std::string& value, const std::string& target,
-                         const std::string& width, const std::string& index) {
-    before_ += format("  Pack<N> {} = {{}};\n", sum);
-    after_ += format(
-        "#pragma unroll\n  for (int l = 0; l < N; ++l) {{\n    const double t = sum_over_y({}.v[l], "
-        "shared);\n    if (active && threadIdx.y == 0) {}[(size_t)blockIdx.y * {} + {}] = t;\n  }}\n",
-        sum, target, width, index);
-    return format("      {}.v[l] += {};\n", sum, value);
   }
 
   // Weight gradients of absorbed layers: input side W_bar_k = sum x_{c,k} z_bar_c, output side W_bar_k = sum
@@ -405,7 +328,7 @@ class Writer {
             sum = format("fma({}, {}, {})", x, names[j], sum);
         }
         const int at = k * layer.out.width + op_.in[i].offset - layer.out.offset;
-        text += accumulate(
+        text += text_.summed_by_column(
             format("weight_sum{}_{}", i, k), sum,
             sums_for(layer.weight.block, static_cast<std::size_t>(layer.in.width) * layer.out.width),
             format("{}", layer.in.width * layer.out.width), format("column + {} + l", at));
@@ -418,12 +341,14 @@ class Writer {
     for (int k = 0; k < m; ++k) {
       std::string sum = "Real(0)";
       for (int c = 0; c < set_->tape->jets.size(); ++c)
-        sum = format("fma({}, {}, {})",
-                     lane_of(format("out{}", c), address(KernelPointer::What::values, op_.out, c), "fetch"),
-                     output_bar(c, k), sum);
-      text += accumulate(format("output_sum{}", k), sum,
-                         sums_for(layer.weight.block, static_cast<std::size_t>(layer.in.width) * m),
-                         format("{}", layer.in.width * m), format("(column + l) * {} + {}", m, k));
+        sum = format(
+            "fma({}, {}, {})",
+            text_.lane_of(format("out{}", c), address(KernelPointer::What::values, op_.out, c), "fetch"),
+            output_bar(c, k), sum);
+      text +=
+          text_.summed_by_column(format("output_sum{}", k), sum,
+                                 sums_for(layer.weight.block, static_cast<std::size_t>(layer.in.width) * m),
+                                 format("{}", layer.in.width * m), format("(column + l) * {} + {}", m, k));
     }
     return text;
   }
@@ -438,9 +363,7 @@ class Writer {
   int pack_ = 1, columns_ = 0, absorbed_output_ = -1;
   PointwiseKernel kernel_;
   const KernelSet* set_ = nullptr;
-  std::string before_, loads_, lanes_, stores_,
-      after_;  // of one set's function: before the loop over points, …
-  std::vector<std::string> known_;
+  KernelText text_;  // of one set's function
 };
 
 }  // namespace

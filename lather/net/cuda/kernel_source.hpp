@@ -6,11 +6,6 @@
 // components one after another; within a component its points. A dense layer is one product over all rows.
 // Stashes hold one row per point.
 //
-// Fusion. A dense layer on the network's input has few columns to multiply with: its product is formed inside
-// the kernels that read it and never stored, and its weight gradient is summed there (`absorbed`). Likewise
-// the product that sends the output's adjoint back into the last hidden layer. Biases are added where a
-// layer's result is read.
-//
 // Sums over points (bias and narrow weight gradients, scalars) are formed per thread block in a fixed order
 // and written as one row of partial sums per block; a later kernel adds the rows. Nothing is atomic: the same
 // bits from run to run.
@@ -19,27 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "lather/net/cuda/fusion.hpp"
 #include "lather/net/jet_tape.hpp"
 
 namespace lather::net {
-
-// How a dense layer is carried out.
-enum class DenseForm {
-  product,          // matrix products, forward and backward
-  absorbed_input,   // no product at all: inside the kernels that read it
-  absorbed_output,  // the output layer: forward in the residual kernel, backward inside the last pointwise
-                    // adjoint
-  output,           // the output layer: forward in the residual kernel, backward by matrix products
-};
-
-struct Fusion {
-  std::vector<DenseForm> form;  // per operation
-  std::vector<int> producer;    // per buffer: the dense operation that writes it, or -1
-  std::vector<int>
-      bias_summer;  // per operation: the pointwise operation whose adjoint completes its bar, or -1
-};
-// `absorb`: false gives the plain form, in which every layer's input and adjoint is in memory.
-Fusion plan_fusion(const Tape& tape, const JetTape& jets, bool absorb);
 
 // A component of the network's input: the same number at all points, or read from buffer 0.
 struct InputJet {

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "lather/optim/least_squares/normal_matrix.hpp"
-#include "lather/optim/least_squares/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
+#include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
 namespace lather::optim {
 

@@ -15,7 +15,7 @@
 
 #include "lather/optim/cuda/triangles.hpp"
 #include "lather/optim/deterministic_sums.hpp"
-#include "lather/optim/least_squares/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
 namespace lather::optim {
 

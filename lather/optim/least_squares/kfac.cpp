@@ -5,8 +5,8 @@
 
 #include "lather/core/aligned.hpp"
 #include "lather/optim/deterministic_sums.hpp"
-#include "lather/optim/least_squares/kronecker_sum.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/solvers/kronecker_sum.hpp"
 #include "lather/optim/line_search/grid.hpp"
 
 namespace lather::optim {

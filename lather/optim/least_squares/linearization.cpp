@@ -10,10 +10,10 @@
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/deterministic_sums.hpp"
-#include "lather/optim/least_squares/conjugate_gradients.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
-#include "lather/optim/least_squares/normal_matrix.hpp"
-#include "lather/optim/least_squares/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/conjugate_gradients.hpp"
+#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
+#include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
 namespace lather::optim {
 

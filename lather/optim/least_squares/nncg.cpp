@@ -8,8 +8,8 @@
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/linalg/products.hpp"
-#include "lather/optim/least_squares/conjugate_gradients.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/solvers/conjugate_gradients.hpp"
 #include "lather/optim/line_search/armijo.hpp"
 
 namespace lather::optim {

@@ -86,6 +86,9 @@ class CudaPass {
     std::vector<std::vector<double*>> adjoint_sums;  // per operation: where its kernel's partial sums go
     double* head_sums = nullptr;
   };
+  struct SumTarget {  // the partial sums of a block of parameters, in sums_
+    std::size_t columns = 0, rows = 0, at = 0;
+  };
   struct SetMemory {
     std::size_t points = 0;
     cuda::Memory<T> coordinates, columns;
@@ -96,6 +99,10 @@ class CudaPass {
   void make_batches();
   void allocate();
   void assign_sums();
+  std::size_t place_sums();
+  void add_head_jobs(std::size_t rows);
+  void add_target_jobs();
+  void add_weight_jobs();
   void add_job(const double* from, double* to, std::size_t rows, std::size_t columns, std::size_t leading);
   std::size_t batch_bytes(std::size_t rows, std::size_t points) const;
   bool uses_products(std::size_t operation) const;
@@ -152,6 +159,7 @@ class CudaPass {
   cuda::Memory<T> unknown_bars_;                           // with `signals`
   cuda::Memory<double> selection_;  // with `signals`: scales that choose one term, per term
   cuda::Memory<double> sums_;
+  std::map<int, SumTarget> sum_targets_;  // by block of parameters
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
   std::vector<std::byte> job_list_;
   int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;

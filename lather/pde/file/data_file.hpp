@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "lather/core/csv.hpp"
+#include "lather/core/formats/csv.hpp"
 
 namespace lather::pde {
 

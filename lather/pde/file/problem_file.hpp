@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lather/core/formats/toml.hpp"
 #include "lather/core/options.hpp"
-#include "lather/core/toml.hpp"
 #include "lather/pde/problem.hpp"
 
 namespace lather::pde {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "lather/core/csv.hpp"
+#include "lather/core/formats/csv.hpp"
 
 namespace lather::report {
 

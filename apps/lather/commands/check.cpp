@@ -1,0 +1,58 @@
+// lather check: reads a problem and says what was understood.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+
+#include "commands/commands.hpp"
+#include "lather/pde/file/problem_text.hpp"
+#include "lather/train/recipe.hpp"
+#include "lather/train/trainer.hpp"
+#include "settings.hpp"
+
+namespace lather::command {
+
+namespace {
+
+void print_training(const train::Config& config) {
+  const train::Trainer trainer(config);
+  const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  const auto names = train::recipe_names(config.problem.tree());
+  fmt::print("recipe       {}{}{}\n", config.recipe, config.adapted.empty() ? "" : " with " + config.adapted,
+             names.empty() ? "" : fmt::format(" (of: {})", fmt::join(names, ", ")));
+  fmt::print("optimizer    {} ({}), {} steps{}\n", config.optimizer.name,
+             name_of(config.optimizer.entry().family), config.stop.steps,
+             trainer.stages() > 1 ? fmt::format(" in {} stages", trainer.stages()) : "");
+  fmt::print("parameters   {}\n", trainer.parameters().size());
+  std::vector<std::string> points;
+  for (const auto& [set, count] : config.training.points.points)
+    points.push_back(fmt::format("{} {}", set, count));
+  for (const auto& set : trainer.problem().point_sets)
+    if (set.kind == pde::PointSet::Kind::data)
+      points.push_back(fmt::format("{} {} (data)", set.name, set.rows.size()));
+  fmt::print("points       {}\n", fmt::join(points, ", "));
+  fmt::print("memory       {:.1f} MiB for points and network, {:.1f} MiB for the optimizer\n",
+             mebibytes(trainer.engine_bytes()), mebibytes(trainer.optimizer_bytes()));
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int&) {
+  auto* check = app.add_subcommand("check", "Check a problem file and show what was understood");
+  auto a = std::make_shared<ConfigArguments>();
+  check->add_option("problem", a->problem, "a file, or the name of a built-in problem")
+      ->required()
+      ->type_name("PROBLEM");
+  check->add_option("--optimizer", a->optimizer, "optimizer name, see `lather list optimizers`");
+  add_config_options(*check, *a);
+  check->footer(
+      "Examples:\n  lather check my_pde.toml\n  lather check burgers --recipe paper --set "
+      "parameters.nu=0.02");
+  check->callback([a] {
+    const train::Config config = train::resolve(request_from(*a));
+    fmt::print("{}", pde::describe(train::read_problem(config)));
+    print_training(config);
+  });
+}
+
+}  // namespace lather::command

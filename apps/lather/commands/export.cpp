@@ -1,0 +1,100 @@
+// lather export RUN --format npz|vtk|safetensors
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "arguments.hpp"
+#include "commands/commands.hpp"
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/core/memory.hpp"
+#include "lather/report/export/export.hpp"
+#include "settings.hpp"
+
+namespace lather::command {
+
+namespace {
+
+constexpr std::uint64_t kMostPointsOfAnAxis = 1'000'000'000;
+
+struct ExportArguments {
+  std::string run, format = "npz", out;
+  std::vector<std::string> derivatives;
+  std::vector<std::size_t> grid;
+  std::size_t window = 1;
+  bool last = false;
+};
+
+// Throws Error for a grid that this machine cannot hold.
+train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> counts, std::size_t quantities) {
+  const auto dimensions = static_cast<std::size_t>(problem.dimensions());
+  if (counts.empty())
+    counts.assign(dimensions, dimensions == 1 ? 1001 : dimensions == 2 ? 201 : dimensions == 3 ? 65 : 17);
+  if (counts.size() == 1) counts.assign(dimensions, counts[0]);
+  if (counts.size() != dimensions)
+    throw Error(fmt::format("--grid: expected {} numbers of points, got {}", dimensions, counts.size()));
+  double points = 1;  // may exceed any integer
+  for (const auto n : counts) points *= static_cast<double>(n);
+  constexpr double kCopies = 2;  // the arrays, and the bytes of the file
+  const double needed = kCopies * points * static_cast<double>(quantities + dimensions) * sizeof(double);
+  if (needed > physical_memory_bytes())
+    throw Error(fmt::format(
+        "--grid: {:.3g} points of {} quantities need {:.3g} GB of memory, this machine has {:.3g} GB", points,
+        quantities, needed / 1e9, physical_memory_bytes() / 1e9));
+  return train::grid_of(problem, counts);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int&) {
+  auto* command = app.add_subcommand("export", "Export fields (npz, vtk) or the network (safetensors)");
+  auto a = std::make_shared<ExportArguments>();
+  command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
+  command->add_option("--format", a->format, "npz (NumPy), vtk (ParaView) or safetensors (the network)")
+      ->check(CLI::IsMember({"npz", "vtk", "safetensors"}));
+  command->add_option("--out", a->out, "output file (default: in the run folder)")->type_name("FILE");
+  command->add_option("--grid", a->grid, "points along each coordinate: 201,101")
+      ->transform(whole_number(1, kMostPointsOfAnAxis))
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--derivatives", a->derivatives,
+                   "derivatives to export: u_x,u_xx (default: all of first order)")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--window", a->window, "safetensors of a run in time windows: which one, from 1")
+      ->transform(whole_number(1, 1000000));
+  command->add_flag("--last", a->last, "the last parameters instead of the best ones");
+  command->footer(
+      "Examples:\n  lather export runs/burgers-ss-esoap-0-1 --format npz --grid 201,101\n"
+      "  lather export runs/burgers-ss-esoap-0-1 --format vtk --derivatives u_x,u_xx\n"
+      "  lather export runs/burgers-ss-esoap-0-1 --format safetensors --out burgers.safetensors\n"
+      "  python3 examples/load_export.py burgers.safetensors 0.5 0.25");
+  command->callback([a] {
+    const auto solution = load_run(a->run)->solution(!a->last);
+    const auto& problem = solution.problem();
+    auto quantities = train::field_values(problem);
+    if (a->derivatives.empty())
+      for (auto& d : train::first_derivatives(problem)) quantities.push_back(std::move(d));
+    for (const auto& name : a->derivatives) quantities.push_back(train::parse_derivative(problem, name));
+
+    const std::string extension = a->format == "vtk" ? "vti" : a->format;
+    const std::filesystem::path file =
+        a->out.empty() ? std::filesystem::path(a->run) /
+                             ((a->format == "safetensors" ? "network." : "fields.") + extension)
+                       : std::filesystem::path(a->out);
+    std::string bytes;
+    if (a->format == "safetensors")
+      bytes = report::export_safetensors(solution, a->window - 1);
+    else {
+      const auto grid = grid_for(problem, a->grid, quantities.size());
+      bytes = a->format == "npz" ? report::export_npz(solution, grid, quantities)
+                                 : report::export_vti(solution, grid, quantities);
+    }
+    write_file_atomically(file, bytes);
+    fmt::print("{}\n", file.string());
+  });
+}
+
+}  // namespace lather::command

@@ -1,0 +1,124 @@
+// lather reference NAME [--set key=value]… [--at "0.5,0.25"]… [--check], lather reference [NAME] --tables
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "commands/commands.hpp"
+#include "lather/core/error.hpp"
+#include "lather/reference/reference.hpp"
+#include "lather/reference/studies.hpp"
+
+namespace lather::command {
+namespace {
+
+nlohmann::json settings_from(const std::vector<std::string>& assignments) {
+  nlohmann::json settings = nlohmann::json::object();
+  for (const auto& text : assignments) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw Error("--set expects key=value, got '" + text + "'");
+    settings[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return settings;
+}
+
+std::vector<double> point_from(const std::string& text, std::size_t dimensions) {
+  std::vector<double> point;
+  const char *p = text.data(), *end = p + text.size();
+  while (p < end) {
+    while (p < end && *p == ' ') ++p;
+    double x = 0;
+    const auto [next, status] = std::from_chars(p, end, x);
+    if (status != std::errc()) break;
+    point.push_back(x);
+    p = next;
+    while (p < end && *p == ' ') ++p;
+    if (p < end && *p == ',')
+      ++p;
+    else
+      break;
+  }
+  if (p != end || point.size() != dimensions)
+    throw Error(fmt::format("--at expects {} numbers separated by commas, got '{}'", dimensions, text));
+  return point;
+}
+
+void print_values(const reference::ReferenceSolution& solution, const std::string& text) {
+  const auto coordinates = solution.coordinates();
+  const auto point = point_from(text, coordinates.size());
+  const auto fields = solution.fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    fmt::print("{}({}) = {:.15g}", fields[f], fmt::join(point, ", "),
+               solution.value(static_cast<int>(f), point));
+    for (std::size_t k = 0; k < coordinates.size(); ++k) {
+      std::vector<int> orders(coordinates.size(), 0);
+      orders[k] = 1;
+      fmt::print("  D({},{}) = {:.12g}", fields[f], coordinates[k],
+                 solution.derivative(static_cast<int>(f), orders, point));
+    }
+    fmt::print("\n");
+  }
+}
+
+void print_summary(const std::string& name, const reference::ReferenceSolution& solution) {
+  fmt::print("{}: fields {} of ({})\n", name, fmt::join(solution.fields(), ", "),
+             fmt::join(solution.coordinates(), ", "));
+  fmt::print("settings: {}\n", solution.settings().dump());
+  fmt::print("accuracy: {}\n", solution.accuracy());
+  for (const auto& [unknown, value] : solution.unknowns()) fmt::print("{} = {:.13g}\n", unknown, value);
+  fmt::print("{}\n", solution.provenance);
+}
+
+}  // namespace
+
+void add_reference(CLI::App& app, int& exit_status) {
+  struct Arguments {
+    std::string name, cache;
+    std::vector<std::string> assignments, points;
+    bool check = false, tables = false;
+  };
+  auto arguments = std::make_shared<Arguments>();
+  auto* command = app.add_subcommand("reference", "Compute, cache, check and evaluate reference solutions");
+  command->add_option("name", arguments->name, "name of the reference; without it, list all names");
+  command->add_option("--set", arguments->assignments, "set an option of the reference: KEY=VALUE");
+  command->add_option("--at", arguments->points,
+                      "print fields and first derivatives at a point such as 0.5,0.25");
+  command->add_option("--cache", arguments->cache,
+                      "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
+  command->add_flag("--check", arguments->check,
+                    "compare the two finest resolutions; exit status 1 if they differ too much");
+  command->add_flag("--tables", arguments->tables,
+                    "print the self-convergence of this or of all references as Markdown");
+  command->footer(
+      "Examples:\n  lather reference\n  lather reference burgers --at 0.5,0.25\n"
+      "  lather reference kdv --set modes=512 --check");
+  command->callback([arguments, &exit_status] {
+    const std::filesystem::path cache = arguments->cache.empty() ? reference::default_cache_directory()
+                                                                 : std::filesystem::path(arguments->cache);
+    if (arguments->tables) {
+      const auto progress = [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); };
+      fmt::print("{}", arguments->name.empty()
+                           ? reference::convergence_page(cache, progress)
+                           : reference::convergence_tables(arguments->name, cache, progress));
+      return;
+    }
+    if (arguments->name.empty()) {
+      for (const auto& name : reference::reference_names()) fmt::print("{}\n", name);
+      return;
+    }
+    if (arguments->check) {
+      const auto report = reference::check_reference(arguments->name, cache);
+      fmt::print("{}\n", report.text);
+      if (!report.passed) exit_status = 1;
+      return;
+    }
+    const auto solution =
+        reference::make_reference(arguments->name, settings_from(arguments->assignments), cache);
+    if (arguments->points.empty()) print_summary(arguments->name, *solution);
+    for (const auto& point : arguments->points) print_values(*solution, point);
+  });
+}
+
+}  // namespace lather::command

@@ -1,0 +1,209 @@
+// lather train
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "arguments.hpp"
+#include "commands/commands.hpp"
+#include "lather/core/error.hpp"
+#include "lather/train/size_defaults.hpp"
+#include "progress.hpp"
+#include "settings.hpp"
+
+namespace lather::command {
+
+namespace {
+
+struct TrainArguments {
+  ConfigArguments config;
+  std::string resume, config_file, out, from;
+  OutputMode mode;
+};
+
+void print_summary_line(const char* title, const train::NamedMetrics& metrics) {
+  std::string text = fmt::format("{:<6} step {:<8}", title, metrics.step);
+  if (!std::isnan(metrics.residual)) text += fmt::format(" residual {:.3e}", metrics.residual);
+  for (const auto& [field, value] : metrics.l2)
+    if (!std::isnan(value)) text += fmt::format("  L2 error of {} {:.3e}", field, value);
+  for (const auto& [field, value] : metrics.h1)
+    if (!std::isnan(value)) text += fmt::format("  H1 error of {} {:.3e}", field, value);
+  fmt::print("{}\n", text);
+}
+
+void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
+  const auto& s = outcome.summary;
+  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
+  print_summary_line("last", s.final);
+  print_summary_line("best", s.best);
+  if (s.best.error_grid > 0)
+    fmt::print("       errors on a grid of {} points along each coordinate\n", s.best.error_grid);
+  for (const auto& [name, rows] : s.held_out_rows)
+    if (rows > 0) fmt::print("       {} rows of '{}' are held out\n", rows, name);
+  for (const auto& [name, unknown] : s.unknowns) {
+    fmt::print("found  {} = {:.12g}", name, unknown.value);
+    if (unknown.known) fmt::print(" (known: {:.12g})", *unknown.known);
+    if (unknown.last != unknown.value) fmt::print("; at the last step {:.12g}", unknown.last);
+    fmt::print("\n");
+  }
+  if (!s.reference.empty()) fmt::print("reference: {}\n", s.reference);
+  if (!s.overfitting.empty()) fmt::print("overfitting: {}\n", s.overfitting);
+  fmt::print("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
+             s.peak_device_bytes > 0 ? fmt::format(", {:.0f} MiB on the GPU",
+                                                   static_cast<double>(s.peak_device_bytes) / (1 << 20))
+                                     : "");
+  fmt::print("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
+}
+
+int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
+        const OutputMode& mode) {
+  if (mode.json) {
+    auto summary = options::to_json(outcome.summary);
+    summary["folder"] = folder.path().string();
+    fmt::print("{}\n", summary.dump(2));
+  } else if (!mode.quiet) {
+    print_end(outcome, folder);
+  }
+  if (outcome.reason == train::EndReason::interrupted)
+    fmt::print(stderr, "interrupted at step {} and saved; resume with: lather train --resume {}\n",
+               trainer.step(), folder.path().string());
+  return exit_status_of(outcome, trainer.config());
+}
+
+void apply_limits(train::StopOptions& stop, const ConfigArguments& a) {
+  if (a.steps) stop.steps = *a.steps;
+  if (a.seconds) stop.seconds = *a.seconds;
+  if (a.patience) stop.patience = *a.patience;
+  if (!a.target.empty()) stop.target = train::parse_target(a.target);
+}
+
+int resume(const TrainArguments& a) {
+  auto folder = train::RunFolder::open(a.resume);
+  train::Config config = train::read_config(folder.path() / "config.json");
+  const auto before = train::to_json(config);
+  apply_limits(config.stop, a.config);
+  train::require_measurable_target(config, train::read_problem(config));
+  train::Trainer trainer(config);
+  std::vector<std::string> messages;
+  const double seconds = train::restore(trainer, folder, messages);
+  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+  if (train::to_json(config) != before) folder.write_json("config.json", train::to_json(config));
+  if (!a.mode.quiet && !a.mode.json)
+    fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
+  const auto outcome = train_with_progress(trainer, folder, a.mode, seconds);
+  return end(outcome, folder, trainer, a.mode);
+}
+
+std::string memory(const train::Trainer& trainer) {
+  const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+  std::string text = fmt::format("{:.1f} MiB", mebibytes(trainer.engine_bytes()));
+  if (trainer.optimizer_bytes() > 0)
+    text += fmt::format(" and {:.1f} MiB for the optimizer", mebibytes(trainer.optimizer_bytes()));
+  return text;
+}
+
+void start_from(const std::string& run, train::Config& config) {
+  std::vector<std::string> messages;
+  auto point = std::make_shared<train::StartingPoint>(train::read_starting_point(run, messages));
+  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+  config.from = point->run;
+  config.start = std::move(point);
+}
+
+int start(const TrainArguments& a) {
+  train::Config config;
+  if (a.config_file.empty()) {
+    config = train::resolve(request_from(a.config));
+  } else {
+    config = train::read_config(a.config_file);
+    apply_limits(config.stop, a.config);
+    train::require_measurable_target(config, train::read_problem(config));
+  }
+  if (!a.from.empty()) start_from(a.from, config);
+  train::Trainer trainer(config);
+  if (!a.mode.quiet) {
+    for (const auto& warning : trainer.problem().warnings)
+      fmt::print(stderr, "lather: warning: {}\n", warning);
+    const std::string few = train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
+                                                         trainer.parameters().size());
+    if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
+  }
+  if (!a.mode.quiet && !a.mode.json && !config.chosen.empty()) {
+    fmt::print("no recipe in {}; chosen by the size of the problem:\n", config.problem.name);
+    for (const auto& reason : config.chosen) fmt::print("  {}\n", reason);
+  }
+  if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());
+  const std::filesystem::path path =
+      !a.out.empty() ? std::filesystem::path(a.out)
+                     : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem.name,
+                                                                       config.optimizer.name, config.seed));
+  auto folder = train::RunFolder::create(path, train::to_json(config));
+  if (!a.mode.quiet && !a.mode.json)
+    fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
+               config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
+               config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
+               config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
+               memory(trainer), path.string());
+  const auto outcome = train_with_progress(trainer, folder, a.mode);
+  return end(outcome, folder, trainer, a.mode);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, int& exit_status) {
+  auto* command = app.add_subcommand("train", "Train a network on a problem");
+  auto a = std::make_shared<TrainArguments>();
+  auto* problem = command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
+                      ->type_name("PROBLEM");
+  auto* optimizer =
+      command->add_option("--optimizer", a->config.optimizer, "optimizer name, see `lather list optimizers`");
+  auto* seed = command->add_option("--seed", a->config.seed, "random seed for weights and points")
+                   ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+  add_config_options(*command, a->config);
+  command->add_option("--out", a->out, "the run folder (default: runs/PROBLEM-OPTIMIZER-SEED-N)")
+      ->type_name("DIR");
+  auto* config = command->add_option("--config", a->config_file, "run the configuration in a config.json")
+                     ->type_name("FILE");
+  auto* from =
+      command
+          ->add_option("--from", a->from,
+                       "start from the best network of another run; its other settings are not taken")
+          ->type_name("RUN");
+  auto* resume_option =
+      command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
+  command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
+  command->add_flag("--json", a->mode.json, "print the summary as JSON");
+  for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--recipe"),
+                      command->get_option("--threads"), command->get_option("--device"),
+                      command->get_option("--precision")}) {
+    config->excludes(other);
+    resume_option->excludes(other);
+  }
+  resume_option->excludes(config);
+  resume_option->excludes(from);
+  config->excludes(from);
+  resume_option->excludes(command->get_option("--out"));
+  command->footer(
+      "Examples:\n"
+      "  lather train burgers\n"
+      "  lather train my_pde.toml --optimizer soap --set optimizer.learning_rate=3e-3 --set "
+      "network.width=128 --seed 2\n"
+      "  lather train burgers --optimizer adam --set optimizer.then.name=lbfgs --set "
+      "optimizer.then.at_step=2000\n"
+      "  lather train heat-1d --target l2=1e-5 --time 600\n"
+      "  lather train --resume runs/burgers-ss-esoap-0-1 --steps 20000\n"
+      "  lather train burgers --optimizer lm --from runs/burgers-ss-esoap-0-1\n"
+      "  lather train --config runs/burgers-ss-esoap-0-1/config.json");
+  command->callback([a, &exit_status] {
+    if (a->config.problem.empty() && a->resume.empty() && a->config_file.empty())
+      throw Error(
+          "no problem given: name one of `lather list problems`, a problem file, --resume DIR or --config "
+          "FILE");
+    exit_status = a->resume.empty() ? start(*a) : resume(*a);
+  });
+}
+
+}  // namespace lather::command

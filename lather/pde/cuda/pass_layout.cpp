@@ -1,0 +1,268 @@
+// How points are dealt to batches, what lies where in memory, and which jobs add up partial sums.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lather/core/error.hpp"
+#include "lather/pde/cuda/kernels/job_arguments.cuh"
+#include "lather/pde/cuda/pass.hpp"
+
+namespace lather::pde {
+
+namespace {
+
+template <class Job>
+void append(std::vector<std::byte>& list, const Job& job) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&job);
+  list.insert(list.end(), bytes, bytes + sizeof(Job));
+}
+
+cuda::Memory<std::byte> on_device(const std::vector<std::byte>& list) {
+  cuda::Memory<std::byte> memory(list.size());
+  if (!list.empty()) memory.upload(list);
+  return memory;
+}
+
+}  // namespace
+
+template <class T>
+std::size_t CudaPass<T>::batch_bytes(std::size_t rows, std::size_t points) const {
+  std::size_t bytes = 0;
+  for (int b = 0; b < static_cast<int>(tape_->buffer_widths().size()); ++b)
+    bytes += rows * leading(b) * (has_values(b) + has_bar(b)) * sizeof(T);
+  for (std::size_t i = 0; i < tape_->operations().size(); ++i) {
+    if (!tape_->operations()[i].pointwise) continue;
+    std::size_t stashes = options_.signals ? tape_->operations()[i].pointwise->scalars.size() : 0;
+    for (const auto* set : sets_) stashes = std::max<std::size_t>(stashes, set->tape.programs[i].stashes);
+    bytes +=
+        points * stashes * kernel_options_.leading(tape_->operations()[i].pointwise->out.width) * sizeof(T);
+  }
+  return bytes;
+}
+
+template <class T>
+void CudaPass<T>::lay_out() {
+  make_batches();
+  allocate();
+  assign_sums();
+}
+
+// Every batch holds an equal share of every set.
+template <class T>
+void CudaPass<T>::make_batches() {
+  std::size_t rows = 0, points = 0;
+  for (std::size_t s = 0; s < sets_.size(); ++s) {
+    rows += set_memory_[s].points * sets_[s]->jets.size();
+    points += set_memory_[s].points;
+  }
+  // What the last layout holds is free again once it is laid out anew.
+  values_.clear(), bars_.clear(), stashes_.clear(), scalar_bars_.clear();
+  inputs_ = {};
+  std::size_t free = 0, total = 0;
+  cuda::check(cudaMemGetInfo(&free, &total));
+  const std::size_t fixed = rows * leading(0) * sizeof(T) + (std::size_t(64) << 20);
+  const std::size_t budget = free > fixed ? (free - fixed) / 10 * 9 : 0;
+  std::size_t count = options_.batch_rows > 0 ? (rows + options_.batch_rows - 1) / options_.batch_rows : 1;
+  count = std::clamp<std::size_t>(count, 1, points);
+  const auto share = [&](std::size_t whole) { return (whole + count - 1) / count + sets_.size() * 8; };
+  while (batch_bytes(share(rows), share(points)) > budget) {
+    if (share(rows) < 1024)
+      throw Error(
+          fmt::format("device cuda: the network needs {} MiB for a batch of {} rows, {} MiB of {} MiB are "
+                      "free; use a smaller width or depth",
+                      batch_bytes(share(rows), share(points)) >> 20, share(rows), free >> 20, total >> 20));
+    ++count;
+  }
+  batches_.assign(count, {});
+  max_rows_ = max_points_ = 0;
+  std::size_t first_row = 0;
+  for (std::size_t j = 0; j < count; ++j) {
+    Batch& batch = batches_[j];
+    batch.first_row = first_row;
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      const std::size_t n = set_memory_[s].points, begin = n * j / count, end = n * (j + 1) / count;
+      batch.pieces.push_back({static_cast<int>(batch.rows), static_cast<int>(end - begin),
+                              static_cast<int>(batch.points), 0, 0, static_cast<int>(begin),
+                              static_cast<int>(n), 0});
+      batch.rows += (end - begin) * sets_[s]->jets.size();
+      batch.points += end - begin;
+    }
+    first_row += batch.rows;
+    max_rows_ = std::max(max_rows_, batch.rows);
+    max_points_ = std::max(max_points_, batch.points);
+  }
+}
+
+template <class T>
+void CudaPass<T>::allocate() {
+  const auto& operations = tape_->operations();
+  const int buffers = static_cast<int>(tape_->buffer_widths().size());
+  std::size_t all_rows = 0;
+  for (const auto& batch : batches_) all_rows += batch.rows;
+  inputs_ = cuda::Memory<T>(all_rows * leading(0));
+  values_.resize(buffers), bars_.resize(buffers);
+  stashes_.resize(operations.size()), scalar_bars_.resize(operations.size());
+  for (int b = 0; b < buffers; ++b) {
+    if (has_values(b)) values_[b] = cuda::Memory<T>(max_rows_ * leading(b));
+    if (has_bar(b)) bars_[b] = cuda::Memory<T>(max_rows_ * leading(b));
+  }
+  for (auto* list : {&weights_, &transposed_weights_, &weight_bars_}) list->resize(operations.size());
+  std::vector<std::byte> weight_jobs;
+  weight_job_count_ = 0;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    if (const auto& p = operations[i].pointwise) {
+      int stashes = 0;
+      for (const auto* set : sets_) stashes = std::max(stashes, set->tape.programs[i].stashes);
+      const std::size_t size = max_points_ * kernel_options_.leading(p->out.width);
+      for (int k = 0; k < stashes; ++k) stashes_[i].emplace_back(size);
+      for (std::size_t k = 0; options_.signals && k < p->scalars.size(); ++k)
+        scalar_bars_[i].emplace_back(size);
+    } else if (uses_products(i)) {
+      const net::Dense& d = *operations[i].dense;
+      const auto& block = tape_->block(d.weight);
+      const int ld = kernel_options_.leading(static_cast<int>(block.cols));
+      if (weights_[i].size() == 0) weights_[i] = cuda::Memory<T>(block.rows * ld);
+      if (options_.gradient && !options_.signals && !d.weight.frozen && weight_bars_[i].size() == 0)
+        weight_bars_[i] = cuda::Memory<T>(block.rows * ld);
+      const int transposed_ld = kernel_options_.leading(static_cast<int>(block.rows));
+      if (options_.gradient && transposed_weights_[i].size() == 0)
+        transposed_weights_[i] = cuda::Memory<T>(block.cols * transposed_ld);
+      append(weight_jobs,
+             WeightJob{block_address(d.weight), d.scale ? block_address(d.scale) : nullptr,
+                       weights_[i].data(), transposed_weights_[i].data(), static_cast<int>(block.rows),
+                       static_cast<int>(block.cols), ld, transposed_ld});
+      ++weight_job_count_;
+    }
+  }
+  weight_jobs_ = on_device(weight_jobs);
+  for (std::size_t k = 0; k < terms_; ++k)
+    results_[k] = options_.signals ? cuda::Memory<T>(set_memory_[0].points) : cuda::Memory<T>();
+  if (options_.signals) unknown_bars_ = cuda::Memory<T>(unknowns_ * max_points_);
+}
+
+template <class T>
+void CudaPass<T>::add_job(const double* from, double* to, std::size_t rows, std::size_t columns,
+                          std::size_t leading) {
+  append(job_list_,
+         CloseJob{from, to, static_cast<int>(rows), static_cast<int>(columns), static_cast<int>(leading), 0});
+  widest_job_ = std::max(widest_job_, columns / 32 + 1);
+  ++job_count_;
+}
+
+// Every launch that sums writes rows of its own; the rows of one target lie together and are added up by one
+// job.
+template <class T>
+void CudaPass<T>::assign_sums() {
+  job_list_.clear();
+  job_count_ = factor_job_count_ = 0;
+  widest_job_ = 1;
+  for (auto& batch : batches_) batch.adjoint_sums.assign(tape_->operations().size(), {});
+  if (!options_.gradient || options_.signals) return;
+  add_head_jobs(place_sums());
+  add_target_jobs();
+  add_weight_jobs();
+  jobs_ = on_device(job_list_);
+}
+
+// Sets where every kernel writes its partial sums: first those of the heads of all batches, then target by
+// target. Returns how many rows the heads write.
+template <class T>
+std::size_t CudaPass<T>::place_sums() {
+  const auto rows_of = [&](const net::PointwiseKernel& kernel, const Batch& batch) {
+    auto pieces = batch.pieces;
+    return static_cast<std::size_t>(deal_blocks(pieces, kernel.threads_y, kernel.columns_x));
+  };
+  const auto head_rows_of = [&](const Batch& batch) {
+    auto pieces = batch.pieces;
+    return static_cast<std::size_t>(deal_blocks(pieces, kHeadWarps, 1));
+  };
+  sum_targets_.clear();
+  std::size_t head_rows = 0;
+  for (const auto& batch : batches_) {
+    head_rows += head_rows_of(batch);
+    for (const auto& kernel : adjoint_)
+      for (const auto& sum : kernel.sums) {
+        sum_targets_[sum.block].columns = sum.columns;
+        sum_targets_[sum.block].rows += rows_of(kernel, batch);
+      }
+  }
+  std::size_t total = head_rows * head_gradient_.sums;
+  for (auto& [block, target] : sum_targets_) {
+    target.at = total;
+    total += target.rows * target.columns;
+  }
+  sums_ = cuda::Memory<double>(total);
+
+  std::size_t head_at = 0;
+  std::map<int, std::size_t> used;
+  for (auto& batch : batches_) {
+    batch.head_sums = sums_.data() + head_at;
+    head_at += head_rows_of(batch) * head_gradient_.sums;
+    for (const auto& kernel : adjoint_)
+      for (const auto& sum : kernel.sums) {
+        auto& at = used[sum.block];
+        batch.adjoint_sums[kernel.operation].push_back(sums_.data() + sum_targets_[sum.block].at + at);
+        at += rows_of(kernel, batch) * sum.columns;
+      }
+  }
+  return head_rows;
+}
+
+// Losses, gradients of the unknowns and of the output layer's bias.
+template <class T>
+void CudaPass<T>::add_head_jobs(std::size_t rows) {
+  // First: the only one a plain value needs.
+  add_job(sums_.data(), addresses_.losses, rows, terms_, head_gradient_.sums);
+  double* const gradient = addresses_.gradient;
+  if (unknowns_ > 0)
+    add_job(sums_.data() + terms_, gradient + tape_->parameters().size(), rows, unknowns_,
+            head_gradient_.sums);
+  const net::Dense& output = *tape_->operations()[fusion_.producer[tape_->output().buffer]].dense;
+  if (output.bias)
+    add_job(sums_.data() + terms_ + unknowns_, gradient + tape_->block(output.bias).offset, rows,
+            output.out.width, head_gradient_.sums);
+}
+
+template <class T>
+void CudaPass<T>::add_target_jobs() {
+  for (const auto& [index, target] : sum_targets_) {
+    const auto& block = tape_->parameters().blocks()[index];
+    double* const to = addresses_.gradient + block.offset;
+    if (block.size() == 1)  // one number per block of threads, side by side too
+      add_job(sums_.data() + target.at, to, target.rows * target.columns, 1, 1);
+    else
+      add_job(sums_.data() + target.at, to, target.rows, target.columns, target.columns);
+  }
+}
+
+// Weight gradients that come out of matrix products, and those of the layers' column factors.
+template <class T>
+void CudaPass<T>::add_weight_jobs() {
+  const auto& blocks = tape_->parameters().blocks();
+  double* const gradient = addresses_.gradient;
+  std::vector<std::byte> factor_jobs;
+  for (std::size_t i = 0; i < tape_->operations().size(); ++i) {
+    const auto& d = tape_->operations()[i].dense;
+    if (!d || d->weight.frozen) continue;
+    const auto& block = blocks[d->weight.block];
+    if (weight_bars_[i].size() > 0) {
+      append(job_list_, CloseJob{weight_bars_[i].data(), gradient + block.offset,
+                                 static_cast<int>(block.rows), static_cast<int>(block.cols),
+                                 kernel_options_.leading(static_cast<int>(block.cols)), 1});
+      widest_job_ = std::max(widest_job_, block.size() / 1024 + 1);
+      ++job_count_;
+    }
+    if (!d->scale) continue;
+    append(factor_jobs, FactorJob{block_address(d->weight), block_address(d->scale), gradient + block.offset,
+                                  gradient + blocks[d->scale.block].offset, static_cast<int>(block.rows),
+                                  static_cast<int>(block.cols)});
+    ++factor_job_count_;
+  }
+  factor_jobs_ = on_device(factor_jobs);
+}
+
+// The member used elsewhere.
+template void CudaPass<double>::lay_out();
+template void CudaPass<float>::lay_out();
+
+}  // namespace lather::pde

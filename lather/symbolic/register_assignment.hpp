@@ -1,0 +1,12 @@
+#pragma once
+// The second half of compile(): drops instructions nobody reads, puts results straight into the outputs, and lets values
+// that are not needed at the same time share a register.
+
+#include "lather/symbolic/lowering.hpp"
+#include "lather/symbolic/program.hpp"
+
+namespace lather::symbolic {
+
+Program assign_registers(LoweredCode lowered, int inputs);
+
+}  // namespace lather::symbolic

@@ -1,0 +1,86 @@
+// cuSOLVER of the emulated device: the factorizations of the host.
+#include <algorithm>
+#include <vector>
+
+#include "emulator.hpp"
+#include "lather/core/cuda/runtime.hpp"
+#include "lather/linalg/eigensolver.hpp"
+#include "lather/linalg/factorizations.hpp"
+#include "stream.hpp"
+
+namespace lather::emulator {
+int matrices_diagonalized = 0, failing_dimension = 0;
+}
+
+namespace lather::cuda {
+
+namespace {
+
+using emulator::enqueue;
+
+// Rows of the result are eigenvectors; values ascend.
+void eigenvectors(int d, double* matrix, double* values, int* info) {
+  std::vector<double> vectors(static_cast<std::size_t>(d) * d), descending(d);
+  const auto n = static_cast<std::size_t>(d);
+  ++emulator::matrices_diagonalized;
+  *info = d == emulator::failing_dimension ||
+          !linalg::eigenvectors({matrix, n, n}, descending, {vectors.data(), n, n});
+  if (*info) return;
+  for (int k = 0; k < d; ++k) {
+    values[k] = descending[d - 1 - k];
+    for (int i = 0; i < d; ++i) matrix[k * d + i] = vectors[static_cast<std::size_t>(i) * d + d - 1 - k];
+  }
+}
+
+}  // namespace
+
+const SolverLibrary& solver_library() {
+  static const SolverLibrary table{
+      [](cusolverDnHandle_t*) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t, cudaStream_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t,
+         cudaDataType, const void*, std::int64_t, cudaDataType, const void*, cudaDataType,
+         std::size_t* on_device, std::size_t* on_host, std::int64_t) {
+        *on_device = *on_host = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
+         cudaDataType, void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void*, std::size_t,
+         void*, std::size_t, int* info, std::int64_t count) {
+        enqueue([=] {
+          for (std::int64_t i = 0; i < count; ++i)
+            eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n,
+                         static_cast<double*>(values) + i * n, info + i);
+        });
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t, cudaDataType, const void*,
+         std::int64_t, cudaDataType, std::size_t* on_device, std::size_t* on_host) {
+        *on_device = *on_host = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      // The upper triangle of a column-major matrix is the lower one of a row-major matrix. The other one is
+      // left alone.
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a,
+         std::int64_t, cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
+        const auto d = static_cast<std::size_t>(n);
+        auto* const matrix = static_cast<double*>(a);
+        std::vector<double> factor(matrix, matrix + d * d);
+        *info = !linalg::cholesky({factor.data(), d, d});
+        for (std::size_t i = 0; i < d; ++i) std::copy_n(factor.data() + i * d, i + 1, matrix + i * d);
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t, cudaDataType,
+         const void* a, std::int64_t, cudaDataType, void* b, std::int64_t, int* info) {
+        const auto d = static_cast<std::size_t>(n);
+        linalg::cholesky_solve({static_cast<const double*>(a), d, d}, {static_cast<double*>(b), d});
+        *info = 0;
+        return CUSOLVER_STATUS_SUCCESS;
+      }};
+  return table;
+}
+
+}  // namespace lather::cuda
