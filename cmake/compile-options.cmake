@@ -3,7 +3,8 @@
 # -Wno-maybe-uninitialized: GCC 12 takes the undefined registers of its own AVX-512 intrinsics for a mistake (GCC bug 105593).
 # No fast-math: accuracy is the product. errno and floating-point traps are not used, so loops may vectorize without them.
 add_library(lather_options INTERFACE)
-target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
+# -Wno-dangling-reference: GCC 13 takes a reference into one argument for one into another, a temporary (GCC bug 107532).
+target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -Wno-dangling-reference -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(lather_options INTERFACE -Wno-uninitialized)  # the same mistake of GCC 12 under another name
 endif()

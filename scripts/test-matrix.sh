@@ -33,7 +33,7 @@ rows+=(
   "threads|c++||-DCMAKE_BUILD_TYPE=RelWithDebInfo -DLATHER_SANITIZE_THREADS=ON"
 )
 # ThreadSanitizer watches what runs on threads: the thread team and everything that hands it work.
-thread_programs=test_core,test_linalg,test_net,test_optim,test_pde,test_reference,test_train
+thread_programs=test_core,test_linalg,test_optim,test_pde,test_reference,test_train
 
 jobs=$(nproc) programs="" chosen=()
 while [ $# -gt 0 ]; do
