@@ -91,14 +91,39 @@ TEST(LevenbergMarquardt, SolvesOrthogonallyWhatCholeskyCannot) {
   EXPECT_TRUE(!factored || relative_difference(wrong, exact) > 1e-2);
 }
 
-TEST(LevenbergMarquardt, TakesTheOrthogonalFormByItselfNearTheFloorOfCholesky) {
-  auto problem = linear(20, 7, 0, 0.1);
-  std::vector<double> x(7);
-  LevenbergMarquardt far(problem.layout(), {}), near(problem.layout(), {.initial_damping = 1e-15});
-  EXPECT_NE(far.step(problem, x).message.find("primal form"), std::string::npos);
-  std::fill(x.begin(), x.end(), 0.0);
-  const auto report = near.step(problem, x);
-  EXPECT_NE(report.message.find("orthogonal form"), std::string::npos) << report.message;
+TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPays) {
+  const auto J = rows(), r = right_hand_side(J);
+  ResidualFunction problem(kColumns, kRows,
+                           [&](std::span<const double> x, std::span<double> out, double* rows) {
+                             for (std::size_t k = 0; k < kRows; ++k)
+                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
+                             std::copy(J.begin(), J.end(), rows);
+                           });
+  const std::vector<double> start(kColumns);
+  const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
+  EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
+}
+
+TEST(CholeskyFloor, IsLeftForAsLongAsThatPays) {
+  const auto after_probe = [](double before, double during) {
+    CholeskyFloor floor;
+    for (int step = 0; step < 20; ++step) {
+      EXPECT_FALSE(floor.left()) << step;
+      floor.stepped(before, true);
+    }
+    for (int step = 0; step < 5; ++step) {
+      EXPECT_TRUE(floor.left()) << step;
+      floor.stepped(during, false);
+    }
+    return floor;
+  };
+  EXPECT_FALSE(after_probe(0.01, 0.02).left());
+  CholeskyFloor floor = after_probe(0.01, 0.1);
+  EXPECT_TRUE(floor.left());
+  floor.objective_changed();
+  EXPECT_FALSE(floor.left());
+  floor.stalled();
+  EXPECT_TRUE(floor.left());
 }
 
 TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
@@ -259,7 +284,7 @@ TEST(LevenbergMarquardt, TakesWhatIsFreeWhereTheMatricesLieAndCountsThem) {
   for (const std::size_t n : {5, 6}) {
     Small problem(n, n, zero);
     LevenbergMarquardt lm(problem.layout(), {});
-    EXPECT_EQ(lm.memory_bytes(), 0u);
+    EXPECT_EQ(lm.memory_bytes(), 2 * n * n * sizeof(double));  // expected, before anything is known
     std::vector<double> x(n);
     const std::string message = lm.step(problem, x).message;
     EXPECT_EQ(message.find("conjugate gradients") != std::string::npos, n == 6) << message;

@@ -65,8 +65,8 @@ LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
 namespace {
 
 // Cholesky of J^T J + lambda D sees nothing below the rounding of the largest eigenvalue, which is at most
-// the trace, n times the mean of the diagonal: nearer than this the orthogonal form takes over.
-constexpr double kCholeskyFloor = 1e-14;
+// the trace, n times the mean of the diagonal: lambda stays above this times n.
+constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -94,8 +94,7 @@ LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const 
   const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
   if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
   if (dual) return Form::dual;
-  const bool near_floor = lambda_ < kCholeskyFloor * static_cast<double>(size_);
-  return near_floor && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
+  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
 }
 
 void LevenbergMarquardt::use_form(Residuals& source, Form form) {
@@ -105,12 +104,14 @@ void LevenbergMarquardt::use_form(Residuals& source, Form form) {
       make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
 }
 
-// Where Cholesky has failed and the form is ours to choose: the same x in the orthogonal form.
-bool LevenbergMarquardt::solve_orthogonally(Objective& objective, std::span<const double> x) {
+// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
+// costs several times as much. It stays until the residuals are others.
+bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
   Residuals& source = objective.source();
   if (options_.form != Form::automatic || linear_->form() != Form::primal ||
       source.orthogonal_factor_bytes() > memory_limit_)
     return false;
+  floor_.stalled();
   use_form(source, Form::orthogonal);
   linear_->build(x);
   return true;
@@ -125,6 +126,12 @@ Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
   return *linear_;
 }
 
+// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
+std::size_t LevenbergMarquardt::memory_bytes() const {
+  if (linear_) return linear_->bytes();
+  return options_.form == Form::conjugate_gradients ? 0 : 2 * sizeof(double) * size_ * size_;
+}
+
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
@@ -135,8 +142,14 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
   if (steps_++ == 0) report.message = linear_->description();
 
-  const double gain = options_.adaptation == Adaptation::target ? decrease_by_target(objective, x, report)
-                                                                : decrease(objective, x, report);
+  const double least = least_damping();
+  double gain = try_step(objective, x, report);
+  if (report.status == Status::stalled && turn_orthogonal(objective, x)) {
+    report.status = Status::running;
+    report.message = linear_->description();
+    lambda_ = least;
+    gain = try_step(objective, x, report);
+  }
   diagnostics_.push_back({"all", "lambda", lambda_});
   diagnostics_.push_back({"all", "gain", gain});
   if (linear_->form() == Form::conjugate_gradients)
@@ -144,6 +157,11 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   else if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0)
     report_spectrum();
   return report;
+}
+
+double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, StepReport& report) {
+  return options_.adaptation == Adaptation::target ? decrease_by_target(objective, x, report)
+                                                   : decrease(objective, x, report);
 }
 
 // a from the second difference of r along d, for the same lambda. False where it is not finite or exceeds d,
@@ -194,7 +212,7 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
     const bool positive = linear_->damp(lambda_);
     if (positive) linear_->solve(direction_);
     if (!positive || !all_finite(direction_)) {
-      if (!solve_orthogonally(objective, x)) lambda_ *= 10;
+      lambda_ *= 10;
       continue;
     }
     if (!options_.acceleration || !accelerate(objective, x))
@@ -207,7 +225,7 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
       const double gain = promised > 0 ? (linear_->value() - value) / promised : 0;
       for (std::size_t i = 0; i < size_; ++i) direction_[i] += length / 2 * acceleration_[i];
       move(x, length, direction_, report);
-      adapt_damping(gain, length);
+      adapt_damping(gain, length, value);
       return gain;
     }
     lambda_ *= growth_;
@@ -232,7 +250,7 @@ void LevenbergMarquardt::report_floor(StepReport& report) {
 // The step for lambda_ goes to trial_. False if there is none, or it does not lower the value.
 bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double> x, StepReport& report,
                                    double& gain) {
-  if (!linear_->damp(lambda_) && !(solve_orthogonally(objective, x) && linear_->damp(lambda_))) return false;
+  if (!linear_->damp(lambda_)) return false;
   linear_->solve(direction_);
   if (!all_finite(direction_)) return false;
   if (!options_.acceleration || !accelerate(objective, x))
@@ -260,7 +278,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     }
     if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
     if (!pays && had_one) break;                 // falling: the last one was the longest that pays
-    if (pays && lambda_ / kRatio < options_.smallest_damping) break;
+    if (pays && lambda_ / kRatio < least_damping()) break;
     lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;
   }
   if (best.empty()) {
@@ -273,7 +291,12 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
   return best_gain;
 }
 
-void LevenbergMarquardt::adapt_damping(double gain, double length) {
+double LevenbergMarquardt::least_damping() const {
+  const bool by_cholesky = options_.form == Form::automatic && linear_->form() == Form::primal;
+  return std::max(options_.smallest_damping, by_cholesky ? kCholeskyFloor * static_cast<double>(size_) : 0);
+}
+
+void LevenbergMarquardt::adapt_damping(double gain, double length, double value) {
   double factor = 2;
   if (options_.adaptation ==
       Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
@@ -283,7 +306,10 @@ void LevenbergMarquardt::adapt_damping(double gain, double length) {
     // where it is.
     factor = length == 1 ? 1.0 / 3 : length == 0.5 ? 0.7 : 1;
   }
-  lambda_ = std::max(options_.smallest_damping, lambda_ * factor);
+  lambda_ *= factor;
+  const double least = least_damping();
+  floor_.stepped(std::log(linear_->value() / value), lambda_ < least);
+  lambda_ = std::max(least, lambda_);
   growth_ = 2;
 }
 
@@ -301,6 +327,7 @@ void LevenbergMarquardt::state(StateVisitor& visitor) {
   visitor.real("lambda", lambda_);
   visitor.real("growth", growth_);
   visitor.integer("steps", steps_);
+  floor_.state(visitor);
 }
 
 }  // namespace lather::optim

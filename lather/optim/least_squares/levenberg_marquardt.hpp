@@ -14,6 +14,7 @@
 
 #include "lather/core/options.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
+#include "lather/optim/least_squares/solvers/cholesky_floor.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -44,8 +45,9 @@ class LevenbergMarquardt final : public Optimizer {
   LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options);
   StepReport step(Objective& objective, std::span<double> x) override;
   void set_learning_rate_factor(double) override {}
+  void objective_changed() override { floor_.objective_changed(); }
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
-  std::size_t memory_bytes() const override { return linear_ ? linear_->bytes() : 0; }
+  std::size_t memory_bytes() const override;
   void state(StateVisitor& visitor) override;
 
  private:
@@ -55,20 +57,23 @@ class LevenbergMarquardt final : public Optimizer {
   Linearization& linearization_of(Objective& objective);
   Form choose_form(const Residuals& source) const;
   void use_form(Residuals& source, Form form);
-  bool solve_orthogonally(Objective& objective, std::span<const double> x);
+  bool turn_orthogonal(Objective& objective, std::span<const double> x);
   bool accelerate(Objective& objective, std::span<const double> x);
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
   bool find_step(Objective& objective, std::span<const double> x, StepReport& report, double& gain);
+  double try_step(Objective& objective, std::span<double> x, StepReport& report);
   double decrease(Objective& objective, std::span<double> x, StepReport& report);
   double decrease_by_target(Objective& objective, std::span<double> x, StepReport& report);
   void report_floor(StepReport& report);
-  void adapt_damping(double gain, double length);
+  double least_damping() const;
+  void adapt_damping(double gain, double length, double value);
   void report_spectrum();
 
   std::size_t size_;
   LevenbergMarquardtOptions options_;
   double lambda_ = -1;  // relative to D; negative: not yet set
-  double growth_ = 2;   // of lambda after a failure, doubled by each further one
+  CholeskyFloor floor_;
+  double growth_ = 2;  // of lambda after a failure, doubled by each further one
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
   std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
