@@ -66,10 +66,8 @@ void Trainer::enter_stage(int index) {
 // Ends the present stage, prolongs it, or halves its window; says so in words.
 std::string Trainer::settle_stage() {
   const StageEnd end = stage_end();
-  if (control_.looked_at() != step_) {
-    const Metrics metrics = stage_->measure(parameters_);
-    control_.looked(step_, metrics.residual, metrics.loss);
-  }
+  const Metrics now = stage_->measure(parameters_);
+  if (control_.looked_at() != step_) control_.looked(step_, now.residual, now.loss);
   const StageOptions& options = config_.training.stages;
   const bool solved = control_.solved();
   std::string text =
@@ -91,6 +89,10 @@ std::string Trainer::settle_stage() {
       return text + fmt::format("; begun again as {}", plan_.name(stage_index_));
     }
     text += "; handed over as it is";
+  }
+  if (best_step_ >= 0 && best_.loss < now.loss) {
+    parameters_ = best_parameters_;
+    text += fmt::format("; those of step {} are handed over", best_step_);
   }
   finished_.push_back({parameters_, frozen_, end, solved, control_.residual(), step_,
                        step_ - control_.first_step(), seconds_ - control_.first_seconds()});

@@ -145,6 +145,18 @@ TEST(Stages, SayThatTheyAreNotSolvedAndAreProlongedOrHalved) {
   EXPECT_EQ(stages[1].name, "t in [0.25, 0.375]");  // the second half is not solved either
 }
 
+TEST(Stages, HandOverTheirBestParameters) {
+  TemporaryFolder folder;
+  Trainer trainer(staged(
+      folder.path(),
+      {{"training.time_windows", "2"}, {"training.steps", "40"}, {"optimizer.learning_rate", "3"}}, "sgd"));
+  trainer.validate();  // the start, which steps of this length spoil
+  const std::vector<double> start(trainer.parameters().begin(), trainer.parameters().end());
+  std::string message;
+  while (trainer.stage() == 0) message = trainer.advance(1).message;
+  EXPECT_NE(message.find("those of step 0 are handed over"), std::string::npos) << message;
+}
+
 TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
   TemporaryFolder folder;
   const Config config =
