@@ -87,7 +87,7 @@ std::vector<OptimizerEntry>& catalogue_entries() {
                                          LevenbergMarquardtOptions{}),
       residual_entry<Linear>("linear",
                              "linear problems: hidden weights drawn, the output layer solved exactly",
-                             LinearOptions{}),
+                             LinearOptions{}, Family::output_layer),
       residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
                            EngdOptions{}),
       residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",
@@ -121,6 +121,7 @@ std::string_view name_of(Family family) {
     case Family::kronecker: return "kronecker";
     case Family::quasi_newton: return "quasi-newton";
     case Family::least_squares: return "least-squares";
+    case Family::output_layer: return "output-layer";
   }
   return "";
 }

@@ -13,7 +13,7 @@
 namespace lather::optim {
 
 // Methods that want the same settings: learning rate, schedule, redraws, size of the network, points.
-enum class Family { first_order, kronecker, quasi_newton, least_squares };
+enum class Family { first_order, kronecker, quasi_newton, least_squares, output_layer };
 std::string_view name_of(Family family);  // "first-order", …
 
 struct OptimizerEntry {
@@ -58,8 +58,9 @@ OptimizerEntry entry(std::string name, std::string summary, Options defaults,
 
 // The same for a method that works on residuals.
 template <class Method, class Options>
-OptimizerEntry residual_entry(std::string name, std::string summary, Options defaults) {
-  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), Family::least_squares);
+OptimizerEntry residual_entry(std::string name, std::string summary, Options defaults,
+                              Family family = Family::least_squares) {
+  auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), family);
   e.needs_residuals = true;
   return e;
 }

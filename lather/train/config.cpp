@@ -282,6 +282,7 @@ Config resolve(const ConfigRequest& request) {
   config.adapted = recipe.adapted;
   add_overrides(config.problem.overrides, "network", recipe.network);
   add_overrides(config.problem.overrides, "parameters", recipe.parameters);
+  add_overrides(config.problem.overrides, "ansatz", recipe.ansatz);
   config.problem.overrides.insert(config.problem.overrides.end(), settings.problem.begin(),
                                   settings.problem.end());
   with_recipe(root, recipe);  // its parameters exist

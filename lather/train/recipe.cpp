@@ -28,8 +28,8 @@ struct RecipeKeys {
 
 // Keys of [training] and of every recipe.
 std::vector<std::string> recipe_keys() {
-  std::vector<std::string> keys = {"optimizer", "network", "parameters", "resample_every",
-                                   "causal_tolerance"};
+  std::vector<std::string> keys = {"optimizer", "network",        "parameters",
+                                   "ansatz",    "resample_every", "causal_tolerance"};
   for (const auto& field : options::describe(RecipeKeys{})) {
     const std::string key = field.name.substr(0, field.name.find('.'));
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
@@ -248,6 +248,7 @@ Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlVal
   recipe.tree = merged;
   recipe.network = take_table(merged, "network");
   recipe.parameters = take_table(merged, "parameters");
+  recipe.ansatz = take_table(merged, "ansatz");
   expand(*find_entry(merged, "optimizer"));
   recipe.optimizer = find_entry(merged, "optimizer")->value;
   erase_key(merged, "optimizer");
@@ -269,6 +270,7 @@ TomlValue with_recipe(TomlValue root, const Recipe& recipe) {
   };
   lay("network", recipe.network);
   lay("parameters", recipe.parameters);
+  lay("ansatz", recipe.ansatz);
   return root;
 }
 
