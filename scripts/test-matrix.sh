@@ -81,7 +81,7 @@ run_row() {
   local generator=(); command -v ninja >/dev/null && generator=(-G Ninja)
   mkdir -p "$folder"
   local start=$SECONDS targets=()
-  [ -n "$only" ] && targets=(--target ${only//,/ })
+  [ -n "$only" ] && targets=(--target lather_command ${only//,/ })  # some programs run the command
   if ! { cmake -S . -B "$folder" "${generator[@]}" -DCMAKE_CXX_COMPILER="$compiler" "${arguments[@]}" &&
          fixed_addresses cmake --build "$folder" -j "$jobs" "${targets[@]}"; } >"$folder/matrix-build.log" 2>&1; then
     line "$name" "$version" - build $((SECONDS - start)) - "$flags"

@@ -43,7 +43,7 @@ class Integrator {
 
   TimeHistory run() {
     TimeHistory history;
-    history.breaks = {0};
+    history.breaks.push_back(0);
     append(history, state_);
     const double T = problem_.end_time;
     double t = 0, length = T / 8;

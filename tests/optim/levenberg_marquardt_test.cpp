@@ -111,7 +111,7 @@ TEST(CholeskyFloor, IsLeftForAsLongAsThatPays) {
       EXPECT_FALSE(floor.left()) << step;
       floor.stepped(before, true);
     }
-    for (int step = 0; step < 5; ++step) {
+    for (int step = 0; step < 15; ++step) {
       EXPECT_TRUE(floor.left()) << step;
       floor.stepped(during, false);
     }

@@ -2,7 +2,8 @@
 // When the orthogonal form pays. Near the floor of Cholesky, lambda can fall no further and steps may creep;
 // without the floor they may leap, or be the same as before at several times the cost. So it is tried: after
 // kPatience steps at the floor, kProbe steps are taken orthogonally, and the form stays if the logarithm of
-// the value fell kCost times as fast. All of it is counted in steps, not in seconds: runs repeat bit for bit.
+// the value falls kCost times as fast in the last of them, when lambda has fallen, as it did before. All of
+// it is counted in steps, not in seconds: runs repeat bit for bit.
 
 #include <cstdint>
 
@@ -20,14 +21,14 @@ class CholeskyFloor {
   void stepped(double log_decrease, bool at_floor) {
     if (pays_) return;
     if (probing_ > 0) {
-      during_ += log_decrease;
+      if (probing_ <= kCompared) during_ += log_decrease;
       if (--probing_ > 0) return;
       pays_ = during_ >= kCost * before_;
-      waited_ = -10 * kPatience;
+      waited_ = -5 * kPatience;
     } else if (!at_floor) {
       waited_ = waited_ < 0 ? waited_ : 0;
-    } else if (++waited_ > kPatience - kProbe) {
-      before_ = (waited_ == kPatience - kProbe + 1 ? 0 : before_) + log_decrease;
+    } else if (++waited_ > kPatience - kCompared) {
+      before_ = (waited_ == kPatience - kCompared + 1 ? 0 : before_) + log_decrease;
       if (waited_ == kPatience) {
         probing_ = kProbe;
         during_ = 0;
@@ -44,11 +45,11 @@ class CholeskyFloor {
   }
 
  private:
-  static constexpr std::int64_t kPatience = 20, kProbe = 5;
-  static constexpr double kCost = 8;  // measured: 3 on the host, 10 on a GPU
+  static constexpr std::int64_t kPatience = 20, kProbe = 15, kCompared = 5;
+  static constexpr double kCost = 3;  // of a step: 5 measured on a GPU; what is gained lasts
   bool pays_ = false;
   std::int64_t waited_ = 0, probing_ = 0;
-  double before_ = 0, during_ = 0;  // what the logarithm of the value fell by, in kProbe steps
+  double before_ = 0, during_ = 0;  // what the logarithm of the value fell by, in kCompared steps
 };
 
 }  // namespace lather::optim
