@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <limits>
@@ -15,32 +15,29 @@ namespace lather::command {
 
 namespace {
 
-volatile std::sig_atomic_t interrupts = 0;
+std::atomic<int> interrupts = 0;  // lock-free, so that a signal handler may write it
 
-// The first signal asks for an orderly end; a second one ends the process at once.
 void note_interrupt(int signal) {
   interrupts = 1;
   std::signal(signal, SIG_DFL);
 }
 
-class CatchInterrupts {
- public:
-  CatchInterrupts() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      old_[i] = std::signal(kSignals[i], note_interrupt);
-      if (kSignals[i] == SIGHUP && old_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
-    }
-  }
-  ~CatchInterrupts() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
-  }
-
- private:
-  static constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};  // SIGHUP: the terminal was closed
-  std::array<void (*)(int), kSignals.size()> old_{};
-};
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};  // SIGHUP: the terminal was closed
 
 }  // namespace
+
+CatchInterrupts::CatchInterrupts() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    old_[i] = std::signal(kSignals[i], note_interrupt);
+    if (kSignals[i] == SIGHUP && old_[i] == SIG_IGN) std::signal(SIGHUP, SIG_IGN);  // under nohup
+  }
+}
+
+CatchInterrupts::~CatchInterrupts() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
+}
+
+bool CatchInterrupts::caught() { return interrupts != 0; }
 
 std::vector<pde::Override> parse_settings(const std::vector<std::string>& settings) {
   std::vector<pde::Override> list;
@@ -106,7 +103,7 @@ train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& fo
   watcher.message = [&](const std::string& text) {
     if (!mode.quiet) line.message(text);
   };
-  watcher.interrupted = [] { return interrupts != 0; };
+  watcher.interrupted = CatchInterrupts::caught;
   return train::run(trainer, folder, watcher, seconds_before);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What several commands share: --set, recipes and the training of one run.
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,19 @@ struct ConfigArguments {
 void add_config_options(CLI::App& command,
                         ConfigArguments& arguments);  // all but the problem, the optimizer and the seed
 train::ConfigRequest request_from(const ConfigArguments& arguments);
+
+// While this lives, Ctrl-C, SIGTERM and SIGHUP ask for an orderly end; a second one ends the process at once.
+class CatchInterrupts {
+ public:
+  CatchInterrupts();
+  ~CatchInterrupts();
+  CatchInterrupts(const CatchInterrupts&) = delete;
+  CatchInterrupts& operator=(const CatchInterrupts&) = delete;
+  static bool caught();
+
+ private:
+  std::array<void (*)(int), 3> old_{};
+};
 
 struct OutputMode {
   bool quiet = false, json = false;

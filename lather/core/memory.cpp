@@ -1,4 +1,5 @@
 #include "lather/core/memory.hpp"
+#include "lather/core/peak_memory.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -35,12 +36,21 @@ double available_memory_bytes() {
 }
 
 std::size_t peak_host_memory_bytes() {
+  // Unlike the system's ru_maxrss this one can be reset.
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("VmHWM:")) return 1024 * static_cast<std::size_t>(std::stod(line.substr(6)));
   rusage usage{};
   if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // Linux counts in KiB
 }
 
 std::size_t peak_device_memory_bytes() { return static_cast<std::size_t>(most_device_bytes.load()); }
+
+void forget_peak_memory() {
+  std::ofstream("/proc/self/clear_refs") << 5;  // where that is not allowed, the old peak stays
+  most_device_bytes = device_bytes.load();
+}
 
 void count_device_memory(std::ptrdiff_t bytes) {
   const std::ptrdiff_t now = device_bytes += bytes;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -113,7 +114,8 @@ void write_cache(const std::filesystem::path& file, const CacheKey& key, const s
        {std::uint64_t{header.size()}, std::uint64_t{payload.size()}, checksum(payload, checksum(header))})
     preamble.append(reinterpret_cast<const char*>(&word), 8);
 
-  const std::filesystem::path temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
+  static std::atomic<int> written = 0;  // threads of one process must not share the file
+  const std::filesystem::path temporary = fmt::format("{}.{}-{}.tmp", file.string(), ::getpid(), ++written);
   try {
     const Descriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (out.get() < 0)

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
 
 #include "lather/core/error.hpp"
@@ -104,6 +105,9 @@ std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const
   if (!settings.is_null() && !settings.is_object())
     throw Error("reference " + name + ": settings must be a table of names and values, got " +
                 settings.dump());
+  // Trainings side by side want the same reference at the same time: one computes it, the others find it in the cache.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   return maker.make(settings.is_null() ? nlohmann::json::object() : settings, cache_directory);
 }
 

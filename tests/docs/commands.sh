@@ -28,6 +28,7 @@ shorten() {  # COMMAND NUMBER
     "lather train "*) text="$(sed -E 's/--(steps|time|out) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
     "lather task "*) text="$(sed -E 's/--(steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;
+    "lather reproduce "*) text="$(sed -E 's/--(budget|jobs|time-limit|out|page) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;
     "lather reference"*"--tables"*) text="" ;;  # minutes
   esac
   echo "$text"

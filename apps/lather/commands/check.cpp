@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "commands/commands.hpp"
+#include "lather/core/files.hpp"
+#include "lather/experiment/plan.hpp"
+#include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/train/recipe.hpp"
 #include "lather/train/trainer.hpp"
@@ -35,20 +39,50 @@ void print_training(const train::Config& config) {
              mebibytes(trainer.engine_bytes()), mebibytes(trainer.optimizer_bytes()));
 }
 
+// What an experiment would run, budget by budget.
+void check_experiment(const std::filesystem::path& file) {
+  const auto experiment = experiment::read_experiment_file(file);
+  fmt::print("experiment   {}: {}\n", experiment.name, experiment.title);
+  if (!experiment.paper.empty()) fmt::print("paper        {}\n", experiment.paper);
+  for (const auto& [name, budget] : experiment.budgets) {
+    const auto plan = experiment::make_plan(experiment, name, Device::cpu);
+    fmt::print("{:<12} {} cells, {} runs, {} steps{}\n", name, plan.cells.size(), plan.runs(), budget.steps,
+               experiment.timed() ? ", reported runs one at a time" : "");
+  }
+  experiment::check_runs(experiment);
+}
+
+// A problem of that name comes first.
+bool names_an_experiment(const std::string& name) {
+  std::error_code status;
+  if (std::filesystem::is_regular_file(name, status))
+    return experiment::is_experiment(parse_toml(read_file(name), name));
+  const auto known = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return !known(pde::list_problems()) && known(experiment::list_experiments());
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, int&) {
-  auto* check = app.add_subcommand("check", "Check a problem file and show what was understood");
+  auto* check =
+      app.add_subcommand("check", "Check a problem or experiment file and show what was understood");
   auto a = std::make_shared<ConfigArguments>();
-  check->add_option("problem", a->problem, "a file, or the name of a built-in problem")
+  check->add_option("problem", a->problem, "a file, or the name of a built-in problem or experiment")
       ->required()
       ->type_name("PROBLEM");
   check->add_option("--optimizer", a->optimizer, "optimizer name, see `lather list optimizers`");
   add_config_options(*check, *a);
   check->footer(
-      "Examples:\n  lather check my_pde.toml\n  lather check burgers --recipe paper --set "
+      "Examples:\n  lather check my_pde.toml\n  lather check experiments/kfac.toml\n  lather check burgers "
+      "--recipe paper --set "
       "parameters.nu=0.02");
   check->callback([a] {
+    if (names_an_experiment(a->problem)) {
+      check_experiment(experiment::find_experiment(a->problem));
+      return;
+    }
     const train::Config config = train::resolve(request_from(*a));
     fmt::print("{}", pde::describe(train::read_problem(config)));
     print_training(config);

@@ -20,6 +20,7 @@ void add_predict(CLI::App& app, int& exit_status);
 void add_export(CLI::App& app, int& exit_status);
 void add_compare(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
+void add_reproduce(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
 void add_completion(CLI::App& app, int& exit_status);
 

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "commands/commands.hpp"
-#include "experiments.hpp"
 #include "lather/core/error.hpp"
+#include "lather/experiment/experiment.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/optimizer_spec.hpp"
@@ -160,15 +159,29 @@ void list_networks(const ListArguments& a) {
 }
 
 void list_experiments(const ListArguments& a) {
-  std::vector<std::string> names;
-  std::error_code status;
-  for (const auto& entry : std::filesystem::directory_iterator(experiment_folder(), status))
-    if (entry.is_regular_file()) names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  if (!a.name.empty() && std::find(names.begin(), names.end(), a.name) == names.end())
-    throw Error(unknown_name_message("experiment", a.name, names));
-  for (const auto& name : names)
-    if (a.name.empty() || a.name == name) fmt::print("{}\n", name);
+  if (!a.name.empty()) {
+    const auto e = experiment::read_experiment_file(experiment::find_experiment(a.name));
+    fmt::print("{}: {}\n", e.name, e.title);
+    for (const auto& text : {e.paper, e.claim, e.about})
+      if (!text.empty()) fmt::print("\n{}\n", text);
+    fmt::print("\nproblems\n");
+    for (const auto& problem : e.problems) fmt::print("  {:<24} {}\n", problem.name, problem.label);
+    fmt::print("\nvariants\n");
+    for (const auto& variant : e.variants) fmt::print("  {:<24} {}\n", variant.name, variant.label);
+    return;
+  }
+  for (const auto& name : experiment::list_experiments()) {
+    if (a.names) {
+      fmt::print("{}\n", name);
+      continue;
+    }
+    try {
+      fmt::print("{:<24} {}\n", name,
+                 experiment::read_experiment_file(experiment::find_experiment(name)).title);
+    } catch (const std::exception& error) {
+      fmt::print("{:<24} (unreadable: {})\n", name, error.what());
+    }
+  }
 }
 
 }  // namespace
@@ -190,7 +203,7 @@ void add_list(CLI::App& app, int&) {
   add("optimizers", "Optimizers; with a name, its options and their defaults", list_optimizers)
       ->add_flag("--markdown", a->markdown, "print all options as docs/optimizer-options.md");
   add("networks", "Networks and their options", list_networks);
-  add("experiments", "Bundled experiments", list_experiments);
+  add("experiments", "Bundled experiments and those in $LATHER_EXPERIMENTS", list_experiments);
 }
 
 }  // namespace lather::command

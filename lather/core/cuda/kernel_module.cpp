@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,7 +80,8 @@ std::string read(const fs::path& file) {
 void write(const fs::path& file, const std::string& bytes) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
-  const fs::path temporary = fmt::format("{}.{}", file.string(), getpid());
+  static std::atomic<int> written = 0;  // threads of one process must not share the file
+  const fs::path temporary = fmt::format("{}.{}-{}", file.string(), getpid(), ++written);
   {
     std::ofstream out(temporary, std::ios::binary);
     out << bytes;

@@ -160,12 +160,22 @@ void Svg::dot(double x, double y, double radius, const std::string& fill) {
                       radius, fill);
 }
 
-void Svg::curve(const Box& b, std::span<const Share> points, const std::string& colour, double width,
-                bool dashed) {
+static std::string path_through(const Box& b, std::span<const Svg::Share> points) {
   std::string path;
   for (const auto& p : points)
     path += fmt::format("{}{} {}", path.empty() ? "M" : "L", to_a_tenth(b.left + p.x * b.width),
                         to_a_tenth(b.top + (1 - p.y) * b.height));
+  return path;
+}
+
+void Svg::area(const Box& b, std::span<const Share> outline, const std::string& colour, double opacity) {
+  out_ += fmt::format("<path d=\"{}z\" fill=\"{}\" fill-opacity=\"{:g}\"/>\n", path_through(b, outline),
+                      colour, opacity);
+}
+
+void Svg::curve(const Box& b, std::span<const Share> points, const std::string& colour, double width,
+                bool dashed) {
+  const std::string path = path_through(b, points);
   out_ += fmt::format(
       "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{:g}\" stroke-linejoin=\"round\" "
       "stroke-linecap=\"round\"{}/>\n",

@@ -36,6 +36,8 @@ class Svg {
   void curve(const Box& box, std::span<const Share> points, const std::string& colour, double width,
              bool dashed = false);
 
+  void area(const Box& box, std::span<const Share> outline, const std::string& colour, double opacity);
+
   // Ticks and their numbers outside the box; grid lines inside it if wanted.
   void axes(const Box& box, const Axis& x, const Axis& y, bool grid);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,7 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 void NamedMetrics::fields(FieldVisitor& v) {
   v.integer("step", step, "");
   v.real("residual", residual, "root mean square of the equations' residuals at held-out points");
+  v.real("mean_square_residual", mean_square_residual, "its square");
   v.real("validation_loss", validation_loss, "");
   v.real("training_loss", training_loss, "");
   v.by_name("residuals", residuals, "by term");
@@ -73,6 +75,7 @@ void Summary::fields(FieldVisitor& v) {
   v.integer("peak_device_bytes", peak_device_bytes, "on the GPU, as measured");
   v.integer("evaluations", evaluations, "");
   v.integer("basis_updates", basis_updates, "");
+  v.integer("matrices", matrices, "");
   v.real("loss", loss, "");
   v.table("final", final, "");
   v.table("best", best, "");
@@ -92,6 +95,7 @@ NamedMetrics named(const Trainer& trainer, const Metrics& metrics) {
   NamedMetrics result;
   result.step = metrics.step;
   result.residual = number(metrics.residual);
+  result.mean_square_residual = number(metrics.residual * metrics.residual);
   result.validation_loss = number(metrics.loss);
   result.training_loss = number(metrics.training_loss);
   result.error_grid = metrics.l2.empty() ? 0 : metrics.error_grid;
@@ -138,6 +142,8 @@ Summary summarize(Trainer& trainer, bool fine) {
   s.memory_bytes = static_cast<std::int64_t>(trainer.engine_bytes() + trainer.optimizer_bytes());
   s.evaluations = trainer.evaluations();
   s.basis_updates = trainer.basis_updates();
+  const auto& blocks = trainer.objective().layout().blocks();
+  s.matrices = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return block.matrix; });
   s.loss = number(trainer.loss());
   s.final = named(trainer, trainer.measure(fine));
   s.reference = trainer.reference_note();

@@ -15,7 +15,8 @@ namespace lather::train {
 // Metrics with the names of terms and fields; NaN where there is no number.
 struct NamedMetrics {
   std::int64_t step = 0;
-  double residual = 0, validation_loss = 0, training_loss = 0;
+  double residual = 0, mean_square_residual = 0;  // a root, and its square
+  double validation_loss = 0, training_loss = 0;
   std::map<std::string, double> residuals;  // by term
   std::map<std::string, double> l2, h1;     // by field, where known
   std::int64_t error_grid = 0;              // points along each coordinate, where errors are known
@@ -43,7 +44,8 @@ struct Summary {
   std::string problem, optimizer, family, recipe;
   std::string adapted;  // how the recipe was changed for an optimizer of another family
   std::uint64_t seed = 0;
-  std::int64_t step = 0, parameters = 0, memory_bytes = 0, evaluations = 0, basis_updates = 0;
+  std::int64_t step = 0, parameters = 0, memory_bytes = 0, evaluations = 0;
+  std::int64_t basis_updates = 0, matrices = 0;  // bases replaced, of this many matrices of parameters
   double loss = 0;
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none

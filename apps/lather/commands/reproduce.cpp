@@ -1,0 +1,142 @@
+// lather reproduce NAME…|all --budget quick|short|paper
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "arguments.hpp"
+#include "commands/commands.hpp"
+#include "lather/core/clock.hpp"
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/core/threads.hpp"
+#include "lather/experiment/write_up.hpp"
+#include "settings.hpp"
+
+namespace lather::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReproduceArguments {
+  std::vector<std::string> names;
+  std::string budget = "quick", out, device = "cpu", page;
+  int jobs = 0;
+  double time_limit = 0;
+  bool collect = false, quiet = false;
+};
+
+std::vector<experiment::Experiment> read_experiments(const std::vector<std::string>& names) {
+  std::vector<experiment::Experiment> experiments;
+  const bool all = std::find(names.begin(), names.end(), "all") != names.end();
+  for (const auto& name : all ? experiment::list_experiments() : names)
+    experiments.push_back(experiment::read_experiment_file(experiment::find_experiment(name)));
+  return experiments;
+}
+
+std::string minutes(double seconds) {
+  return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
+}
+
+void print_estimate(const std::vector<experiment::Plan>& plans, int jobs) {
+  const experiment::Estimate e = experiment::estimate(plans);
+  fmt::print("{} experiment{}, {} cells, at most {} runs, {} at a time", plans.size(),
+             plans.size() == 1 ? "" : "s", e.cells, e.runs, jobs);
+  if (e.seconds > 0)
+    fmt::print("; measured once: {}{} one after another, so about {} here, less what is done",
+               e.known ? "" : "more than ", minutes(e.seconds), minutes(e.seconds / jobs));
+  fmt::print("\n");
+}
+
+void write_everything(const std::vector<experiment::ExperimentResult>& results, const ReproduceArguments& a,
+                      const fs::path& out) {
+  for (const auto& result : results) experiment::write_experiment(result, out);
+  const std::string command = fmt::format("lather reproduce {} --budget {}{}", fmt::join(a.names, " "),
+                                          a.budget, a.device == "cpu" ? "" : " --device " + a.device);
+  const experiment::Document page = experiment::write_page(results, command);
+  page.write_figures(out / "figures");
+  write_file_atomically(out / "index.html", page.html());
+  write_file_atomically(out / "reproduction.md", page.markdown("figures"));
+  if (a.page.empty()) return;
+  const fs::path file = a.page, figures = file.parent_path() / file.stem();
+  page.write_figures(figures);
+  write_file_atomically(file, page.markdown(file.stem().string()));
+}
+
+int reproduce_all(const ReproduceArguments& a) {
+  const auto experiments = read_experiments(a.names);
+  const Device device = train::parse_device(a.device);
+  std::vector<experiment::Plan> plans;
+  for (const auto& experiment : experiments)
+    plans.push_back(experiment::make_plan(experiment, a.budget, device));
+  const fs::path out = a.out.empty() ? fs::path("runs") / ("reproduction-" + a.budget) : fs::path(a.out);
+
+  std::vector<experiment::ExperimentResult> results;
+  if (a.collect) {
+    results = experiment::collect(plans, out);
+  } else {
+    const int jobs = a.jobs > 0 ? a.jobs : available_cores();
+    print_estimate(plans, jobs);
+    for (const auto& plan : plans)  // mistakes show before time is spent
+      for (const auto& cell : plan.cells) plan.config(cell, cell.candidates.back(), 1);
+    const CatchInterrupts guard;
+    const Stopwatch watch;
+    experiment::ReproduceOptions options;
+    options.out = out;
+    options.jobs = jobs;
+    if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+    options.interrupted = [&] {
+      return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
+    };
+    results = experiment::reproduce(plans, options);
+  }
+  std::error_code status;
+  fs::create_directories(out, status);
+  write_everything(results, a, out);
+  fmt::print("wrote {0}/index.html, {0}/reproduction.md and tables{1}\n", out.string(),
+             a.page.empty() ? "" : " and " + a.page);
+  const auto complete =
+      std::count_if(results.begin(), results.end(),
+                    [](const experiment::ExperimentResult& result) { return result.complete(); });
+  if (complete == static_cast<std::ptrdiff_t>(results.size())) return 0;
+  fmt::print("{} of {} experiments are complete; the same command goes on from here\n", complete,
+             results.size());
+  return a.collect ? 0 : 130;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, int& exit_status) {
+  auto* reproduce =
+      app.add_subcommand("reproduce", "Run experiments of the paper and compare with its numbers");
+  auto a = std::make_shared<ReproduceArguments>();
+  reproduce->add_option("experiment", a->names, "names, see `lather list experiments`, files, or all")
+      ->required()
+      ->type_name("NAME");
+  reproduce->add_option("--budget", a->budget, "quick (minutes on two cores), short (a GPU hour), paper")
+      ->check(CLI::IsMember({"quick", "short", "paper"}))
+      ->capture_default_str();
+  reproduce->add_option("--out", a->out,
+                        "folder for runs, tables and pages (default: runs/reproduction-BUDGET)");
+  reproduce->add_option("--device", a->device, "cpu or cuda")->check(device_name());
+  reproduce->add_option("--jobs", a->jobs, "trainings side by side; 0: one per core")
+      ->transform(whole_number(0, 256));
+  reproduce
+      ->add_option("--time-limit", a->time_limit,
+                   "save and stop after this many seconds; the same command goes on")
+      ->check(real_number(0));
+  reproduce->add_flag("--collect", a->collect, "write tables and pages of what is there, run nothing");
+  reproduce->add_option("--page", a->page,
+                        "also write the page here, as Markdown; pictures into a folder of its name");
+  reproduce->add_flag("--quiet", a->quiet, "no line per run");
+  reproduce->footer(
+      "Finished runs are never repeated, interrupted ones are resumed; runs that several experiments need "
+      "are "
+      "shared.\n\nExamples:\n  lather reproduce small-network\n  lather reproduce all --budget quick\n"
+      "  lather reproduce final-residual --budget short --device cuda --jobs 16 --time-limit 500");
+  reproduce->callback([a, &exit_status] { exit_status = reproduce_all(*a); });
+}
+
+}  // namespace lather::command

@@ -1,0 +1,355 @@
+#include "lather/experiment/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Quantity>, 10> kQuantities{{
+    {"residual", Quantity::residual},
+    {"mean_square", Quantity::mean_square},
+    {"loss", Quantity::loss},
+    {"l2", Quantity::l2},
+    {"h1", Quantity::h1},
+    {"seconds", Quantity::seconds},
+    {"seconds_to_target", Quantity::seconds_to_target},
+    {"seconds_per_1000_steps", Quantity::seconds_per_1000_steps},
+    {"memory", Quantity::memory},
+    {"basis_share", Quantity::basis_share},
+}};
+
+const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
+
+// One table of the file: its keys are asked for once each, then done() names what is left.
+class Reader {
+ public:
+  Reader(const TomlValue& table, std::string what) : table_(table), what_(std::move(what)) {
+    if (!table.is_table())
+      throw Error(table.where, fmt::format("{} must be a table, not {}", what_, table.kind_name()));
+  }
+  const TomlValue* find(const char* key) {
+    known_.emplace_back(key);
+    return table_.find(key);
+  }
+  const TomlValue& required(const char* key) {
+    known_.emplace_back(key);
+    return table_.required(key, what_);
+  }
+  std::string text(const char* key, const std::string& otherwise = "") {
+    const TomlValue* value = find(key);
+    return value ? value->as_text(name_of(key)).text : otherwise;
+  }
+  std::string required_text(const char* key) {
+    const auto& value = required(key).as_text(name_of(key));
+    if (value.text.empty()) throw Error(value.where, fmt::format("{} must not be empty", name_of(key)));
+    return value.text;
+  }
+  bool boolean(const char* key, bool otherwise) {
+    const TomlValue* value = find(key);
+    return value ? value->as_boolean(name_of(key)) : otherwise;
+  }
+  std::int64_t integer(const char* key, std::int64_t otherwise, std::int64_t least) {
+    const TomlValue* value = find(key);
+    if (!value) return otherwise;
+    const std::int64_t number = value->as_integer(name_of(key));
+    if (number < least)
+      throw Error(value->where, fmt::format("{} must be at least {}, not {}", name_of(key), least, number));
+    return number;
+  }
+  double positive(const char* key) {
+    const TomlValue* value = find(key);
+    if (!value) return 0;
+    if (!value->is_number() || !(value->real > 0))
+      throw Error(value->where, fmt::format("{} must be a positive number", name_of(key)));
+    return value->real;
+  }
+  std::vector<std::string> texts(const char* key) {
+    std::vector<std::string> list;
+    if (const TomlValue* value = find(key))
+      for (const auto& text : value->as_texts(name_of(key))) list.push_back(text.text);
+    return list;
+  }
+  Settings settings(const char* key) {
+    Settings list;
+    if (const TomlValue* value = find(key)) flatten(value->as_table(name_of(key)), "", list);
+    return list;
+  }
+  void done() const { table_.only_keys(what_, known_); }
+  const SourceLocation& where() const { return table_.where; }
+  std::string name_of(const char* key) const { return fmt::format("{} of {}", key, what_); }
+
+  // network.width = 20 is a table in a table: paths of what is no table.
+  static void flatten(const TomlValue& table, const std::string& path, Settings& list) {
+    for (const auto& entry : table.entries) {
+      const std::string here = path.empty() ? entry.key : path + "." + entry.key;
+      if (entry.value.is_table())
+        flatten(entry.value, here, list);
+      else
+        list.push_back({here, entry.value.to_json().dump()});  // JSON values are TOML
+    }
+  }
+
+ private:
+  const TomlValue& table_;
+  std::string what_;
+  std::vector<std::string> known_;
+};
+
+Quantity quantity_from(const TomlValue& value, const std::string& what) {
+  const auto& text = value.as_text(what);
+  std::vector<std::string> names;
+  for (const auto& [name, quantity] : kQuantities) {
+    if (text.text == name) return quantity;
+    names.emplace_back(name);
+  }
+  throw Error(text.where, unknown_name_message("quantity", text.text, names));
+}
+
+void read_axes(const TomlValue& table, const std::string& path, std::vector<GridAxis>& grid) {
+  for (const auto& entry : table.entries) {
+    const std::string here = path.empty() ? entry.key : path + "." + entry.key;
+    if (entry.value.is_table()) {
+      read_axes(entry.value, here, grid);
+      continue;
+    }
+    if (!entry.value.is_array() || entry.value.items.empty())
+      throw Error(entry.value.where, fmt::format("grid.{} must be a list of values", here));
+    auto& axis = grid.emplace_back(GridAxis{here, {}});
+    for (const auto& item : entry.value.items) axis.values.push_back(item.to_json().dump());
+  }
+}
+
+PaperValue paper_value(const TomlValue& value) {
+  if (value.is_number()) return {value.real, {}, ""};
+  if (value.is_text()) return {{}, {}, value.text.text};
+  if (value.is_array() && value.items.size() == 2 && value.items[0].is_number() && value.items[1].is_number())
+    return {value.items[0].real, value.items[1].real, ""};
+  throw Error(value.where,
+              "a value of the paper must be a number, [mean, deviation], or a text such as \"OOM\"");
+}
+
+template <class Entries>
+std::vector<std::string> names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
+}
+
+void require_known(const char* what, const std::string& name, const std::vector<std::string>& known,
+                   const SourceLocation& where) {
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    throw Error(where, unknown_name_message(what, name, known));
+}
+
+template <class Entry, class Read>
+std::vector<Entry> read_list(Reader& root, const char* key, bool needed, Read read) {
+  std::vector<Entry> list;
+  const TomlValue* value = needed ? &root.required(key) : root.find(key);
+  if (!value) return list;
+  if (!value->is_array() || (needed && value->items.empty()))
+    throw Error(value->where, fmt::format("expected [[{}]], a list of tables", key));
+  for (const auto& item : value->items) {
+    Reader reader(item, fmt::format("[[{}]]", key));
+    list.push_back(read(reader));
+    reader.done();
+  }
+  return list;
+}
+
+template <class Entry>
+void require_distinct(const std::vector<Entry>& entries, const char* what) {
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (entries[i].name == entries[j].name)
+        throw Error(entries[i].where, fmt::format("the {} '{}' is there twice", what, entries[i].name));
+}
+
+ProblemEntry read_problem_entry(Reader& r) {
+  ProblemEntry entry;
+  entry.where = r.where();
+  entry.name = r.required_text("name");
+  entry.problem = r.text("problem", entry.name);
+  entry.label = r.text("label", entry.name);
+  entry.settings = r.settings("settings");
+  return entry;
+}
+
+VariantEntry read_variant_entry(Reader& r, const std::vector<std::string>& problems) {
+  VariantEntry entry;
+  entry.where = r.where();
+  entry.name = r.required_text("name");
+  entry.label = r.text("label", entry.name);
+  entry.optimizer = r.text("optimizer", entry.name);
+  entry.settings = r.settings("settings");
+  if (const TomlValue* grid = r.find("grid"))
+    read_axes(grid->as_table("grid of [[variant]]"), "", entry.grid);
+  entry.only = r.texts("only");
+  for (const auto& name : entry.only) require_known("problem", name, problems, r.where());
+  if (const TomlValue* instead = r.find("instead"))
+    for (const auto& [name, where, value] : instead->as_table("instead of [[variant]]").entries) {
+      require_known("problem", name, problems, where);
+      entry.instead[name] = value.as_text("instead." + name).text;
+    }
+  return entry;
+}
+
+MetricEntry read_metric_entry(Reader& r, const std::vector<std::string>& problems,
+                              const std::vector<std::string>& variants) {
+  MetricEntry entry;
+  entry.quantity = quantity_from(r.required("quantity"), "quantity of [[metric]]");
+  entry.label = r.text("label", std::string(name_of(entry.quantity)));
+  entry.ranked = r.boolean("ranked", true);
+  entry.target = r.positive("target");
+  if ((entry.quantity == Quantity::seconds_to_target) != (entry.target > 0))
+    throw Error(r.where(), "seconds_to_target needs a target, and nothing else has one");
+  if (const TomlValue* paper = r.find("paper"))
+    for (const auto& row : paper->as_table("paper of [[metric]]").entries) {
+      require_known("problem", row.key, problems, row.where);
+      for (const auto& cell : row.value.as_table("paper." + row.key).entries) {
+        require_known("variant", cell.key, variants, cell.where);
+        entry.paper[row.key][cell.key] = paper_value(cell.value);
+      }
+    }
+  return entry;
+}
+
+FigureEntry read_figure_entry(Reader& r) {
+  FigureEntry entry;
+  entry.name = r.required_text("name");
+  entry.title = r.text("title");
+  if (const TomlValue* quantity = r.find("quantity"))
+    entry.quantity = quantity_from(*quantity, "quantity of [[figure]]");
+  const std::vector<Quantity> drawn = {Quantity::residual, Quantity::mean_square, Quantity::loss,
+                                       Quantity::l2, Quantity::h1};
+  if (std::find(drawn.begin(), drawn.end(), entry.quantity) == drawn.end())
+    throw Error(r.where(), "a figure shows residual, mean_square, loss, l2 or h1");
+  const std::string over = r.text("over", "steps");
+  if (over != "steps" && over != "seconds")
+    throw Error(r.where(), unknown_name_message("axis of [[figure]]", over,
+                                                std::vector<std::string>{"steps", "seconds"}));
+  entry.over_seconds = over == "seconds";
+  return entry;
+}
+
+std::map<std::string, Settings> settings_by_name(Reader& r, const char* key,
+                                                 const std::vector<std::string>& known) {
+  std::map<std::string, Settings> all;
+  if (const TomlValue* table = r.find(key))
+    for (const auto& entry : table->as_table(r.name_of(key)).entries) {
+      require_known(key, entry.key, known, entry.where);
+      Reader::flatten(entry.value.as_table(entry.key), "", all[entry.key]);
+    }
+  return all;
+}
+
+Budget read_budget(Reader& r, const Experiment& experiment) {
+  Budget budget;
+  budget.steps = r.required("steps").as_integer("steps of a budget");
+  if (budget.steps < 1) throw Error(r.where(), "a budget needs at least one step");
+  budget.tuning_steps = r.integer("tuning_steps", 0, 1);
+  budget.seeds = r.integer("seeds", 1, 1);
+  budget.grid_values = r.integer("grid_values", 0, 1);
+  budget.time_limit = r.positive("time_limit");
+  budget.cost = r.positive("cost");
+  budget.problems = r.texts("problems");
+  budget.variants = r.texts("variants");
+  budget.axes = r.texts("axes");
+  for (const auto& name : budget.problems)
+    require_known("problem", name, names_of(experiment.problems), r.where());
+  for (const auto& name : budget.variants)
+    require_known("variant", name, names_of(experiment.variants), r.where());
+  std::vector<std::string> axes;
+  for (const auto& variant : experiment.variants)
+    for (const auto& axis : variant.grid) axes.push_back(axis.path);
+  for (const auto& path : budget.axes) require_known("axis of a grid", path, axes, r.where());
+  budget.settings = r.settings("settings");
+  budget.problem = settings_by_name(r, "problem", names_of(experiment.problems));
+  budget.variant = settings_by_name(r, "variant", names_of(experiment.variants));
+  return budget;
+}
+
+template <class Entry>
+const Entry& find_entry(const std::vector<Entry>& entries, const std::string& name, const char* what) {
+  for (const auto& entry : entries)
+    if (entry.name == name) return entry;
+  throw Error(unknown_name_message(what, name, names_of(entries)));
+}
+
+}  // namespace
+
+std::string_view name_of(Quantity quantity) {
+  for (const auto& [name, value] : kQuantities)
+    if (value == quantity) return name;
+  return "";
+}
+
+bool is_timed(Quantity quantity) {
+  return quantity == Quantity::seconds || quantity == Quantity::seconds_to_target ||
+         quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
+}
+
+bool Experiment::timed() const {
+  return std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return is_timed(m.quantity); });
+}
+
+const Budget& Experiment::budget(const std::string& wanted) const {
+  if (const auto found = budgets.find(wanted); found != budgets.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [known, budget] : budgets) names.push_back(known);
+  throw Error(unknown_name_message("budget of the experiment " + name, wanted, names));
+}
+
+const ProblemEntry& Experiment::problem(const std::string& wanted) const {
+  return find_entry(problems, wanted, "problem");
+}
+
+const VariantEntry& Experiment::variant(const std::string& wanted) const {
+  return find_entry(variants, wanted, "variant");
+}
+
+Experiment read_experiment(const TomlValue& root) {
+  Reader r(root, "an experiment file");
+  Experiment e;
+  e.name = r.required_text("name");
+  e.title = r.required_text("title");
+  e.paper = r.text("paper");
+  e.claim = r.text("claim");
+  e.about = r.text("about");
+  e.recipe = r.text("recipe", e.recipe);
+  e.best = r.boolean("best", false);
+  e.settings = r.settings("settings");
+  e.problems = read_list<ProblemEntry>(r, "problem", true, read_problem_entry);
+  require_distinct(e.problems, "problem");
+  const auto problems = names_of(e.problems);
+  e.variants =
+      read_list<VariantEntry>(r, "variant", true, [&](Reader& v) { return read_variant_entry(v, problems); });
+  require_distinct(e.variants, "variant");
+  const auto variants = names_of(e.variants);
+  e.metrics = read_list<MetricEntry>(r, "metric", true,
+                                     [&](Reader& m) { return read_metric_entry(m, problems, variants); });
+  e.figures = read_list<FigureEntry>(r, "figure", false, read_figure_entry);
+  for (const auto& [name, where, value] : r.required("budget").as_table("[budget]").entries) {
+    require_known("budget", name, kBudgets, where);
+    Reader b(value, fmt::format("[budget.{}]", name));
+    e.budgets[name] = read_budget(b, e);
+    b.done();
+  }
+  r.done();
+  return e;
+}
+
+bool is_experiment(const TomlValue& root) { return root.find("variant") != nullptr; }
+
+Experiment read_experiment_file(const std::filesystem::path& file) {
+  return read_experiment(parse_toml(read_file(file), file.string()));
+}
+
+}  // namespace lather::experiment

@@ -1,0 +1,139 @@
+#pragma once
+// An experiment file: which runs answer one table or figure of a paper, and what the paper says.
+//
+//   name = "small-network"
+//   title = "Burgers with a small network"
+//   paper = "Table: small-MLP 1D Burgers"
+//   claim = "SS-eSOAP comes close to SS-Broyden and beats SOAP and Adam."
+//
+//   [settings]                       # of all runs, paths as of `lather train --set`
+//   network.width = 20
+//
+//   [[problem]]                      # rows
+//   name = "burgers"
+//
+//   [[variant]]                      # columns
+//   name = "adam"
+//   label = "Adam"
+//   optimizer = "adam"
+//   grid.optimizer.learning_rate = [1e-4, 1e-3, 1e-2]     # searched on a seed that is not reported
+//
+//   [[metric]]
+//   quantity = "mean_square"
+//   paper.burgers = {adam = 4.21e-5}
+//
+//   [budget.quick]
+//   steps = 300
+//
+// docs/experiment-files.md has every key. A typo is an error that names place and nearest key.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lather/core/options.hpp"
+#include "lather/pde/file/problem_file.hpp"
+
+namespace lather::experiment {
+
+using Settings = std::vector<pde::Override>;
+
+// A row: a problem, or the same one with other settings.
+struct ProblemEntry {
+  std::string name, label, problem;
+  Settings settings;
+  SourceLocation where;
+};
+
+// One setting and the values that are tried.
+struct GridAxis {
+  std::string path;
+  std::vector<std::string> values;
+};
+
+// A column: a method with its settings.
+struct VariantEntry {
+  std::string name, label, optimizer;
+  Settings settings;
+  std::vector<GridAxis> grid;
+  std::vector<std::string> only;               // problems it is run on; empty: all
+  std::map<std::string, std::string> instead;  // by problem: another problem file, with soft conditions, say
+  SourceLocation where;
+};
+
+// What the paper prints in one cell.
+struct PaperValue {
+  std::optional<double> value, deviation;
+  std::string text;  // where it is no number: "OOM", "DNC"
+};
+
+enum class Quantity {
+  residual,           // root of the sum over equations of mean squares, at held-out points
+  mean_square,        // its square
+  loss,               // at held-out points, with the problem's weights
+  l2,                 // relative, of the worst field
+  h1,                 // likewise
+  seconds,            // of training
+  seconds_to_target,  // until the mean-square residual was first at or below `target`
+  seconds_per_1000_steps,
+  memory,       // peak, GB: of the GPU where one is used
+  basis_share,  // of layer-steps in which a basis was replaced
+};
+std::string_view name_of(Quantity quantity);
+bool is_timed(Quantity quantity);  // runs beside it would change it
+
+struct MetricEntry {
+  Quantity quantity = Quantity::mean_square;
+  std::string label;
+  double target = 0;                                               // of seconds_to_target
+  bool ranked = true;                                              // whether smaller is better
+  std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
+};
+
+// A picture with one panel per problem and one curve per variant.
+struct FigureEntry {
+  std::string name, title;
+  Quantity quantity = Quantity::mean_square;
+  bool over_seconds = false;
+};
+
+struct Budget {
+  std::int64_t steps = 0, tuning_steps = 0;  // 0: no tuning, the variants' own settings
+  std::int64_t seeds = 1, grid_values = 0;   // 0: all values of an axis
+  double time_limit = 0;                     // seconds of training of one run; 0: none
+  double cost = 0;  // measured: seconds of all runs one after the other, on one core or one GPU
+  std::vector<std::string> problems, variants, axes;  // empty: all
+  Settings settings;
+  std::map<std::string, Settings> problem, variant;  // by name, over everything else
+};
+
+struct Experiment {
+  std::string name, title, paper, claim, about, recipe = "paper";
+  bool best = false;  // figures at the best held-out step instead of the last
+  Settings settings;
+  std::vector<ProblemEntry> problems;
+  std::vector<VariantEntry> variants;
+  std::vector<MetricEntry> metrics;
+  std::vector<FigureEntry> figures;
+  std::map<std::string, Budget> budgets;
+
+  bool timed() const;  // has a metric that runs side by side would spoil: one run at a time
+  const Budget& budget(const std::string& name) const;  // throws Error naming those there are
+  const ProblemEntry& problem(const std::string& name) const;
+  const VariantEntry& variant(const std::string& name) const;
+};
+
+// Throws Error at the place of the fault. `file` names the text in messages.
+Experiment read_experiment(const TomlValue& root);
+Experiment read_experiment_file(const std::filesystem::path& file);
+// Whether a TOML file is an experiment and not a problem.
+bool is_experiment(const TomlValue& root);
+
+// Experiments by name, in $LATHER_EXPERIMENTS, the source tree, or where they were installed.
+std::filesystem::path find_experiment(const std::string& name_or_path);
+std::vector<std::string> list_experiments();
+
+}  // namespace lather::experiment

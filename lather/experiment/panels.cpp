@@ -1,0 +1,90 @@
+#include "lather/experiment/panels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/svg.hpp"
+
+namespace lather::experiment {
+
+using report::Axis;
+using report::Box;
+using report::Svg;
+
+namespace {
+
+// Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
+constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232;
+
+struct Limits {
+  double low = 1e308, high = -1e308;
+  void take(double v) { low = std::min(low, v), high = std::max(high, v); }
+  bool empty() const { return low > high; }
+};
+
+std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
+  Limits x, y;
+  for (const auto& curve : panel.curves)
+    for (std::size_t i = 0; i < curve.x.size(); ++i) {
+      x.take(curve.x[i]);
+      y.take(std::log10(curve.value[i]));
+    }
+  if (x.empty()) x.low = 0, x.high = 1, y.low = -1, y.high = 0;
+  x.low = std::min(0.0, x.low);
+  const double room = std::max(0.1, 0.05 * (y.high - y.low));
+  return {{x.low, std::max(x.high, x.low + 1e-9), false, figure.x_name},
+          {y.low - room, y.high + room, true, ""}};
+}
+
+void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure& figure) {
+  const auto both = axes_of(panel, figure);
+  const Axis &x = both.first, &y = both.second;
+  svg.text(box.left, box.top - 8, panel.title, "font-weight=\"600\"");
+  svg.axes(box, x, y, true);
+  const auto share = [&](double at, double value) {
+    return Svg::Share{x.share(at), std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
+  };
+  for (const auto& curve : panel.curves) {
+    if (curve.low.empty()) continue;
+    std::vector<Svg::Share> outline;
+    for (std::size_t i = 0; i < curve.x.size(); ++i) outline.push_back(share(curve.x[i], curve.high[i]));
+    for (std::size_t i = curve.x.size(); i-- > 0;) outline.push_back(share(curve.x[i], curve.low[i]));
+    svg.area(box, outline, report::categorical_colour(curve.method), 0.18);
+  }
+  for (const auto& curve : panel.curves) {
+    std::vector<Svg::Share> points;
+    for (std::size_t i = 0; i < curve.x.size(); ++i) points.push_back(share(curve.x[i], curve.value[i]));
+    if (!points.empty()) svg.curve(box, points, report::categorical_colour(curve.method), 1.6);
+  }
+}
+
+}  // namespace
+
+std::string svg_panels(const PanelFigure& figure) {
+  const int columns = std::clamp(static_cast<int>(figure.panels.size()), 1, figure.columns);
+  const int rows = std::max(1, (static_cast<int>(figure.panels.size()) + columns - 1) / columns);
+  const double width = std::max(kLeft + columns * (kPanelWidth + kGap), 420.0),
+               height = kTopOfPanels + rows * kRow;
+  Svg svg(width, height, figure.title);
+  double at = kLeft;
+  svg.text(at, 18, figure.y_name, "fill=\"#6a6f78\"");
+  for (std::size_t m = 0; m < figure.methods.size(); ++m) {
+    svg.line(at, 30, at + 16, 30, report::categorical_colour(static_cast<int>(m)), 2.5);
+    svg.text(at + 20, 34, figure.methods[m]);
+    at += 34 + 6.6 * static_cast<double>(figure.methods[m].size());
+  }
+  for (std::size_t p = 0; p < figure.panels.size(); ++p) {
+    const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),
+                 row = static_cast<double>(p / static_cast<std::size_t>(columns));
+    draw_panel(
+        svg,
+        {kLeft + column * (kPanelWidth + kGap), kTopOfPanels + 8 + row * kRow, kPanelWidth, kPanelHeight},
+        figure.panels[p], figure);
+  }
+  return std::move(svg).finish();
+}
+
+}  // namespace lather::experiment

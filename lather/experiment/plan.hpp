@@ -1,0 +1,44 @@
+#pragma once
+// The runs an experiment asks for within a budget.
+
+#include <string>
+#include <vector>
+
+#include "lather/experiment/experiment.hpp"
+#include "lather/train/config.hpp"
+
+namespace lather::experiment {
+
+// Seeds that are reported are 1, 2, …; settings are chosen on this one.
+inline constexpr std::uint64_t kTuningSeed = 1000;
+
+// A method on a problem: one cell of the table.
+struct PlannedCell {
+  const ProblemEntry* problem = nullptr;
+  const VariantEntry* variant = nullptr;
+  std::vector<Settings> candidates;  // points of the grid; one: nothing is searched
+};
+
+struct Plan {
+  const Experiment* experiment = nullptr;
+  const Budget* budget = nullptr;
+  std::string budget_name;
+  Device device = Device::cpu;
+  std::vector<PlannedCell> cells;
+
+  bool tunes(const PlannedCell& cell) const { return cell.candidates.size() > 1; }
+  std::size_t runs() const;  // at most: those that are done count too
+  train::Config tuning_config(const PlannedCell& cell, const Settings& candidate) const;
+  train::Config config(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;
+};
+
+// Throws Error for a budget the experiment does not have. The experiment must outlive the plan.
+Plan make_plan(const Experiment& experiment, const std::string& budget, Device device);
+
+// Every problem, optimizer and setting of every budget exists: throws Error, naming the cell, for what does not.
+void check_runs(const Experiment& experiment, Device device = Device::cpu);
+
+// Values of the axes at the edge of what was searched: the search is not finished there.
+std::vector<std::string> at_the_edge(const Plan& plan, const PlannedCell& cell, const Settings& chosen);
+
+}  // namespace lather::experiment

@@ -1,0 +1,242 @@
+#include "lather/experiment/reproduce.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/threads.hpp"
+#include "lather/experiment/side_by_side.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool has_ended(const RunRecord& run) {
+  return run.status != RunStatus::missing && run.status != RunStatus::interrupted;
+}
+
+// The held-out loss at the last step: what settings are chosen by. Not a number: worse than any.
+double judged_by(const RunRecord& run) {
+  const Json summary = read_summary(run);
+  if (!summary.is_object() || summary.value("reason", "") == "non_finite")
+    return std::numeric_limits<double>::infinity();
+  const Json& loss = summary["final"]["validation_loss"];
+  const double value = loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::infinity();
+  return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
+}
+
+std::string words_of(const Settings& settings) {
+  std::vector<std::string> words;
+  for (const auto& [path, value] : settings) words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string words_of(const RunRecord& run) {
+  switch (run.status) {
+    case RunStatus::missing: return "not begun";
+    case RunStatus::interrupted: return "interrupted, to be resumed";
+    case RunStatus::out_of_memory: return "out of memory: " + run.message;
+    case RunStatus::failed: return "failed: " + run.message;
+    case RunStatus::done: break;
+  }
+  const Json summary = read_summary(run);
+  const Json& residual = summary["final"]["residual"];
+  return fmt::format("{}, residual {}, {:.1f} s", summary.value("reason", ""),
+                     residual.is_number() ? fmt::format("{:.2e}", residual.get<double>()) : "not a number",
+                     summary.value("seconds", 0.0));
+}
+
+// One cell on its way: tuning runs, then the choice, then the reported runs.
+class CellWork {
+ public:
+  CellWork(const Plan& plan, const PlannedCell& cell, const RunStore& store)
+      : plan_(plan), cell_(cell), store_(store), left_(cell.candidates.size()) {
+    judged_.assign(cell.candidates.size(), std::numeric_limits<double>::infinity());
+    result_.cell = &cell;
+    result_.seeds.resize(static_cast<std::size_t>(plan.budget->seeds));
+  }
+
+  bool tunes() const { return plan_.tunes(cell_); }
+  bool timed() const { return plan_.experiment->timed(); }
+  std::size_t candidates() const { return cell_.candidates.size(); }
+  std::size_t seeds() const { return result_.seeds.size(); }
+  const CellResult& result() const { return result_; }
+  bool chosen() const { return chosen_; }
+
+  // The last of the candidates to end makes the choice; true: it was made by this call.
+  bool tune(std::size_t candidate, const train::Watcher& watcher, std::string& words) {
+    const auto& settings = cell_.candidates[candidate];
+    const RunRecord run = store_.run(plan_.tuning_config(cell_, settings), false, Keep::summary, watcher);
+    words = describe(fmt::format("tuning, {}", words_of(settings)), run);
+    judged_[candidate] = judged_by(run);
+    unfinished_ += !has_ended(run);
+    if (--left_ > 0 || unfinished_ > 0) return false;
+    choose();
+    return true;
+  }
+
+  void train(std::size_t index, const train::Watcher& watcher, std::string& words) {
+    result_.seeds[index] =
+        store_.run(plan_.config(cell_, result_.chosen, index + 1), timed(), Keep::history, watcher);
+    words = describe(fmt::format("seed {}", index + 1), result_.seeds[index]);
+  }
+
+  // What is there already.
+  void look() {
+    if (tunes()) {
+      for (std::size_t i = 0; i < candidates(); ++i) {
+        const RunRecord run = store_.find(plan_.tuning_config(cell_, cell_.candidates[i]), false);
+        if (!has_ended(run)) return;
+        judged_[i] = judged_by(run);
+      }
+    }
+    choose();
+    for (std::size_t s = 0; s < seeds(); ++s)
+      result_.seeds[s] = store_.find(plan_.config(cell_, result_.chosen, s + 1), timed());
+  }
+
+  void choose() {
+    const auto best = std::min_element(judged_.begin(), judged_.end());
+    result_.chosen = cell_.candidates[static_cast<std::size_t>(best - judged_.begin())];
+    if (tunes()) result_.edges = at_the_edge(plan_, cell_, result_.chosen);
+    chosen_ = true;
+  }
+
+ private:
+  std::string describe(const std::string& which, const RunRecord& run) const {
+    return fmt::format("{}: {} with {}, {}: {}", plan_.experiment->name, cell_.problem->name,
+                       cell_.variant->name, which, words_of(run));
+  }
+
+  const Plan& plan_;
+  const PlannedCell& cell_;
+  RunStore store_;
+  std::vector<double> judged_;  // each written by its own task, read by the last
+  std::atomic<std::size_t> left_, unfinished_ = 0;
+  bool chosen_ = false;
+  CellResult result_;
+};
+
+using Works = std::vector<std::vector<std::unique_ptr<CellWork>>>;  // by plan
+
+Works works_of(std::span<const Plan> plans, const RunStore& store) {
+  Works works;
+  for (const auto& plan : plans) {
+    works.emplace_back();
+    for (const auto& cell : plan.cells) works.back().push_back(std::make_unique<CellWork>(plan, cell, store));
+  }
+  return works;
+}
+
+std::vector<ExperimentResult> results_of(std::span<const Plan> plans, const Works& works) {
+  std::vector<ExperimentResult> results;
+  for (std::size_t p = 0; p < plans.size(); ++p) {
+    results.push_back({&plans[p], {}});
+    for (const auto& work : works[p]) results.back().cells.push_back(work->result());
+  }
+  return results;
+}
+
+class Reproduction {
+ public:
+  Reproduction(std::span<const Plan> plans, const ReproduceOptions& options)
+      : plans_(plans), options_(options), works_(works_of(plans, run_store(options.out))) {
+    for (const auto& plan : plans) runs_ += plan.runs();
+    watcher_.interrupted = options.interrupted;
+  }
+
+  std::vector<ExperimentResult> run() {
+    const int jobs = options_.jobs > 0 ? options_.jobs : available_cores();
+    for (auto& cells : works_)
+      for (auto& work : cells) begin(*work);
+    team_.run(jobs, options_.interrupted);
+    for (auto& cells : works_)  // timed runs stand alone
+      for (auto& work : cells)
+        if (work->timed() && work->chosen()) add_training(*work);
+    team_.run(1, options_.interrupted);
+    return results_of(plans_, works_);
+  }
+
+ private:
+  void begin(CellWork& work) {
+    if (!work.tunes()) {
+      work.choose();
+      if (!work.timed()) add_training(work);
+      return;
+    }
+    for (std::size_t i = 0; i < work.candidates(); ++i)
+      team_.add([this, &work, i] {
+        std::string words;
+        const bool chosen = work.tune(i, watcher_, words);
+        say(words);
+        if (chosen && !work.timed()) add_training(work);
+      });
+  }
+
+  void add_training(CellWork& work) {
+    for (std::size_t s = work.seeds(); s-- > 0;)
+      team_.add(
+          [this, &work, s] {
+            std::string words;
+            work.train(s, watcher_, words);
+            say(words);
+          },
+          work.timed() ? SideBySide::Where::last : SideBySide::Where::first);
+  }
+
+  void say(const std::string& words) {
+    const std::lock_guard lock(saying_);
+    options_.say(fmt::format("[{}/{}] {}", ++ended_, runs_, words));
+  }
+
+  std::span<const Plan> plans_;
+  const ReproduceOptions& options_;
+  Works works_;
+  SideBySide team_;
+  train::Watcher watcher_;
+  std::mutex saying_;
+  std::size_t runs_ = 0, ended_ = 0;
+};
+
+}  // namespace
+
+bool ExperimentResult::complete() const {
+  return std::all_of(cells.begin(), cells.end(), [](const CellResult& cell) {
+    return std::all_of(cell.seeds.begin(), cell.seeds.end(), has_ended);
+  });
+}
+
+RunStore run_store(const std::filesystem::path& out) { return RunStore(out / "runs"); }
+
+Estimate estimate(std::span<const Plan> plans) {
+  Estimate e;
+  for (const auto& plan : plans) {
+    e.runs += plan.runs();
+    e.cells += plan.cells.size();
+    e.seconds += plan.budget->cost;
+    e.known = e.known && plan.budget->cost > 0;
+  }
+  return e;
+}
+
+std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options) {
+  return Reproduction(plans, options).run();
+}
+
+std::vector<ExperimentResult> collect(std::span<const Plan> plans, const std::filesystem::path& out) {
+  const Works works = works_of(plans, run_store(out));
+  for (const auto& cells : works)
+    for (const auto& work : cells) work->look();
+  return results_of(plans, works);
+}
+
+}  // namespace lather::experiment

@@ -1,0 +1,242 @@
+#include "lather/experiment/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "lather/core/files.hpp"
+#include "lather/core/formats/csv.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+using Json = nlohmann::json;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kGigabyte = 1e9;
+
+double number_in(const Json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return json.is_object() && found != json.end() && found->is_number()
+             ? found->get<double>()
+             : std::numeric_limits<double>::quiet_NaN();
+}
+
+// The worst of all fields.
+double worst_in(const Json& metrics, const char* key) {
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  if (metrics.is_object() && metrics.contains(key))
+    for (const auto& [field, value] : metrics[key].items())
+      if (value.is_number() && !(worst >= value.get<double>())) worst = value.get<double>();
+  return worst;
+}
+
+double seconds_to(double target, const std::filesystem::path& run) {
+  for (const auto& point : curve_of(run, Quantity::mean_square))
+    if (point.value <= target) return point.seconds;
+  return kInfinity;
+}
+
+double value_in(const MetricEntry& metric, const Json& summary, const std::filesystem::path& run, bool best) {
+  const Json& metrics = summary[best ? "best" : "final"];
+  switch (metric.quantity) {
+    case Quantity::residual: return number_in(metrics, "residual");
+    case Quantity::mean_square: return std::pow(number_in(metrics, "residual"), 2);
+    case Quantity::loss: return number_in(metrics, "validation_loss");
+    case Quantity::l2: return worst_in(metrics, "l2");
+    case Quantity::h1: return worst_in(metrics, "h1");
+    case Quantity::seconds: return number_in(summary, "seconds");
+    case Quantity::seconds_to_target: return seconds_to(metric.target, run);
+    case Quantity::seconds_per_1000_steps: return 1000 / number_in(summary, "steps_per_second");
+    case Quantity::memory: {
+      const double device = number_in(summary, "peak_device_bytes");
+      return (device > 0 ? device : number_in(summary, "peak_host_bytes")) / kGigabyte;
+    }
+    case Quantity::basis_share:
+      return number_in(summary, "basis_updates") /
+             (number_in(summary, "step") * number_in(summary, "matrices"));
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::map<double, double> seconds_by_step(const std::filesystem::path& run) {
+  std::map<double, double> seconds;
+  if (!std::filesystem::exists(run / "timing.csv")) return seconds;
+  for (const auto& row : parse_csv(read_file(run / "timing.csv"), "timing.csv", CsvNumbers::any).rows)
+    seconds[row[0]] = row[1];
+  return seconds;
+}
+
+double value_in_line(const Json& line, Quantity quantity) {
+  if (quantity == Quantity::residual) return number_in(line, "residual");
+  if (quantity == Quantity::mean_square) return std::pow(number_in(line, "residual"), 2);
+  if (quantity == Quantity::loss) return number_in(line, "validation_loss");
+  const std::string prefix = std::string(name_of(quantity)) + ".";
+  double worst = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [key, value] : line.items())
+    if (key.starts_with(prefix) && value.is_number() && !(worst >= value.get<double>()))
+      worst = value.get<double>();
+  return worst;
+}
+
+std::optional<double> rank_value(const PaperValue& value) {
+  if (value.value) return value.value;
+  return value.text.empty() ? std::nullopt : std::optional(kInfinity);
+}
+
+struct Entrant {
+  const VariantEntry* variant;
+  double ours, error, paper;
+};
+
+bool apart(const Entrant& a, const Entrant& b) {
+  if (std::isinf(a.ours) || std::isinf(b.ours)) return a.ours != b.ours;
+  return std::abs(a.ours - b.ours) > 2 * std::hypot(a.error, b.error);
+}
+
+std::string lead(const Entrant& first, const Entrant& second) {
+  if (std::isinf(second.ours)) return "no value";
+  return fmt::format("{:.2g} times the value of {}", second.ours / first.ours, first.variant->label);
+}
+
+}  // namespace
+
+double Measured::mean() const {
+  double sum = 0;
+  for (const double v : values) sum += v;
+  return sum / static_cast<double>(values.size());
+}
+
+double Measured::standard_error() const {
+  const auto n = static_cast<double>(values.size());
+  if (n < 2) return 0;
+  double squares = 0;
+  for (const double v : values) squares += (v - mean()) * (v - mean());
+  return std::sqrt(squares / (n - 1) / n);
+}
+
+std::optional<double> Measured::rank_value() const {
+  if (pending > 0 || failed > 0 || !is_tested()) return {};
+  return static_cast<int>(values.size()) == seeds ? mean() : kInfinity;
+}
+
+std::string Measured::text() const {
+  std::vector<std::string> notes;
+  const auto note = [&](int count, const char* words) {
+    if (count > 0) notes.push_back(count == seeds ? words : fmt::format("{} of {} {}", count, seeds, words));
+  };
+  note(out_of_memory, "out of memory");
+  note(diverged, "diverged");
+  note(without, "did not reach it");
+  note(failed, "failed");
+  note(pending, "not run");
+  std::string text;
+  if (is_known())
+    text = values.size() > 1 ? fmt::format("{:.2e} ± {:.1e}", mean(), standard_error())
+                             : fmt::format("{:.2e}", mean());
+  for (const auto& words : notes) text += (text.empty() ? "" : "; ") + words;
+  return text.empty() ? "–" : text;
+}
+
+Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell) {
+  Measured measured;
+  measured.seeds = static_cast<int>(cell.seeds.size());
+  for (const auto& run : cell.seeds) {
+    if (run.status == RunStatus::missing || run.status == RunStatus::interrupted) ++measured.pending;
+    if (run.status == RunStatus::out_of_memory) ++measured.out_of_memory;
+    if (run.status == RunStatus::failed) ++measured.failed;
+    const Json summary = read_summary(run);
+    if (!summary.is_object()) continue;
+    const double value = value_in(metric, summary, run.folder, result.plan->experiment->best);
+    if (std::isfinite(value))
+      measured.values.push_back(value);
+    else if (metric.quantity == Quantity::seconds_to_target)
+      ++measured.without;
+    else if (summary.value("reason", "") == "non_finite")
+      ++measured.diverged;
+  }
+  return measured;
+}
+
+std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity) {
+  std::vector<CurvePoint> curve;
+  if (!std::filesystem::exists(run / "history.jsonl")) return curve;
+  const auto seconds = seconds_by_step(run);
+  std::istringstream lines(read_file(run / "history.jsonl"));
+  for (std::string text; std::getline(lines, text);) {
+    const Json line = Json::parse(text, nullptr, false);
+    if (!line.is_object()) continue;  // cut short by a kill
+    const double step = number_in(line, "step"), value = value_in_line(line, quantity);
+    if (!std::isfinite(value)) continue;
+    const auto at = seconds.find(step);
+    curve.push_back({step, at == seconds.end() ? kInfinity : at->second, value});
+  }
+  return curve;
+}
+
+Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem) {
+  Verdict verdict;
+  const auto row = metric.paper.find(problem);
+  if (!metric.ranked || row == metric.paper.end()) {
+    verdict.words = "the paper prints no ranking";
+    return verdict;
+  }
+  std::vector<Entrant> entrants;
+  bool one_seed = false;
+  for (const auto& cell : result.cells) {
+    if (cell.cell->problem->name != problem) continue;
+    const auto printed = row->second.find(cell.cell->variant->name);
+    if (printed == row->second.end()) continue;
+    const Measured measured = measure(result, metric, cell);
+    const auto ours = measured.rank_value(), paper = rank_value(printed->second);
+    if (!ours || !paper) continue;
+    entrants.push_back({cell.cell->variant, *ours, measured.standard_error(), *paper});
+    one_seed = one_seed || measured.seeds < 2;
+  }
+  for (std::size_t i = 0; i < entrants.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto &a = entrants[i], &b = entrants[j];
+      if (a.paper == b.paper) continue;
+      ++verdict.pairs;
+      verdict.agreeing += (a.paper < b.paper) == (a.ours < b.ours) && a.ours != b.ours;
+    }
+  if (verdict.pairs == 0) {
+    verdict.words = "not tested";
+    return verdict;
+  }
+  const auto theirs = std::min_element(entrants.begin(), entrants.end(),
+                                       [](const auto& a, const auto& b) { return a.paper < b.paper; });
+  const auto ours = std::min_element(entrants.begin(), entrants.end(),
+                                     [](const auto& a, const auto& b) { return a.ours < b.ours; });
+  if (std::isinf(ours->ours)) {
+    verdict.words = "no method has a value";
+    return verdict;
+  }
+  if (ours->ours == theirs->ours) {
+    verdict.kind = Verdict::Kind::holds;
+    verdict.words = fmt::format("{} leads, as in the paper", theirs->variant->label);
+  } else if (!one_seed && !apart(*ours, *theirs)) {
+    verdict.kind = Verdict::Kind::within_error;
+    verdict.words = fmt::format("{} leads in the paper; here it is level with {} (two standard errors)",
+                                theirs->variant->label, ours->variant->label);
+  } else {
+    verdict.kind = Verdict::Kind::fails;
+    verdict.words = fmt::format("{} leads in the paper, {} here: {} has {}", theirs->variant->label,
+                                ours->variant->label, theirs->variant->label, lead(*ours, *theirs));
+  }
+  if (one_seed) verdict.words += " (one seed)";
+  return verdict;
+}
+
+std::string text_of(const PaperValue& value) {
+  if (!value.value) return value.text;
+  return value.deviation ? fmt::format("{:.2e} ± {:.1e}", *value.value, *value.deviation)
+                         : fmt::format("{:.2e}", *value.value);
+}
+
+}  // namespace lather::experiment

@@ -1,0 +1,47 @@
+#pragma once
+// Numbers of runs, and what they say about the paper's.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lather/experiment/reproduce.hpp"
+
+namespace lather::experiment {
+
+// One metric of one cell, over its seeds.
+struct Measured {
+  std::vector<double> values;  // finite ones
+  int seeds = 0;               // wanted
+  int pending = 0, out_of_memory = 0, failed = 0, diverged = 0,
+      without = 0;  // without: the target was not reached
+  double mean() const;
+  double standard_error() const;  // 0 for one value
+  bool is_known() const { return !values.empty(); }
+  // Something was measured: a number, or that there is none.
+  bool is_tested() const { return is_known() || out_of_memory > 0 || diverged > 0 || without > 0; }
+  // The mean where every seed has one, infinity where none of them got there.
+  std::optional<double> rank_value() const;
+  std::string text() const;  // "1.23e-04 ± 2.1e-05", "out of memory", "did not reach it", …
+};
+
+Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell);
+
+struct CurvePoint {
+  double step = 0, seconds = 0, value = 0;
+};
+// The quantity at every validation of a run; empty where it is not recorded.
+std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity);
+
+// Does the paper's order of the methods appear? A pair counts where both know both values.
+struct Verdict {
+  enum class Kind { holds, within_error, fails, untested };
+  Kind kind = Kind::untested;
+  int pairs = 0, agreeing = 0;
+  std::string words;
+};
+Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem);
+
+std::string text_of(const PaperValue& value);
+
+}  // namespace lather::experiment

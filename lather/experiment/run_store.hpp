@@ -1,0 +1,60 @@
+#pragma once
+// Runs in one folder, each under a name made of everything its numbers depend on: experiments that need the same run
+// share it, a finished one is never repeated, an interrupted one is resumed.
+
+#include <condition_variable>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+
+#include "lather/train/run.hpp"
+
+namespace lather::experiment {
+
+enum class RunStatus {
+  missing,        // not begun
+  interrupted,    // can be resumed
+  done,           // whatever it has come to: also without reaching a target, or not a number at the end
+  out_of_memory,  // a result
+  failed,         // an error; tried again the next time
+};
+
+struct RunRecord {
+  RunStatus status = RunStatus::missing;
+  std::filesystem::path folder;
+  std::string message;  // why it ended or failed
+};
+
+// What is kept of a finished run, of which there are hundreds: its history too, or only what it was and what it has come
+// to.
+enum class Keep { history, summary };
+
+class RunStore {
+ public:
+  explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // `alone`: it is timed, and must not stand beside others.
+  std::filesystem::path folder_of(const train::Config& config, bool alone) const;
+  RunRecord find(const train::Config& config, bool alone) const;
+  // Begins or resumes; returns at once if it is done. Does not throw: an error is a status.
+  RunRecord run(const train::Config& config, bool alone, Keep keep, const train::Watcher& watcher) const;
+
+ private:
+  // Folders in which this process trains at the moment: whoever wants the same run waits for it.
+  struct Busy {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::filesystem::path> folders;
+  };
+  class Claim;
+
+  std::filesystem::path folder_;
+  std::shared_ptr<Busy> busy_ = std::make_shared<Busy>();
+};
+
+nlohmann::json read_summary(const RunRecord& run);  // null where there is none
+
+}  // namespace lather::experiment

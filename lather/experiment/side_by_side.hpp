@@ -1,0 +1,31 @@
+#pragma once
+// Tasks on several threads. A task may add further ones, which come before those that wait.
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+
+namespace lather::experiment {
+
+class SideBySide {
+ public:
+  using Task = std::function<void()>;
+  enum class Where { first, last };
+  void add(Task task, Where where = Where::last);
+  // Until all are done, or `stop` says so: then those that run are waited for, the others stay. An exception of a task
+  // is rethrown here, after the others have ended.
+  void run(int threads, const std::function<bool()>& stop);
+
+ private:
+  void work(const std::function<bool()>& stop);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Task> waiting_;
+  int running_ = 0;
+  std::exception_ptr failure_;
+};
+
+}  // namespace lather::experiment

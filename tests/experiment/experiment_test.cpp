@@ -1,0 +1,113 @@
+// Experiment files are read strictly, and those of the repository can be run.
+#include "lather/experiment/experiment.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lather/core/error.hpp"
+#include "lather/experiment/plan.hpp"
+#include "small_experiment.hpp"
+
+namespace lather::experiment {
+namespace {
+
+using testing::kSmallExperiment;
+using testing::read_text;
+using testing::with;
+
+std::string message_for(const std::string& part, const std::string& by) {
+  try {
+    read_text(with(kSmallExperiment, part, by));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ExperimentFile, IsUnderstood) {
+  const Experiment e = read_text(kSmallExperiment);
+  ASSERT_EQ(e.variants.size(), 2U);
+  EXPECT_EQ(e.settings[0].path, "network.width");
+  EXPECT_EQ(e.settings[0].value, "6");
+  EXPECT_EQ(e.variants[0].grid[1].path, "optimizer.beta2");
+  EXPECT_EQ(e.variants[1].label, "ss-esoap");
+  EXPECT_EQ(*e.metrics[0].paper.at("heat-1d").at("ss-esoap").deviation, 1e-4);
+  EXPECT_EQ(e.budget("quick").seeds, 2);
+  EXPECT_FALSE(e.timed());
+}
+
+TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
+  EXPECT_EQ(
+      message_for("claim =", "clam ="),
+      "small.toml:5:1: unknown key of an experiment file 'clam'; did you mean 'claim'? (known: name, title, "
+      "paper, claim, about, recipe, best, settings, problem, variant, metric, figure, budget)");
+  const auto says = [](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), message.npos) << message;
+    EXPECT_EQ(message.find("small.toml:"), 0U) << message;
+  };
+  says(message_for("label = \"Heat\"", "lable = \"Heat\""), "did you mean 'label'?");
+  says(message_for("{adam = 1e-3", "{adm = 1e-3"), "unknown variant 'adm'; did you mean 'adam'?");
+  says(message_for("paper.heat-1d", "paper.heat-1"), "unknown problem 'heat-1'; did you mean 'heat-1d'?");
+  says(message_for("\"mean_square\"", "\"mean_sqare\""), "did you mean 'mean_square'?");
+  says(message_for("[budget.short]", "[budget.shrt]"), "did you mean 'short'?");
+  says(message_for("tuning_steps = 15", "tuning_step = 15"), "did you mean 'tuning_steps'?");
+  says(message_for("seeds = 2", "seeds = 0"), "must be at least 1, not 0");
+  says(message_for("[1e-3, 1e-2, 1e-1]", "1e-3"), "must be a list of values");
+  says(message_for("[2e-3, 1e-4]", "[2e-3]"), "a number, [mean, deviation], or a text");
+  says(message_for("name = \"ss-esoap\"", "name = \"adam\""), "the variant 'adam' is there twice");
+  says(message_for("quantity = \"l2\"", "quantity = \"seconds_to_target\""), "needs a target");
+  says(message_for("title = \"Small\"", ""), "needs the key 'title'");
+}
+
+TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {
+  const Experiment e = read_text(with(kSmallExperiment, "optimizer.beta2", "optimizer.bta2"));
+  try {
+    check_runs(e);
+    FAIL() << "bta2 was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("small: heat-1d with adam: "), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("did you mean 'beta2'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Plan, TriesTheEndsOfAnAxisAndKnowsWhichOnesTheyAre) {
+  const Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  ASSERT_EQ(plan.cells.size(), 2U);
+  ASSERT_EQ(plan.cells[0].candidates.size(), 4U);  // two learning rates of three, two values of beta2
+  EXPECT_EQ(plan.cells[0].candidates[0][0].value, "0.001");
+  EXPECT_EQ(plan.cells[0].candidates[2][0].value, "0.1");
+  EXPECT_EQ(plan.runs(), 4U + 2U + 2U);
+  EXPECT_FALSE(plan.tunes(plan.cells[1]));
+  const Plan untuned = make_plan(e, "short", Device::cpu);
+  EXPECT_FALSE(untuned.tunes(untuned.cells[0]));
+  EXPECT_EQ(at_the_edge(plan, plan.cells[0], plan.cells[0].candidates[1]).size(), 2U);
+}
+
+TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
+  const Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const auto config = plan.config(plan.cells[1], {{"optimizer.learning_rate", "0.5"}}, 7);
+  EXPECT_EQ(options::to_json(config.optimizer)["learning_rate"], 0.5);
+  EXPECT_EQ(config.seed, 7U);
+  EXPECT_EQ(config.stop.steps, 40);
+  EXPECT_EQ(config.threads, 1);
+  EXPECT_EQ(config.problem.file, "heat-1d.toml");
+}
+
+// One cell of every experiment and budget; `lather check` looks at all of them.
+TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
+  ASSERT_GE(list_experiments().size(), 14U);
+  for (const auto& name : list_experiments()) {
+    SCOPED_TRACE(name);
+    const Experiment e = read_experiment_file(find_experiment(name));
+    EXPECT_EQ(e.name, name);
+    EXPECT_EQ(e.budgets.size(), 3U);
+    const Plan plan = make_plan(e, "quick", Device::cpu);
+    ASSERT_FALSE(plan.cells.empty());
+    EXPECT_NO_THROW(plan.config(plan.cells.back(), plan.cells.back().candidates.back(), 1));
+  }
+}
+
+}  // namespace
+}  // namespace lather::experiment

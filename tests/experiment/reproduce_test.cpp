@@ -1,0 +1,136 @@
+// Runs side by side are the runs alone; what is done is not done again.
+#include "lather/experiment/reproduce.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "lather/core/files.hpp"
+#include "lather/experiment/write_up.hpp"
+#include "small_experiment.hpp"
+#include "train/small_problem.hpp"
+
+namespace lather::experiment {
+namespace {
+
+using testing::kSmallExperiment;
+using testing::read_text;
+using testing::TemporaryFolder;
+
+std::vector<std::string> histories(const ExperimentResult& result) {
+  std::vector<std::string> texts;
+  for (const auto& cell : result.cells)
+    for (const auto& run : cell.seeds) texts.push_back(read_file(run.folder / "history.jsonl"));
+  return texts;
+}
+
+struct Counted {
+  std::vector<ExperimentResult> results;
+  std::vector<std::string> lines;
+};
+
+Counted reproduce_small(const std::vector<Plan>& plans, const std::filesystem::path& out, int jobs,
+                        int most_steps = 1 << 30) {
+  Counted counted;
+  std::atomic<int> asked = 0;
+  ReproduceOptions options;
+  options.out = out;
+  options.jobs = jobs;
+  options.say = [&](const std::string& line) { counted.lines.push_back(line); };
+  options.interrupted = [&] { return ++asked > most_steps; };
+  counted.results = reproduce(plans, options);
+  return counted;
+}
+
+TEST(Reproduce, HistoriesSideBySideAreThoseOfRunsAlone) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder alone, together;
+  const auto one = reproduce_small(plans, alone.path(), 1), four = reproduce_small(plans, together.path(), 4);
+  ASSERT_TRUE(one.results[0].complete() && four.results[0].complete());
+  const auto expected = histories(one.results[0]);
+  ASSERT_EQ(expected.size(), 4U);
+  EXPECT_EQ(histories(four.results[0]), expected);
+  EXPECT_NE(expected[0], expected[1]);  // seeds differ
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_EQ(one.results[0].cells[0].chosen[i].value, four.results[0].cells[0].chosen[i].value);
+}
+
+TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder whole, parts;
+  const auto expected = histories(reproduce_small(plans, whole.path(), 2).results[0]);
+  const auto first = reproduce_small(plans, parts.path(), 1, 130);  // in the middle of a run
+  EXPECT_FALSE(first.results[0].complete());
+  std::vector<std::pair<std::filesystem::path, std::filesystem::file_time_type>> done;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(parts.path()))
+    if (entry.path().filename() == "summary.json" &&
+        read_file(entry.path()).find("interrupted") == std::string::npos)
+      done.emplace_back(entry.path(), entry.last_write_time());
+  EXPECT_GE(done.size(), 2U);
+  const auto second = reproduce_small(plans, parts.path(), 2);
+  ASSERT_TRUE(second.results[0].complete());
+  EXPECT_EQ(histories(second.results[0]), expected);
+  for (const auto& [path, time] : done) EXPECT_EQ(std::filesystem::last_write_time(path), time) << path;
+  // And a third time nothing at all is trained, nor needed to write the page.
+  const auto found = collect(plans, parts.path());
+  EXPECT_TRUE(found[0].complete());
+  EXPECT_EQ(histories(found[0]), expected);
+}
+
+TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {
+  Experiment a = read_text(kSmallExperiment), b = a, timed = a;
+  b.name = "other";
+  timed.name = "timed";
+  timed.metrics[1].quantity = Quantity::seconds;
+  const std::vector<Plan> plans{make_plan(a, "short", Device::cpu), make_plan(b, "short", Device::cpu),
+                                make_plan(timed, "short", Device::cpu)};
+  const TemporaryFolder out;
+  const auto results = reproduce_small(plans, out.path(), 3).results;
+  EXPECT_EQ(results[0].cells[0].seeds[0].folder, results[1].cells[0].seeds[0].folder);
+  EXPECT_NE(results[0].cells[0].seeds[0].folder, results[2].cells[0].seeds[0].folder);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out.path() / "runs"), {}), 4);
+}
+
+TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
+  const auto text =
+      testing::with(testing::with(kSmallExperiment, "name = \"ss-esoap\"", "name = \"ss-bfgs\""),
+                    "settings.optimizer.learning_rate = 1e-2", "settings.network.width = 4096");
+  const Experiment e = read_text(testing::with(text, "ss-esoap = [2e-3, 1e-4]", "ss-bfgs = \"OOM\""));
+  const std::vector<Plan> plans{make_plan(e, "short", Device::cpu)};
+  const TemporaryFolder out;
+  const auto results = reproduce_small(plans, out.path(), 1).results;
+  ASSERT_EQ(results[0].cells[1].seeds[0].status, RunStatus::out_of_memory)
+      << results[0].cells[1].seeds[0].message;
+  EXPECT_EQ(measure(results[0], e.metrics[0], results[0].cells[1]).text(), "out of memory");
+  EXPECT_EQ(judge(results[0], e.metrics[0], "heat-1d").kind, Verdict::Kind::holds);
+
+  const auto config = plans[0].config(plans[0].cells[0], {}, 1);
+  const auto store = run_store(out.path());
+  write_file_atomically(store.folder_of(config, false) / "failure.json",
+                        R"({"message": "the disk is full"})");
+  EXPECT_EQ(store.find(config, false).status, RunStatus::failed);
+  EXPECT_EQ(store.run(config, false, Keep::history, {}).status, RunStatus::done);
+}
+
+TEST(Reproduce, WritesTablesAPictureAndAPage) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  const auto results = reproduce_small(plans, out.path(), 2).results;
+  write_experiment(results[0], out.path());
+  for (const char* name : {"small.md", "small.csv", "small.tex", "small-steps.svg"})
+    EXPECT_GT(std::filesystem::file_size(out.path() / name), 100U) << name;
+  const auto table = values_table(results[0]);
+  ASSERT_EQ(table.rows.size(), 4U);  // ours, the paper's, ratio; and an error that the paper does not print
+  EXPECT_EQ(table.rows[1][3].text, "2.00e-03 ± 1.0e-04");
+  EXPECT_NE(table.rows[0][2].text.find("±"), std::string::npos);
+  const Document page = write_page(results, "lather reproduce small");
+  EXPECT_NE(page.html().find("<svg"), std::string::npos);
+  EXPECT_NE(page.markdown("figures").find("](figures/small-steps.svg)"), std::string::npos);
+  EXPECT_NE(page.markdown("figures").find("Adam leads."), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lather::experiment
