@@ -65,7 +65,7 @@ int main() {
   bool solved = true;
   for (const char* name : {"adam", "lbfgs", "ss-broyden", "lm"}) {
     std::vector<double> x(function.size(), -0.5);
-    auto optimizer = optim::find_optimizer(name).make(function.layout(), nlohmann::json::object());
+    auto optimizer = optim::find_optimizer(name).make(function.layout());
     optim::StepReport report;
     int steps = 0;
     while (steps < 300 && report.status == optim::Status::running) {

@@ -47,7 +47,7 @@ int main() {
   request.steps = 60;
   const train::Config config = train::resolve(request);
   {
-    auto folder = train::RunFolder::create(run, train::to_json(config));
+    auto folder = train::RunFolder::create(run, config);
     train::Trainer trainer(config);
     const auto outcome = continue_run(trainer, folder, /*stop_at=*/20, 0);
     std::printf("first session: step %lld, %s\n", static_cast<long long>(trainer.step()),

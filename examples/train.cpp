@@ -1,4 +1,4 @@
-// A PDE of one's own, trained from C++. The README shows this file; tests/consumer builds and runs it.
+// Your own PDE, trained from C++. The README shows this file; tests/consumer builds and runs it.
 #include <cstdio>
 #include <lather/lather.hpp>
 
@@ -18,7 +18,7 @@ int main() {
   pde::PointSource points(problem, pde::sampling_settings({.points = {{"interior", 500}}}, problem), 1);
   std::vector<double> x = loss.initialize(1);
   points.update(0, loss, x);
-  auto optimizer = optim::find_optimizer("lm").make(loss.layout(), nlohmann::json::object());
+  auto optimizer = optim::find_optimizer("lm").make(loss.layout());
   for (int step = 0; step < 50; ++step) optimizer->step(loss, x);
   std::printf("loss %.3e\n", loss.value(x));
 }

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages Lather builds with, where they are missing; where it may not, prints the command.
+#   scripts/install-dependencies.sh [--checks]      --checks: also the tools of the checks of form (clang-format, clang-tidy)
 set -euo pipefail
 packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libkissfft-dev
           libgtest-dev)
+[ "${1:-}" != --checks ] || packages+=(clang-format-14 clang-tidy-14 clang-14)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed" || missing+=("$package")

@@ -53,7 +53,7 @@ void leave_out(const fs::path& folder, Keep keep) {
 
 train::Outcome train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
   const bool begun = fs::exists(path / "config.json");
-  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, train::to_json(config));
+  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
   train::Trainer trainer(config);
   double seconds = 0;
   if (begun) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lather/linalg/eigen_maps.hpp"
+#include "lather/linalg/formulas/canonical.hpp"
 #include "lather/linalg/products.hpp"
 
 namespace lather::linalg {
@@ -39,9 +40,6 @@ bool eigenvalues(ConstMatrixView a, std::span<double> values) {
 
 namespace {
 
-// Ties between diagonal entries of a projector are broken towards the first index.
-constexpr double kTieTolerance = 1e-8;
-
 // Columns first … first+size-1 of X become the canonical basis of the space they span.
 void make_cluster_canonical(MatrixView x, std::size_t first, std::size_t size,
                             std::vector<double>& diagonal) {
@@ -54,10 +52,9 @@ void make_cluster_canonical(MatrixView x, std::size_t first, std::size_t size,
   Eigen::VectorXd reflector(static_cast<Eigen::Index>(size));
   for (std::size_t k = first; k < first + size; ++k) {
     const double largest = *std::max_element(diagonal.begin(), diagonal.end());
-    const auto pivot =
-        static_cast<Eigen::Index>(std::find_if(diagonal.begin(), diagonal.end(),
-                                               [&](double p) { return p >= (1 - kTieTolerance) * largest; }) -
-                                  diagonal.begin());
+    const auto pivot = static_cast<Eigen::Index>(
+        std::find_if(diagonal.begin(), diagonal.end(), [&](double p) { return as_large_as(largest, p); }) -
+        diagonal.begin());
     const auto rest = static_cast<Eigen::Index>(first + size - k);
     // A reflection of the remaining columns turns the pivot row into (r, 0, …, 0), r > 0.
     auto columns = X.middleCols(static_cast<Eigen::Index>(k), rest);
@@ -89,8 +86,7 @@ void make_signs_canonical(MatrixView x) {
   std::vector<double> sign(x.cols, 0.0);  // 0: the component that decides is not yet met
   for (std::size_t i = 0; i < x.rows; ++i)
     for (std::size_t k = 0; k < x.cols; ++k)
-      if (sign[k] == 0 && x(i, k) * x(i, k) >= (1 - kTieTolerance) * largest[k])
-        sign[k] = x(i, k) < 0 ? -1 : 1;
+      if (sign[k] == 0 && as_large_as(largest[k], x(i, k) * x(i, k))) sign[k] = x(i, k) < 0 ? -1 : 1;
   for (std::size_t i = 0; i < x.rows; ++i)
     for (std::size_t k = 0; k < x.cols; ++k) x(i, k) *= sign[k];
 }
@@ -105,7 +101,7 @@ void make_canonical(std::span<const double> values, MatrixView vectors) {
   for (const double value : values) scale = std::max(scale, std::abs(value));
   for (std::size_t first = 0; first < d;) {
     std::size_t last = first + 1;
-    while (last < d && std::abs(values[last - 1] - values[last]) <= kClusterTolerance * scale) ++last;
+    while (last < d && in_one_cluster(values[last - 1], values[last], scale)) ++last;
     if (last - first > 1) make_cluster_canonical(vectors, first, last - first, diagonal);
     first = last;
   }

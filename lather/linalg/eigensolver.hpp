@@ -12,13 +12,12 @@ bool eigenvectors(ConstMatrixView a, std::span<double> values, MatrixView vector
 // The values alone, a fraction of the work.
 bool eigenvalues(ConstMatrixView a, std::span<double> values);
 
-// Makes the columns of X unique. Eigenvalues closer than kClusterTolerance · max|value| form a cluster;
+// Makes the columns of X unique. Eigenvalues that agree to rounding (formulas/canonical.hpp) form a cluster;
 // inside a cluster any orthonormal basis would do, so the columns are replaced by a basis that depends on the
 // spanned subspace only: with P = X_c X_c^T, the first column is P e_j normalized, j the first index with
 // P_jj within a hair of the largest, and so on in the complement. For a simple eigenvalue this says: the
 // largest component is positive. `values` must be sorted.
 void make_canonical(std::span<const double> values, MatrixView vectors);
-inline constexpr double kClusterTolerance = 1e-12;
 
 // One Newton–Schulz step X <- X (3 I - X^T X) / 2: takes ||X^T X - I|| = e to about e^2. `scratch` holds 2
 // d^2 doubles.

@@ -45,86 +45,98 @@ std::vector<std::vector<char>> who_accumulates(const Tape& tape, const std::vect
   return result;
 }
 
-PointwiseProgram compile_pointwise(const Pointwise& op, const symbolic::JetSet& jets,
-                                   const std::vector<char>& needs_bar, const std::vector<char>& accumulates) {
-  const auto rule = symbolic::derive_jets(jets, op.value, op.arguments, op.scalar_arguments, op.activation);
-  symbolic::Graph& graph = op.value.graph();
-  PointwiseProgram program;
-  const int inputs = static_cast<int>(op.in.size()), components = jets.size();
+// Programs of one pointwise operation. Every symbol has an array it is read from; only those that occur become
+// inputs.
+class PointwiseCompiler {
+ public:
+  PointwiseCompiler(const Pointwise& op, const symbolic::JetSet& jets)
+      : op_(op),
+        rule_(symbolic::derive_jets(jets, op.value, op.arguments, op.scalar_arguments, op.activation)),
+        graph_(op.value.graph()),
+        inputs_(static_cast<int>(op.in.size())),
+        components_(jets.size()),
+        forward_(rule_.outputs) {
+    for (int i = 0; i < inputs_; ++i)
+      for (int c = 0; c < components_; ++c) sources_.push_back({rule_.inputs[i][c], {What::in, i, c}});
+    for (std::size_t s = 0; s < op.scalars.size(); ++s)
+      sources_.push_back({op.scalar_arguments[s], {What::scalar, static_cast<int>(s)}});
+  }
 
-  // Every symbol and the array it is read from; only those that occur become inputs.
+  PointwiseProgram compile(const std::vector<char>& needs_bar, const std::vector<char>& accumulates) {
+    derive_adjoint(needs_bar, accumulates);
+    keep_expensive_functions();
+    for (int c = 0; c < components_; ++c) program_.forward_outputs.push_back({What::out, 0, c});
+    for (int k = 0; k < program_.stashes; ++k) program_.forward_outputs.push_back({What::stash, k});
+    program_.forward = compile_reading(forward_, program_.forward_inputs);
+    if (!bars_.empty()) program_.adjoint = compile_reading(bars_, program_.adjoint_inputs);
+    return std::move(program_);
+  }
+
+ private:
   struct Source {
     Expr symbol;
     ArrayRef array;
   };
-  std::vector<Source> sources;
-  for (int i = 0; i < inputs; ++i)
-    for (int c = 0; c < components; ++c) sources.push_back({rule.inputs[i][c], {What::in, i, c}});
-  for (std::size_t s = 0; s < op.scalars.size(); ++s)
-    sources.push_back({op.scalar_arguments[s], {What::scalar, static_cast<int>(s)}});
-  const auto read = [](const std::vector<Expr>& list, const std::vector<Source>& from,
-                       std::vector<ArrayRef>& arrays) {
-    const auto symbols = symbolic::symbols_of(list);
+
+  void derive_adjoint(const std::vector<char>& needs_bar, const std::vector<char>& accumulates) {
+    for (int i = 0; i < inputs_; ++i) {
+      if (!needs_bar[op_.in[i].buffer]) continue;
+      for (int c = 0; c < components_; ++c) {
+        Expr bar = rule_.input_bars[i][c];
+        if (accumulates[i]) {
+          const Expr old = graph_.symbol("old:" + std::to_string(i) + ":" + std::to_string(c));
+          sources_.push_back({old, {What::in_bar, i, c}});
+          bar = bar + old;
+        }
+        bars_.push_back(bar);
+        program_.adjoint_outputs.push_back({What::in_bar, i, c});
+      }
+    }
+    for (std::size_t s = 0; s < op_.scalars.size(); ++s) {
+      bars_.push_back(rule_.parameter_bars[s]);
+      program_.adjoint_outputs.push_back({What::scalar_bar, static_cast<int>(s)});
+    }
+    for (int c = 0; c < components_; ++c) sources_.push_back({rule_.output_bars[c], {What::out_bar, 0, c}});
+  }
+
+  // Expensive functions are not computed twice: read back from the output where they are one, else stashed.
+  void keep_expensive_functions() {
+    symbolic::ExprMap<Expr> known;
+    for (Expr e : symbolic::topological_order(bars_)) {
+      if (!is_expensive(e.kind())) continue;
+      const auto at = std::find(rule_.outputs.begin(), rule_.outputs.end(), e);
+      if (at != rule_.outputs.end()) {
+        const int c = static_cast<int>(at - rule_.outputs.begin());
+        known[e] = graph_.symbol("out:" + std::to_string(c));
+        sources_.push_back({known[e], {What::out, 0, c}});
+      } else {
+        known[e] = graph_.symbol("stash:" + std::to_string(program_.stashes));
+        sources_.push_back({known[e], {What::stash, program_.stashes++}});
+        forward_.push_back(e);
+      }
+    }
+    bars_ = symbolic::substitute(bars_, known);
+  }
+
+  symbolic::Program compile_reading(const std::vector<Expr>& outputs, std::vector<ArrayRef>& arrays) const {
+    const auto symbols = symbolic::symbols_of(outputs);
     std::vector<Expr> used;
-    for (const auto& source : from)
+    for (const auto& source : sources_)
       if (std::find(symbols.begin(), symbols.end(), source.symbol) != symbols.end()) {
         used.push_back(source.symbol);
         arrays.push_back(source.array);
       }
-    return used;
-  };
+    return symbolic::compile(outputs, used);
+  }
 
-  // The adjoint, as expressions.
-  std::vector<Expr> bars;
-  for (int i = 0; i < inputs; ++i) {
-    if (!needs_bar[op.in[i].buffer]) continue;
-    for (int c = 0; c < components; ++c) {
-      Expr bar = rule.input_bars[i][c];
-      if (accumulates[i]) {
-        const Expr old = graph.symbol("old:" + std::to_string(i) + ":" + std::to_string(c));
-        sources.push_back({old, {What::in_bar, i, c}});
-        bar = bar + old;
-      }
-      bars.push_back(bar);
-      program.adjoint_outputs.push_back({What::in_bar, i, c});
-    }
-  }
-  for (std::size_t s = 0; s < op.scalars.size(); ++s) {
-    bars.push_back(rule.parameter_bars[s]);
-    program.adjoint_outputs.push_back({What::scalar_bar, static_cast<int>(s)});
-  }
-  for (int c = 0; c < components; ++c) sources.push_back({rule.output_bars[c], {What::out_bar, 0, c}});
-
-  // Expensive functions are not computed twice: read back from the output where they are one, else stashed.
-  std::vector<Expr> forward = rule.outputs;
-  symbolic::ExprMap<Expr> known;
-  for (Expr e : symbolic::topological_order(bars)) {
-    if (!is_expensive(e.kind())) continue;
-    const auto at = std::find(rule.outputs.begin(), rule.outputs.end(), e);
-    if (at != rule.outputs.end()) {
-      const int c = static_cast<int>(at - rule.outputs.begin());
-      const Expr symbol = graph.symbol("out:" + std::to_string(c));
-      known[e] = symbol;
-      sources.push_back({symbol, {What::out, 0, c}});
-    } else {
-      const Expr symbol = graph.symbol("stash:" + std::to_string(program.stashes));
-      known[e] = symbol;
-      sources.push_back({symbol, {What::stash, program.stashes++}});
-      forward.push_back(e);
-    }
-  }
-  bars = symbolic::substitute(bars, known);
-
-  for (int c = 0; c < components; ++c) program.forward_outputs.push_back({What::out, 0, c});
-  for (int k = 0; k < program.stashes; ++k) program.forward_outputs.push_back({What::stash, k});
-  const auto forward_symbols = read(forward, sources, program.forward_inputs);
-  program.forward = symbolic::compile(forward, forward_symbols);
-  if (!bars.empty()) {
-    const auto adjoint_symbols = read(bars, sources, program.adjoint_inputs);
-    program.adjoint = symbolic::compile(bars, adjoint_symbols);
-  }
-  return program;
-}
+  const Pointwise& op_;
+  const symbolic::JetRule rule_;
+  symbolic::Graph& graph_;
+  int inputs_, components_;
+  std::vector<Source> sources_;
+  std::vector<Expr> forward_, bars_;
+  PointwiseProgram program_;
+};
 
 }  // namespace
 
@@ -133,9 +145,10 @@ JetTape compile_tape(const Tape& tape, const symbolic::JetSet& jets) {
   result.accumulates = who_accumulates(tape, result.needs_bar);
   for (std::size_t i = 0; i < tape.operations().size(); ++i) {
     const auto& operation = tape.operations()[i];
-    result.programs.push_back(operation.pointwise ? compile_pointwise(*operation.pointwise, jets,
-                                                                      result.needs_bar, result.accumulates[i])
-                                                  : PointwiseProgram{});
+    result.programs.push_back(
+        operation.pointwise
+            ? PointwiseCompiler(*operation.pointwise, jets).compile(result.needs_bar, result.accumulates[i])
+            : PointwiseProgram{});
   }
   return result;
 }

@@ -132,10 +132,6 @@ AnyOptions OptimizerEntry::options(const nlohmann::json& settings) const {
   return chosen;
 }
 
-nlohmann::json OptimizerEntry::resolve(const nlohmann::json& settings) const {
-  return lather::options::to_json(options(settings));
-}
-
 const OptimizerEntry& find_optimizer(const std::string& name) {
   std::vector<std::string> names;
   for (const auto& e : catalogue()) {

@@ -28,16 +28,11 @@ struct OptimizerEntry {
       {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
 
-  // The defaults with `settings` applied. Throws Error for unknown keys and values out of range.
+  // With its defaults.
+  std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const { return construct(layout, defaults); }
+  // For recorded trajectories and experiments: the defaults with a JSON object such as
+  // {"learning_rate": 1e-3} applied. Throws Error for unknown keys and values out of range.
   AnyOptions options(const nlohmann::json& settings) const;
-  std::unique_ptr<Optimizer> make(const ParameterLayout& layout, const nlohmann::json& settings) const {
-    return construct(layout, options(settings));
-  }
-  std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout,
-                                            const nlohmann::json& settings) const {
-    return construct_on_device ? construct_on_device(layout, options(settings)) : nullptr;
-  }
-  nlohmann::json resolve(const nlohmann::json& settings) const;  // options() as JSON
   std::vector<FieldDescription> describe() const { return lather::options::describe(defaults); }
 };
 
@@ -66,8 +61,8 @@ OptimizerEntry residual_entry(std::string name, std::string summary, Options def
 }
 
 const std::vector<OptimizerEntry>& catalogue();
-// Adds an optimizer of the caller's own; from then on it is found by name everywhere. Throws Error if the name
-// is taken. Call it before training starts: references to entries do not survive it.
+// Adds an optimizer of the caller's own; from then on it is found by name everywhere. Throws Error if the
+// name is taken. Call it before training starts: references to entries do not survive it.
 void register_optimizer(OptimizerEntry added);
 const OptimizerEntry& find_optimizer(const std::string& name);  // throws Error naming the nearest
 

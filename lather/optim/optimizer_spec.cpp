@@ -1,6 +1,7 @@
 #include "lather/optim/optimizer_spec.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 

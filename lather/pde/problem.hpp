@@ -1,13 +1,14 @@
 #pragma once
-// A problem as the engine needs it: residuals as expressions in coordinates, network outputs and their derivatives, and
-// unknowns; and the point sets they are evaluated on. Read from a text file by problem_file.hpp, or built in C++.
+// A problem as the engine needs it: residuals as expressions in coordinates,
+// network outputs and their derivatives, and unknowns; and the point sets they
+// are evaluated on. Read from a text file by problem_file.hpp, or built in C++.
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "lather/core/formats/toml.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/pde/output_symbols.hpp"
 
@@ -52,6 +53,13 @@ struct Field {
   symbolic::Expr value;  // in coordinates, network outputs, unknowns
 };
 
+// Where the true solution comes from, as [reference] says it: the name of a solver and its options.
+struct ReferenceRequest {
+  std::string solver;                       // empty: none, or a closed form (Problem::exact)
+  TomlValue options;                        // a table; expressions of parameters have become numbers
+  std::vector<std::string> up_to_constant;  // fields that are determined up to a constant only
+};
+
 struct Problem {
   std::string name, title;
   std::shared_ptr<symbolic::Graph> graph = std::make_shared<symbolic::Graph>();
@@ -64,7 +72,7 @@ struct Problem {
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;
   net::NetworkOptions network;
-  nlohmann::json reference = nlohmann::json::object();  // how to get the true solution, as written
+  ReferenceRequest reference;
   std::vector<std::string> warnings;  // what is probably not meant, with its place in the file
 
   int dimensions() const { return static_cast<int>(domain.size()); }

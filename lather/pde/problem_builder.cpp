@@ -40,7 +40,7 @@ Expr ProblemBuilder::coordinate(const std::string& name, double low, double high
   require_finite(high, fmt::format("the high end of '{}'", name), where);
   if (!(low < high))
     throw Error(where,
-                fmt::format("the domain of '{}' is empty: its ends [{}, {}] must grow", name, low, high));
+                fmt::format("the domain of '{}' is empty: its ends [{}, {}] must increase", name, low, high));
   const Expr x = problem_.graph->symbol(name);
   names_.declare(NameKind::coordinate, name, x, where);
   problem_.symbols->add_coordinate(name);
@@ -139,7 +139,7 @@ int ProblemBuilder::point_set(PointSet set, const SourceLocation& where) {
 void ProblemBuilder::add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals,
                                double weight, const SourceLocation& where) {
   if (!(weight >= 0) || !std::isfinite(weight))
-    throw Error(where, fmt::format("the weight of '{}' must be a number that is not negative", name));
+    throw Error(where, fmt::format("the weight of '{}' must be a non-negative number", name));
   if (residuals.empty()) throw Error(where, fmt::format("'{}' has no residual", name));
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     const std::string term = residuals.size() == 1 ? name : fmt::format("{}.{}", name, i + 1);

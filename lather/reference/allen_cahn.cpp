@@ -3,6 +3,7 @@
 // only like 1/k²: they are taken from the closed form, not from samples, and the first segments in time are
 // short.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/periodic.hpp"
@@ -28,7 +29,7 @@ double quadratic_cosine(int m) {
   return 2 * (m % 2 == 0 ? 1 : -1) / (pm * pm);
 }
 
-std::unique_ptr<ReferenceSolution> make_allen_cahn(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_allen_cahn(const TomlValue& settings,
                                                    const std::filesystem::path& cache_directory) {
   const auto options = options_from<AllenCahnOptions>("allen-cahn", settings);
   PeriodicProblem problem{.name = "allen-cahn",

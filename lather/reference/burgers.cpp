@@ -7,6 +7,7 @@
 // itself.
 #include <array>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/registry.hpp"
@@ -128,9 +129,8 @@ class Burgers final : public ReferenceSolution {
 
 Maker burgers_maker() {
   return {"burgers", options::describe(BurgersOptions{}),
-          [](const nlohmann::json& settings, const std::filesystem::path&) {
-            return std::unique_ptr<ReferenceSolution>(
-                std::make_unique<Burgers>(options_from<BurgersOptions>("burgers", settings)));
+          [](const TomlValue& settings, const std::filesystem::path&) {
+            return make_closed_form<Burgers, BurgersOptions>("burgers", settings);
           }};
 }
 

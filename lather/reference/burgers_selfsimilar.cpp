@@ -7,6 +7,7 @@
 // the constraint U = -z + z³ + z⁴ U_1 means C = 7/6.
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/reference/registry.hpp"
@@ -90,18 +91,19 @@ class Profile final : public ReferenceSolution {
 
 Maker burgers_selfsimilar_maker() {
   return {"burgers-selfsimilar", options::describe(ProfileOptions{}),
-          [](const nlohmann::json& given, const std::filesystem::path&) {
-            nlohmann::json settings = given;
-            if (settings.contains("c3")) {
-              if (settings.contains("C"))
+          [](const TomlValue& given, const std::filesystem::path&) {
+            TomlValue settings = given;
+            for (TomlEntry& entry : settings.entries) {
+              if (entry.key != "c3") continue;
+              if (given.find("C"))
                 throw Error("reference burgers-selfsimilar: give C or c3 = C - 1/6, not both");
-              CubicTerm term;
-              options::set(term, "reference burgers-selfsimilar", "c3", settings["c3"]);
-              settings.erase("c3");
-              settings["C"] = term.c3 + 1.0 / 6;
+              const auto term =
+                  options_from<CubicTerm>("burgers-selfsimilar", make_table({entry}, entry.where));
+              entry.key = "C";
+              entry.value.kind = TomlValue::Kind::real;
+              entry.value.real = term.c3 + 1.0 / 6;
             }
-            return std::unique_ptr<ReferenceSolution>(
-                std::make_unique<Profile>(options_from<ProfileOptions>("burgers-selfsimilar", settings)));
+            return make_closed_form<Profile, ProfileOptions>("burgers-selfsimilar", settings);
           }};
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "lather/reference/cache.hpp"
@@ -133,7 +134,7 @@ class Cavity final : public ReferenceSolution {
   mutable std::map<std::tuple<bool, int, int>, Table<double>> nodal_;
 };
 
-std::unique_ptr<ReferenceSolution> make_cavity(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_cavity(const TomlValue& settings,
                                                const std::filesystem::path& cache_directory) {
   const auto options = options_from<CavityOptions>("lid-driven-cavity", settings);
   auto cavity = std::make_unique<Cavity>(options);

@@ -1,6 +1,7 @@
 // A_t = 0.004 ΔA + 10 A - (10 + 15i) A |A|² on the periodic square [-1,1]², t in [0,1], A = u + iv,
 // A(0) = (10y + 10ix) exp(-25(x² + y²)).
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/numerics/gaussian.hpp"
@@ -14,7 +15,7 @@ struct GinzburgLandauOptions : ShorterOptions {
   GinzburgLandauOptions() : ShorterOptions(256, 320, 1e-11, 1) {}
 };
 
-std::unique_ptr<ReferenceSolution> make_ginzburg_landau(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_ginzburg_landau(const TomlValue& settings,
                                                         const std::filesystem::path& cache_directory) {
   const auto options = options_from<GinzburgLandauOptions>("ginzburg-landau", settings);
   PeriodicProblem problem{.name = "ginzburg-landau",

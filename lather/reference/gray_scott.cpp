@@ -4,6 +4,7 @@
 // Departs from the paper: it prints v(0) = 1 - exp(…), with which the solution falls to the trivial state
 // (1, 0) at once.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/numerics/gaussian.hpp"
@@ -17,7 +18,7 @@ struct GrayScottOptions : ShorterOptions {
   GrayScottOptions() : ShorterOptions(160, 400, 1e-9, 2) {}
 };
 
-std::unique_ptr<ReferenceSolution> make_gray_scott(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_gray_scott(const TomlValue& settings,
                                                    const std::filesystem::path& cache_directory) {
   const auto options = options_from<GrayScottOptions>("gray-scott", settings);
   PeriodicProblem problem{

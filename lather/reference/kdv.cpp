@@ -1,5 +1,6 @@
 // u_t + u u_x + 0.022² u_xxx = 0 on the periodic interval [-1,1], u(x,0) = cos πx (Zabusky & Kruskal 1965).
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/periodic.hpp"
@@ -17,7 +18,7 @@ struct KdvOptions : SpectralOptions {
   }
 };
 
-std::unique_ptr<ReferenceSolution> make_kdv(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_kdv(const TomlValue& settings,
                                             const std::filesystem::path& cache_directory) {
   const auto options = options_from<KdvOptions>("kdv", settings);
   PeriodicProblem problem{.name = "kdv", .fields = {"u"}, .coordinates = {"x", "t"}, .accuracy = "1e-13"};

@@ -1,7 +1,8 @@
-// u_t + a u u_x + b u_xx + c u_xxxx = 0 on the periodic interval [0, 2π], u(x,0) = cos x (1 + sin x); a = 100/16,
-// b = 100/16², c = 100/16⁴. Modes with k² < b/c = 256 grow, the fastest at the rate b²/4c = 25: a perturbation
-// of 1e-16 may reach 1e-10 at t = 0.5 and more at t = 1.
+// u_t + a u u_x + b u_xx + c u_xxxx = 0 on the periodic interval [0, 2π], u(x,0) = cos x (1 + sin x);
+// a = 100/16, b = 100/16², c = 100/16⁴. Modes with k² < b/c = 256 grow, the fastest at the rate b²/4c = 25: a
+// perturbation of 1e-16 may reach 1e-10 at t = 0.5 and more at t = 1.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/periodic.hpp"
@@ -21,7 +22,7 @@ struct KuramotoSivashinskyOptions : ShorterOptions {
   }
 };
 
-std::unique_ptr<ReferenceSolution> make_kuramoto_sivashinsky(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_kuramoto_sivashinsky(const TomlValue& settings,
                                                              const std::filesystem::path& cache_directory) {
   const auto options = options_from<KuramotoSivashinskyOptions>("kuramoto-sivashinsky", settings);
   PeriodicProblem problem{.name = "kuramoto-sivashinsky",

@@ -1,10 +1,11 @@
 #pragma once
-// Time-dependent problems on a periodic interval or square: integrated once by ETDRK4 on half spectra, kept as
-// Chebyshev polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall
+// Time-dependent problems on a periodic interval or square: integrated once by ETDRK4 on half spectra, kept
+// as Chebyshev polynomials in time on segments whose length adapts until the last Chebyshev coefficients fall
 // below a tolerance. Any derivative at any point then follows from the two expansions, without the equation.
 
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -99,16 +99,13 @@ std::vector<std::string> reference_names() {
 
 std::vector<FieldDescription> reference_options(const std::string& name) { return find_maker(name).options; }
 
-std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const TomlValue& settings,
                                                   const std::filesystem::path& cache_directory) {
-  const Maker maker = find_maker(name);
-  if (!settings.is_null() && !settings.is_object())
-    throw Error("reference " + name + ": settings must be a table of names and values, got " +
-                settings.dump());
-  // Trainings side by side want the same reference at the same time: one computes it, the others find it in the cache.
+  // Trainings side by side want the same reference at the same time: one computes it, the others find it in
+  // the cache.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  return maker.make(settings.is_null() ? nlohmann::json::object() : settings, cache_directory);
+  return find_maker(name).make(settings.as_table("settings of a reference"), cache_directory);
 }
 
 std::filesystem::path default_cache_directory() {

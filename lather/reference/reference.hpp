@@ -34,7 +34,7 @@ class ReferenceSolution {
   virtual int highest_order() const = 0;             // the largest total order of a derivative it can give
   virtual std::map<std::string, double> unknowns() const { return {}; }  // scalars solved for, such as lambda
   virtual std::string accuracy() const = 0;     // in words: how far the values can be trusted, and where
-  virtual nlohmann::json settings() const = 0;  // everything the values depend on
+  virtual nlohmann::json settings() const = 0;  // everything the values depend on, to be written down
 
   // One derivative of one field at many points: points[i*d + k] is coordinate k of point i, orders[k] how
   // often to differentiate along coordinate k. Throws Error for a bad field, order or a point outside the
@@ -62,9 +62,9 @@ std::vector<std::string> reference_names();
 // What can be set for one reference, with defaults.
 std::vector<FieldDescription> reference_options(const std::string& name);
 
-// `settings` is a JSON object of options of that reference; unknown keys and bad values are errors. An empty
+// `settings` is a table of options of that reference; unknown keys and bad values are errors. An empty
 // `cache_directory` means: compute, keep nothing on disk.
-std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const TomlValue& settings,
                                                   const std::filesystem::path& cache_directory);
 
 // $LATHER_CACHE, or ~/.cache/lather.

@@ -10,7 +10,7 @@ namespace lather::reference {
 struct Maker {
   std::string name;
   std::vector<FieldDescription> options;
-  std::unique_ptr<ReferenceSolution> (*make)(const nlohmann::json& settings,
+  std::unique_ptr<ReferenceSolution> (*make)(const TomlValue& settings,
                                              const std::filesystem::path& cache_directory);
 };
 
@@ -26,10 +26,16 @@ Maker burgers_selfsimilar_maker();
 Maker boussinesq_maker();
 
 template <class Options>
-Options options_from(const std::string& name, const nlohmann::json& settings) {
+Options options_from(const std::string& name, const TomlValue& settings) {
   Options options;
-  options::set_all(options, "reference " + name, settings);
+  options::read(options, "reference " + name, settings);
   return options;
+}
+
+// For a reference that is a closed form: nothing is computed ahead, nothing cached.
+template <class Solution, class Options>
+std::unique_ptr<ReferenceSolution> make_closed_form(const std::string& name, const TomlValue& settings) {
+  return std::make_unique<Solution>(options_from<Options>(name, settings));
 }
 
 }  // namespace lather::reference

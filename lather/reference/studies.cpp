@@ -148,7 +148,7 @@ std::unique_ptr<ReferenceSolution> solve_row(const Study& study, const Json& row
                                              const std::filesystem::path& cache) {
   Json settings = study.common;
   settings.update(row);
-  return make_reference(study.name, settings, cache);
+  return make_reference(study.name, toml_from_json(settings, {}), cache);
 }
 
 constexpr std::size_t kPoints = 300;
@@ -266,7 +266,7 @@ CheckReport check_reference(const std::string& name, const std::filesystem::path
             name, coarse.dump(), fine.dump(), value, study.tolerance, derivative,
             passed ? "passed" : "FAILED")};
   }
-  make_reference(name, Json::object(), cache_directory);  // throws for an unknown name
+  make_reference(name, {}, cache_directory);  // throws for an unknown name
   return {true, name + ": closed form, nothing to converge"};
 }
 
@@ -280,7 +280,7 @@ std::string convergence_page(const std::filesystem::path& cache_directory,
   std::string text = kIntroduction;
   for (const auto& name : reference_names()) {
     progress(name);
-    text += summary_row(name, *make_reference(name, Json::object(), cache_directory));
+    text += summary_row(name, *make_reference(name, {}, cache_directory));
   }
   text += kMethods;
   for (const auto& study : studies()) text += study_table(study, cache_directory, progress);

@@ -1,5 +1,6 @@
 // u_tt = c² u_xx on (0,1)², u = sin πx cos cπt + a sin 4πx cos 4cπt.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "lather/reference/registry.hpp"
@@ -59,9 +60,8 @@ class Wave final : public ReferenceSolution {
 
 Maker wave_maker() {
   return {"wave", options::describe(WaveOptions{}),
-          [](const nlohmann::json& settings, const std::filesystem::path&) {
-            return std::unique_ptr<ReferenceSolution>(
-                std::make_unique<Wave>(options_from<WaveOptions>("wave", settings)));
+          [](const TomlValue& settings, const std::filesystem::path&) {
+            return make_closed_form<Wave, WaveOptions>("wave", settings);
           }};
 }
 

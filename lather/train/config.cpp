@@ -112,15 +112,15 @@ void choose_limits(Config& config, const ConfigRequest& request) {
 // A solver and options that exist, before training for hours without errors to show.
 void check_reference(const TomlValue& root, const pde::Problem& problem) {
   const TomlValue* table = root.find("reference");
-  if (!table || !problem.reference.contains("solver")) return;
+  if (!table || problem.reference.solver.empty()) return;
   try {
     std::vector<std::string> known{"solver", "up_to_constant"};
-    for (const auto& option : reference::reference_options(problem.reference["solver"].get<std::string>()))
+    for (const auto& option : reference::reference_options(problem.reference.solver))
       known.push_back(option.name);
     table->only_keys("[reference]", known);
     std::vector<std::string> fields;
     for (const auto& field : problem.fields) fields.push_back(field.name);
-    for (const auto& name : fields_up_to_constant(problem))
+    for (const auto& name : problem.reference.up_to_constant)
       if (std::find(fields.begin(), fields.end(), name) == fields.end())
         throw Error("up_to_constant: " + unknown_name_message("field", name, fields));
   } catch (const Error& error) {
@@ -168,8 +168,7 @@ void require_measurable_target(const Config& config, const pde::Problem& problem
                             target->quantity, target->value, why));
   };
   if (!config.record.reference) refuse("training.reference is false");
-  if (problem.exact.empty() && !problem.reference.contains("solver"))
-    refuse("the problem has no [reference]");
+  if (problem.exact.empty() && problem.reference.solver.empty()) refuse("the problem has no [reference]");
 }
 
 Config read_config(const std::filesystem::path& file) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
@@ -81,12 +82,12 @@ void expand_synonym(TomlValue& layer, std::string_view synonym, const std::strin
   expand(*entry);
   if (entry->value.find(inner))
     throw Error(given.where,
-                fmt::format("{}.{} and {} say the same thing; give one of them", key, inner, synonym));
+                fmt::format("{}.{} and {} are alternatives; give only one", key, inner, synonym));
   entry->value.entries.push_back({inner, given.where, given.value});
 }
 
-// Lays one layer of settings over another. A bare value replaces a table, a table changes the keys it names; the
-// options of another optimizer or weighting are not kept.
+// Lays one layer of settings over another. A bare value replaces a table, a table changes the keys it names;
+// the options of another optimizer or weighting are not kept.
 void lay_over(TomlValue& recipe, TomlValue layer) {
   expand_synonym(layer, "resample_every", "sampling", "every");
   expand_synonym(layer, "causal_tolerance", "causal", "tolerance");
@@ -182,8 +183,8 @@ void erase_key(TomlValue& table, std::string_view key) {
   std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
 }
 
-// Another optimizer than the recipe's. What is said of the one is not meant for the other, but within a family the
-// learning rate and the wrappers are.
+// Another optimizer than the recipe's. What is said of the one is not meant
+// for the other, but within a family the learning rate and the wrappers are.
 std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& recipe,
                   const std::string& optimizer) {
   const auto& entry = optim::find_optimizer(optimizer);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"

@@ -168,7 +168,7 @@ Metrics Trainer::measure(bool fine, bool best) {
   metrics.error_grid = fine ? default_grid(domain.dimensions()) : coarse_grid(domain.dimensions());
   if (!meter_ || meter_is_fine_ != fine)
     meter_ = std::make_unique<ErrorMeter>(domain, *truth_,
-                                          ErrorOptions{metrics.error_grid, fields_up_to_constant(domain)});
+                                          ErrorOptions{metrics.error_grid, domain.reference.up_to_constant});
   meter_is_fine_ = fine;
   const auto errors = whole ? meter_->measure([solution = solution(best)](const pde::Points& points) {
     return solution.values_and_slopes(points);

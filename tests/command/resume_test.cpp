@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "kill_and_resume.hpp"
 
 namespace lather::testing {

@@ -62,7 +62,8 @@ TEST(EmulatedEigensolver, ASideWhoseEigenvectorsAreNotFoundStaysAsItIs) {
     SsEsoapOptions options;
     options::set_all(options, "ss-esoap", settings);
     GivenGradients on_device(layout), again(layout);
-    const auto optimizer = find_optimizer("ss-esoap").make_on_device(layout, settings);
+    const auto& entry = find_optimizer("ss-esoap");
+    const auto optimizer = entry.construct_on_device(layout, entry.options(settings));
     auto x = normal_numbers(1, 1, layout.size());
     SsEsoapLiteral literal(Eigen::Map<const Mat>(x.data(), 6, 4), options);
     literal.left_fails = true;

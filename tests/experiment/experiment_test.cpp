@@ -2,6 +2,7 @@
 #include "lather/experiment/experiment.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/experiment/plan.hpp"

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,8 +68,8 @@ inline std::string try_config_text(std::string_view text) {
   }
 }
 
-// Files with a checksum: nothing random gets past it. A first byte of 'S' asks for the rest to be wrapped in a
-// whole file, so that the readers behind the checksum are reached; other bytes are taken as they are.
+// Files with a checksum: nothing random gets past it. A first byte of 'S' asks for the rest to be wrapped in
+// a whole file, so that the readers behind the checksum are reached; other bytes are taken as they are.
 inline bool wrapped(std::string_view bytes) { return !bytes.empty() && bytes[0] == 'S'; }
 
 // State of the kinds that trainers and references have.

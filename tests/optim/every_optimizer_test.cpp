@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "from_json.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/first_order/multiadam.hpp"
@@ -68,7 +69,7 @@ ParameterLayout shapes() {
 class EveryOptimizer : public ::testing::TestWithParam<Method> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
-    return find_optimizer(GetParam().name).make(layout, GetParam().settings);
+    return make_from_json(GetParam().name, layout, GetParam().settings);
   }
 };
 
@@ -217,7 +218,7 @@ TEST_P(EveryOptimizer, SolvesALeastSquaresProblem) {
   // Squares that are summed up, not averaged, shorten the steps as they go on: they begin longer.
   settings["learning_rate"] = settings.value("beta2", 0.9) == 1 ? 0.5 : 0.02;
   settings["weight_decay"] = 0;  // it would move the minimum
-  const auto optimizer = find_optimizer(GetParam().name).make(problem.layout(), settings);
+  const auto optimizer = make_from_json(GetParam().name, problem.layout(), settings);
   auto x = std::vector<double>(problem.size());
   const double start = problem.value(x);
   const int steps = 1500;
@@ -256,8 +257,8 @@ TEST_P(EveryOptimizer, SaysHowMuchMemoryItHolds) {
 TEST(Soap, CountsTheBasesItReplaces) {
   const auto layout = shapes();
   for (const bool vectors_too : {false, true}) {
-    const auto soap = find_optimizer("soap").make(
-        layout, {{"precondition_frequency", 3}, {"precondition_vectors", vectors_too}});
+    const auto soap = make_from_json("soap", layout,
+                                     {{"precondition_frequency", 3}, {"precondition_vectors", vectors_too}});
     GradientStream stream(layout, random_gradients(1));
     auto x = random_point(layout.size(), 1);
     for (int t = 1; t <= 10; ++t)
@@ -276,8 +277,8 @@ TEST_P(EveryOptimizer, RefusesParametersOfAnotherSize) {
 TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
   const auto layout = shapes();
   const json constants = {{"beta1", 0.99}, {"beta2", 0.99}, {"learning_rate", 0.01}};
-  const auto adam = find_optimizer("adam").make(layout, constants),
-             multi = find_optimizer("multiadam").make(layout, constants);
+  const auto adam = make_from_json("adam", layout, constants),
+             multi = make_from_json("multiadam", layout, constants);
   GradientStream a(layout, random_gradients(1)), b(layout, random_gradients(1));
   auto x = random_point(layout.size(), 1), y = x;
   for (int t = 0; t < 20; ++t) {
@@ -301,14 +302,13 @@ TEST(MultiAdam, OneGroupIsAdamAndTwoGroupsAverageTheirDirections) {
       g = {{1000.0}, {-0.001}};
     }
   } two;
-  const auto groups =
-      find_optimizer("multiadam")
-          .make(two.l, {{"learning_rate", 0.1}, {"group_weights", {0.75, 0.25}}, {"epsilon", 0}});
+  const auto groups = make_from_json(
+      "multiadam", two.l, {{"learning_rate", 0.1}, {"group_weights", {0.75, 0.25}}, {"epsilon", 0}});
   std::vector<double> z = {0};
   const auto report = groups->step(two, z);
   EXPECT_EQ(report.loss, 7);
   EXPECT_NEAR(z[0], -0.1 * (0.75 - 0.25), 1e-15);  // each group's first direction is its sign
-  EXPECT_THROW(find_optimizer("multiadam").make(two.l, {{"groups", {0, 0, 1}}})->step(two, z), Error);
+  EXPECT_THROW(make_from_json("multiadam", two.l, {{"groups", {0, 0, 1}}})->step(two, z), Error);
 }
 
 // Equations are one group, everything else the other (Yao et al. 2023).
@@ -324,7 +324,7 @@ TEST(Muon, MapsSingularValuesNearOne) {
   // A diagonal gradient has its singular values on the diagonal; the step is the orthogonalized momentum
   // times the rate.
   const auto layout = one_matrix(4, 4);
-  const auto muon = find_optimizer("muon").make(layout, {{"learning_rate", 1}, {"matrices", "all"}});
+  const auto muon = make_from_json("muon", layout, {{"learning_rate", 1}, {"matrices", "all"}});
   GradientStream stream(layout, [](std::size_t, std::span<double> g) {
     std::fill(g.begin(), g.end(), 0.0);
     for (int i = 0; i < 4; ++i) g[5 * i] = std::pow(0.2, i);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "from_json.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -46,7 +47,7 @@ const std::vector<JacobianMethod> kJacobianMethods = {
 class EveryJacobianMethod : public ::testing::TestWithParam<JacobianMethod> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
-    return find_optimizer(GetParam().name).make(layout, GetParam().settings);
+    return make_from_json(GetParam().name, layout, GetParam().settings);
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, EveryJacobianMethod, ::testing::ValuesIn(kJacobianMethods),
@@ -245,7 +246,7 @@ TEST(KroneckerSum, SolvesAsADenseMatrixWould) {
 TEST(Kfac, SolvesALinearLayerInOneStepWhenItsFactorsAreExact) {
   for (const char* name : {"kfac", "kfac-star"}) {
     LinearLayer problem;
-    const auto kfac = find_optimizer(name).make(problem.layout(), {{"averaging", 0}, {"damping", 1e-13}});
+    const auto kfac = make_from_json(name, problem.layout(), {{"averaging", 0}, {"damping", 1e-13}});
     std::vector<double> x(problem.size());
     kfac->step(problem, x);
     const auto truth = LinearLayer::truth();
@@ -255,7 +256,7 @@ TEST(Kfac, SolvesALinearLayerInOneStepWhenItsFactorsAreExact) {
 
 TEST(Kfac, SaysThatAnObjectiveGivesNoFactors) {
   auto problem = exponential_fit();
-  const auto kfac = find_optimizer("kfac").make(problem.layout(), json::object());
+  const auto kfac = make_from_json("kfac", problem.layout(), json::object());
   std::vector<double> x{1, 1, 0};
   try {
     kfac->step(problem, x);
@@ -269,8 +270,7 @@ TEST(Kfac, SaysThatAnObjectiveGivesNoFactors) {
 // the step of a linear problem is orthogonal to both directions.
 TEST(KfacStar, StepsToTheMinimumOfThePlaneOfItsTwoDirections) {
   LinearLayer problem;
-  const auto kfac =
-      find_optimizer("kfac-star").make(problem.layout(), {{"averaging", 0.9}, {"damping", 1e-14}});
+  const auto kfac = make_from_json("kfac-star", problem.layout(), {{"averaging", 0.9}, {"damping", 1e-14}});
   std::vector<double> x(problem.size()), g(problem.size());
   std::vector<double> previous_step;
   for (int t = 0; t < 4; ++t) {
@@ -299,7 +299,7 @@ TEST(NaturalGradient, SolvesLinearSystemsInOneStepWithMinimumNorm) {
     for (double& value : r) value = -value;
     linalg::cholesky_solve({K.data(), 7, 7}, r);
     problem.transposed_jacobian_times(x, r, minimum_norm);  // -J^T (J J^T)^{-1} r
-    find_optimizer(name).make(problem.layout(), json::object())->step(problem, x);
+    make_from_json(name, problem.layout(), json::object())->step(problem, x);
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], minimum_norm[i], 1e-9) << name;
   }
 }
@@ -313,7 +313,7 @@ TEST(Anagram, CutsOffSingularValues) {
     J[3] = 1e-3;
   });
   std::vector<double> x{0, 0};
-  find_optimizer("anagram").make(problem.layout(), {{"cutoff", 1e-2}})->step(problem, x);
+  make_from_json("anagram", problem.layout(), {{"cutoff", 1e-2}})->step(problem, x);
   EXPECT_NEAR(x[0], 1, 1e-15);
   EXPECT_EQ(x[1], 0);
 }
@@ -322,10 +322,9 @@ TEST(Anagram, CutsOffSingularValues) {
 TEST(Spring, MinimizesItsRegularizedModel) {
   auto problem = linear(7, 12, 0, 0.3);
   const double lambda = 0.05, mu = 0.8;
-  const auto spring =
-      find_optimizer("spring-paper")
-          .make(problem.layout(),
-                {{"damping", lambda}, {"momentum", mu}, {"learning_rate", 1}, {"norm_constraint", 1e10}});
+  const auto spring = make_from_json(
+      "spring-paper", problem.layout(),
+      {{"damping", lambda}, {"momentum", mu}, {"learning_rate", 1}, {"norm_constraint", 1e10}});
   std::vector<double> x(12), phi_previous(12);
   for (int t = 0; t < 5; ++t) {
     const auto before = x;
@@ -344,15 +343,15 @@ TEST(Spring, MinimizesItsRegularizedModel) {
 
 TEST(Spring, ObeysItsBoundOnTheLengthOfAStep) {
   auto problem = linear(7, 12);
-  const auto spring = find_optimizer("spring-paper")
-                          .make(problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
+  const auto spring =
+      make_from_json("spring-paper", problem.layout(), {{"norm_constraint", 1e-4}, {"learning_rate", 1}});
   std::vector<double> x(12);
   EXPECT_NEAR(spring->step(problem, x).step_norm, 1e-2, 1e-15);
 }
 
 TEST(NysNewtonCg, TakesANewtonStepOnAQuadratic) {
   DiagonalQuadratic problem({1, 10, 100, 1000});
-  const auto nncg = find_optimizer("nncg").make(problem.layout(), {{"damping", 1e-9}});
+  const auto nncg = make_from_json("nncg", problem.layout(), {{"damping", 1e-9}});
   std::vector<double> x{1, 1, 1, 1};
   nncg->step(problem, x);
   for (const double value : x)

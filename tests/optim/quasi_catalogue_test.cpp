@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "from_json.hpp"
 #include "quasi_support.hpp"
 
 namespace lather::optim {
@@ -91,7 +92,7 @@ class Broken final : public Objective {
 class WholeCatalogue : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const {
-    return find_optimizer(GetParam()).make(layout, Json::object());
+    return make_from_json(GetParam(), layout, Json::object());
   }
 };
 INSTANTIATE_TEST_SUITE_P(Catalogue, WholeCatalogue, ::testing::ValuesIn(all_names()),
@@ -190,7 +191,7 @@ TEST_P(WholeCatalogue, ContinuesWithTheSameBitsAfterSaveAndRestore) {
 
 TEST_P(WholeCatalogue, RejectsAnUnknownOption) {
   DiagonalQuadratic objective({1});
-  EXPECT_ANY_THROW(find_optimizer(GetParam()).make(objective.layout(), Json{{"no_such_option", 1}}));
+  EXPECT_ANY_THROW(make_from_json(GetParam(), objective.layout(), Json{{"no_such_option", 1}}));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "from_json.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/problems/test_functions.hpp"
 
@@ -36,7 +37,7 @@ TEST(QuasiNewtonMemory, CountsPairsAndMatrices) {
   const std::size_t vector = 6 * sizeof(double);
   for (const char* name : {"lbfgs", "bfgs", "ss-bfgs", "ss-broyden"}) {
     Bowl bowl;
-    const auto optimizer = find_optimizer(name).make(bowl.l, {});
+    const auto optimizer = make_from_json(name, bowl.l, {});
     std::vector<double> x(6, 1.0);
     for (int t = 0; t < 4; ++t) ASSERT_EQ(optimizer->step(bowl, x).status, Status::running);
     const std::size_t held = std::string(name) == "lbfgs" ? 2 * 4 : 6;  // four pairs, or six rows
@@ -45,12 +46,12 @@ TEST(QuasiNewtonMemory, CountsPairsAndMatrices) {
   }
 }
 
-// The first trial of a line search is judged by the value before the last step. After a redraw that value belongs to
-// another function: were it kept, a small difference would make the trial as small.
+// The first trial of a line search is judged by the value before the last step. After a redraw that value
+// belongs to another function: were it kept, a small difference would make the trial as small.
 TEST(DenseQuasiNewton, ForgetsTheLastValueWhenTheObjectiveChanges) {
   for (const char* name : {"bfgs", "ss-bfgs", "ss-broyden"}) {
     Bowl bowl;
-    const auto optimizer = find_optimizer(name).make(bowl.l, {});
+    const auto optimizer = make_from_json(name, bowl.l, {});
     std::vector<double> x(6, 1.0);
     const double first = bowl.value(x);
     optimizer->step(bowl, x);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "from_json.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/optim/quasi_newton/bfgs.hpp"
@@ -56,7 +57,7 @@ TEST(QuasiNewtonGolden, WholeRunsWithTheLineSearchFollowTheReference) {
     const Json record = golden(file);
     auto x = record["x0"].get<std::vector<double>>();
     Rosenbrock objective(x.size());
-    const auto optimizer = find_optimizer(name).make(objective.layout(), settings);
+    const auto optimizer = make_from_json(name, objective.layout(), settings);
     const auto& iterates = record["iterates"];
     double deviation = 0;
     for (std::size_t k = 1; k < iterates.size(); ++k) {
@@ -205,7 +206,7 @@ TEST(DenseQuasiNewton, RefusesALayoutThatDoesNotFitAndSaysHowLargeItWouldBe) {
   ParameterLayout layout;
   layout.add_matrix("w", 1000, 1000);
   try {
-    find_optimizer("bfgs").make(layout, Json{{"max_memory", 4}});
+    make_from_json("bfgs", layout, Json{{"max_memory", 4}});
     FAIL() << "no refusal";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("7.45e+03 GiB"), std::string::npos) << e.what();
@@ -217,7 +218,7 @@ TEST(DenseQuasiNewton, TerminatesOnAQuadraticAboutAsFastAsTheoryPromises) {
   // With exact line searches n steps suffice; with Wolfe steps a few more.
   DiagonalQuadratic objective({1, 10, 100, 1000});
   for (const auto* name : {"bfgs", "ss-bfgs", "ss-broyden"}) {
-    const auto optimizer = find_optimizer(name).make(objective.layout(), Json{{"c2", 0.1}});
+    const auto optimizer = make_from_json(name, objective.layout(), Json{{"c2", 0.1}});
     std::vector<double> x(4, 1.0);
     EXPECT_LE(run_steps(*optimizer, objective, x, 25), 1e-14) << name;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "from_json.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/optimizer.hpp"
@@ -154,13 +155,12 @@ inline double part_left(const MakeOptimizer& make, const Trial& trial, int steps
 // As a user would: first-order methods with the best of four learning rates.
 inline double best_part_left(const OptimizerEntry& entry, const Trial& trial) {
   if (uses_line_search(entry))
-    return part_left([&](const ParameterLayout& l) { return entry.make(l, nlohmann::json::object()); }, trial,
-                     trial.steps_line_search);
+    return part_left([&](const ParameterLayout& l) { return entry.make(l); }, trial, trial.steps_line_search);
   double best = 1e300;
   for (const double rate : {1e-1, 1e-2, 1e-3, 1e-4}) {
     best = std::fmin(best, part_left(
                                [&](const ParameterLayout& l) {
-                                 return entry.make(l, {{"learning_rate", rate}});
+                                 return make_from_json(entry, l, {{"learning_rate", rate}});
                                },
                                trial, trial.steps_first_order));
     if (best <= trial.left_first_order) break;

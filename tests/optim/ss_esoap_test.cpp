@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "from_json.hpp"
 #include "lather/core/error.hpp"
 #include "lather/linalg/products.hpp"
 #include "lather/optim/catalogue.hpp"
@@ -114,9 +115,10 @@ TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmForEveryAblation) {
       {{"inner_update", "momentum"}, {"secant_metric", "off"}},
       {{"weight_decay", 0.1}},
   };
-  // The two forms take their eigenvectors by different routes, so a change of basis differs by rounding over the gap of
-  // the eigenvalues, and 'reproject' divides by variances made of such differences. Measured after 200 steps: below 1e-9 on
-  // most processors, 1.7e-9 for 'reproject' 12 x 12 compiled for x86-64-v3. A wrong formula differs by 1e-3 and more.
+  // The two forms take their eigenvectors by different routes, so a change of basis differs by rounding over
+  // the gap of the eigenvalues, and 'reproject' divides by variances made of such differences. Measured after
+  // 200 steps: below 1e-9 on most processors, 1.7e-9 for 'reproject' 12 x 12 compiled for x86-64-v3. A wrong
+  // formula differs by 1e-3 and more.
   constexpr double kAgreement = 1e-8;
   int with_tau = 0;
   for (const auto& settings : ablations) {
@@ -137,7 +139,7 @@ std::vector<double> trajectory_end(const std::string& name, const nlohmann::json
                                    const ParameterLayout& layout, const GradientStream::Rule& rule,
                                    int steps) {
   GradientStream stream(layout, rule);
-  const auto optimizer = find_optimizer(name).make(layout, settings);
+  const auto optimizer = make_from_json(name, layout, settings);
   auto x = random_point(layout.size(), 9);
   for (int t = 0; t < steps; ++t) optimizer->step(stream, x);
   return x;
@@ -184,8 +186,7 @@ TEST(SsEsoap, AStepWithoutBasisChangeDoesSixProductsAndNoFactorization) {
   const std::size_t m = 24, n = 17;
   const auto layout = one_matrix(m, n);
   for (const char* metric : {"off", "paper", "adam", "shampoo", "oren-luenberger", "identity"}) {
-    const auto optimizer =
-        find_optimizer("ss-esoap").make(layout, {{"secant_metric", metric}, {"trigger", 0.3}});
+    const auto optimizer = make_from_json("ss-esoap", layout, {{"secant_metric", metric}, {"trigger", 0.3}});
     GradientStream stream(layout, low_rank_gradients(4, m, n, 0.05));
     auto x = random_point(layout.size(), 1);
     int quiet = 0;
@@ -211,9 +212,8 @@ TEST(SsEsoap, OnlyThePaperMetricDependsOnTheScaleOfTheLoss) {
   const auto layout = one_matrix(6, 4);
   const auto ratio = [&](const char* metric, double kappa) {
     const auto optimizer =
-        find_optimizer("ss-esoap")
-            .make(layout,
-                  {{"secant_metric", metric}, {"tau_min", 1}, {"epsilon", 0}, {"eigenvalue_floor", 0}});
+        make_from_json("ss-esoap", layout,
+                       {{"secant_metric", metric}, {"tau_min", 1}, {"epsilon", 0}, {"eigenvalue_floor", 0}});
     GradientStream stream(layout, random_gradients(6, kappa));
     auto x = random_point(layout.size(), 1);
     for (int t = 0; t < 40; ++t) optimizer->step(stream, x);
@@ -229,9 +229,8 @@ TEST(SsEsoap, OnlyThePaperMetricDependsOnTheScaleOfTheLoss) {
 TEST(SsEsoap, SelfScalingCanOnlyEnlargeTheStep) {
   const auto layout = one_matrix(5, 5);
   for (const char* metric : {"paper", "adam", "shampoo"}) {
-    const auto scaled =
-        find_optimizer("ss-esoap").make(layout, {{"secant_metric", metric}, {"tau_min", 0.01}});
-    const auto plain = find_optimizer("ss-esoap").make(layout, {{"secant_metric", "off"}});
+    const auto scaled = make_from_json("ss-esoap", layout, {{"secant_metric", metric}, {"tau_min", 0.01}});
+    const auto plain = make_from_json("ss-esoap", layout, {{"secant_metric", "off"}});
     GradientStream a(layout, random_gradients(8)), b(layout, random_gradients(8));
     auto x = random_point(25, 1), y = x;
     for (int t = 0; t < 50; ++t) {
@@ -246,7 +245,7 @@ TEST(SsEsoap, SelfScalingCanOnlyEnlargeTheStep) {
 
 TEST(SsEsoap, AChangedObjectiveVoidsTheSecant) {
   const auto layout = one_matrix(5, 5);
-  const auto optimizer = find_optimizer("ss-esoap").make(layout, {{"tau_min", 1e-6}});
+  const auto optimizer = make_from_json("ss-esoap", layout, {{"tau_min", 1e-6}});
   GradientStream stream(layout, low_rank_gradients(8, 5, 5, 0.5));
   auto x = random_point(25, 1);
   int scaled = 0;
@@ -263,9 +262,8 @@ TEST(SsEsoap, AChangedObjectiveVoidsTheSecant) {
 }
 
 TEST(SsEsoap, GlobalTauIsTheRatioOfTheSums) {
-  const auto optimizer =
-      find_optimizer("ss-esoap")
-          .make(small_network(), {{"tau_scope", "global"}, {"tau_min", 1e-9}, {"tau_max", "inf"}});
+  const auto optimizer = make_from_json("ss-esoap", small_network(),
+                                        {{"tau_scope", "global"}, {"tau_min", 1e-9}, {"tau_max", "inf"}});
   GradientStream stream(small_network(), random_gradients(8));
   auto x = random_point(small_network().size(), 1);
   int scaled = 0;
@@ -296,8 +294,8 @@ TEST(SsEsoap, BasesStayOrthonormalOverThousandsOfChanges) {
   EXPECT_LT(optimizer.orthogonality_error(), 1e-12);
 }
 
-// A change of basis must not turn the momentum: the gradients stop, the bases change at the next step, and W goes on
-// along the line of its last step.
+// A change of basis must not turn the momentum: the gradients stop, the bases
+// change at the next step, and W goes on along the line of its last step.
 TEST(SsEsoap, ABasisChangeKeepsTheMomentumInParameterSpace) {
   const auto layout = one_matrix(6, 4);
   SsEsoapOptions options;
@@ -332,7 +330,7 @@ TEST(SsEsoap, ABasisChangeKeepsTheMomentumInParameterSpace) {
 
 TEST(SsEsoap, OptionsThatContradictEachOtherAreRefused) {
   const auto make = [](const nlohmann::json& settings) {
-    find_optimizer("ss-esoap").make(one_matrix(2, 2), settings);
+    make_from_json("ss-esoap", one_matrix(2, 2), settings);
   };
   EXPECT_THROW(make({{"gamma_values", {0.5}}}), Error);
   EXPECT_THROW(make({{"gamma_thresholds", {0.8, 0.5}}}), Error);

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/first_order/adam.hpp"

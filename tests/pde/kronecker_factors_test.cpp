@@ -6,6 +6,7 @@
 
 #include "lather/optim/catalogue.hpp"
 #include "lather/pde/objective.hpp"
+#include "optim/from_json.hpp"
 #include "sample_problems.hpp"
 
 namespace lather::pde {
@@ -234,7 +235,7 @@ class MethodOnPoisson : public testing::TestWithParam<Promise> {};
 TEST_P(MethodOnPoisson, LowersTheLossByTheStatedFactorInTheStatedSteps) {
   Poisson poisson;
   const auto method =
-      optim::find_optimizer(GetParam().name).make(poisson.objective->layout(), GetParam().settings);
+      optim::make_from_json(GetParam().name, poisson.objective->layout(), GetParam().settings);
   auto x = poisson.start;
   const double before = poisson.objective->value(x);
   for (int t = 0; t < GetParam().steps; ++t) {

@@ -381,8 +381,8 @@ xxxxxx = [0, 1]
 TEST(ProblemFile, ASolverWhoseNameReadsAsANumberIsStillAName) {
   const Problem p =
       read_problem_text(kOne + equation("U_z") + "[reference]\nsolver = \"e\"\nmodes = \"2*3\"\n", "e.toml");
-  EXPECT_EQ(p.reference["solver"], "e");
-  EXPECT_EQ(p.reference["modes"], 6.0);
+  EXPECT_EQ(p.reference.solver, "e");
+  EXPECT_EQ(p.reference.options.find("modes")->real, 6.0);
   EXPECT_NE(describe(p).find("solver e"), std::string::npos);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"

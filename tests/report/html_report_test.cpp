@@ -1,6 +1,7 @@
 #include "lather/report/html_report.hpp"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "small_run.hpp"

@@ -1,6 +1,7 @@
 // The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there
 // is no Chromium.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "../command/process.hpp"
 #include "lather/report/html_report.hpp"

@@ -19,7 +19,7 @@ inline void train_small_run(const std::filesystem::path& folder, const std::stri
   request.threads = 1;
   request.settings = {{"training.steps", std::to_string(kSmallRunSteps)}, {"training.validate_every", "5"}};
   const train::Config config = train::resolve(request);
-  auto run = train::RunFolder::create(folder, train::to_json(config));
+  auto run = train::RunFolder::create(folder, config);
   train::Trainer trainer(config);
   train::run(trainer, run, {});
 }

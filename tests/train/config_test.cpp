@@ -207,7 +207,7 @@ TEST_F(RecipeKeysTest, EveryKeyIsKnownOrAnErrorAtItsPlaceAlsoInRecipesThatAreNot
       {"[training.paper]\noptimizer = {name = \"adam\", learning_rat = 1}\n", ":26:29: ", "'learning_rate'"},
       {"[training.paper]\noptimizer = {name = \"adam\", then = {name = \"lbfgs\"}}\n", ":26:13: ", "at_step"},
       {"[training.paper]\nsampling = \"sobel\"\n", ":26:12: ", "'sobol'"},
-      {"[training.paper]\nsampling = {every = 1}\nresample_every = 2\n", ":27:1: ", "give one"},
+      {"[training.paper]\nsampling = {every = 1}\nresample_every = 2\n", ":27:1: ", "give only one"},
       {"[training.paper]\nfocus = [{share = 0.5, y = [0, 1]}]\n", ":26:", "'y'"},
       {"[training.paper]\nfocus = [{x = [0, 1]}]\n", ":26:", "'share'"},
       {"[training.paper]\ntime_windows = {cout = 5}\n", ":26:17: ", "'count'"},

@@ -3,9 +3,9 @@
 
 #include <numbers>
 
+#include "heat_training.hpp"
 #include "lather/core/error.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
-#include "small_problems.hpp"
 
 namespace lather::train {
 namespace {
@@ -93,14 +93,14 @@ TEST(Errors, AgainstAReferenceSolutionAreThoseAgainstItsClosedForm) {
   const auto exact = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
                          .measure(objective, x);
   problem.exact.clear();
-  problem.reference = {{"solver", "wave"}};
+  problem.reference.solver = "wave";
   const auto solved = ErrorMeter(problem, *true_solution(problem, {}), {.grid = 21, .up_to_constant = {}})
                           .measure(objective, x);
   EXPECT_NEAR(solved[0].relative_l2 / exact[0].relative_l2, 1, 1e-12);
   EXPECT_NEAR(solved[0].relative_h1 / exact[0].relative_h1, 1, 1e-12);
   problem.domain[1].high = 2;
   EXPECT_THROW(true_solution(problem, {}), Error);
-  problem.reference = nlohmann::json::object();
+  problem.reference.solver.clear();
   EXPECT_EQ(true_solution(problem, {}), nullptr);
 }
 

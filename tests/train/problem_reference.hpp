@@ -1,6 +1,7 @@
 #pragma once
-// A problem file's residuals with the reference solution in place of the network. A wrong sign or factor in an
-// equation leaves a residual as large as its terms; the true solution leaves what the reference is inaccurate by.
+// A problem file's residuals with the reference solution in place of the
+// network. A wrong sign or factor in an equation leaves a residual as large
+// as its terms; the true solution leaves what the reference is inaccurate by.
 
 #include <gtest/gtest.h>
 
@@ -85,7 +86,7 @@ inline double largest_part(symbolic::Expr residual, const symbolic::ExprMap<doub
 
 // A condition that settles what the reference leaves open.
 inline bool fixes_a_constant(const pde::Problem& problem, const pde::Term& term) {
-  const auto constants = fields_up_to_constant(problem);
+  const auto& constants = problem.reference.up_to_constant;
   const auto d = problem.symbols->find(term.residual);
   return d && d->orders.total() == 0 &&
          std::count(constants.begin(), constants.end(), problem.fields[d->output].name);
@@ -113,11 +114,8 @@ inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 
   const pde::Problem problem = problem_in_fields(c);
   std::shared_ptr<const reference::ReferenceSolution> solved;
   if (problem.exact.empty()) {
-    nlohmann::json settings = problem.reference;
-    const auto solver = settings.at("solver").get<std::string>();
-    settings.erase("solver");
-    settings.erase("up_to_constant");
-    solved = reference::make_reference(solver, settings, reference::default_cache_directory());
+    solved = reference::make_reference(problem.reference.solver, problem.reference.options,
+                                       reference::default_cache_directory());
   }
   const auto truth = solved ? from_reference(problem, solved) : closed_form(problem);
   ASSERT_EQ(truth->fields().size(), problem.fields.size()) << "the reference does not know all fields";

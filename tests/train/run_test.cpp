@@ -55,11 +55,11 @@ TEST_P(Resume, GivesTheBitsOfTheUninterruptedRun) {
   TemporaryFolder folder;
   const Config config = small_config(folder.path(), GetParam(), kEverythingMoves);
   {
-    auto whole = RunFolder::create(folder / "whole", to_json(config));
+    auto whole = RunFolder::create(folder / "whole", config);
     Trainer trainer(config);
     EXPECT_EQ(run(trainer, whole, {}).reason, EndReason::steps);
   }
-  RunFolder::create(folder / "pieces", to_json(config));
+  RunFolder::create(folder / "pieces", config);
   EndReason reason = EndReason::interrupted;
   for (int sitting = 0; reason == EndReason::interrupted && sitting < 20; ++sitting) {
     auto pieces = RunFolder::open(folder / "pieces");
@@ -85,12 +85,12 @@ TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   const Config config =
       small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.record_every", "1"}});
   {
-    auto whole = RunFolder::create(folder / "whole", to_json(config));
+    auto whole = RunFolder::create(folder / "whole", config);
     Trainer trainer(config);
     run(trainer, whole, {});
   }
   {
-    auto broken = RunFolder::create(folder / "broken", to_json(config));
+    auto broken = RunFolder::create(folder / "broken", config);
     Trainer trainer(config);
     run(trainer, broken, stop_after(10));
     broken.append(Log::history,
@@ -108,7 +108,7 @@ TEST(Run, TheSameConfigurationGivesTheSameBytes) {
   TemporaryFolder folder;
   const Config config = small_config(folder.path(), "ss-esoap", {{"training.steps", "30"}});
   for (const char* name : {"one", "two"}) {
-    auto run_folder = RunFolder::create(folder / name, to_json(config));
+    auto run_folder = RunFolder::create(folder / name, config);
     Trainer trainer(config_from_json(read_json(folder / name / "config.json")));
     run(trainer, run_folder, {});
   }
@@ -120,7 +120,7 @@ TEST(Run, StopsAtItsTargetAndSaysSo) {
   Config config =
       small_config(folder.path(), "lbfgs", {{"training.steps", "500"}, {"training.validate_every", "5"}});
   config.stop.target = Target{"l2", 0.2};
-  auto run_folder = RunFolder::create(folder / "run", to_json(config));
+  auto run_folder = RunFolder::create(folder / "run", config);
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
   EXPECT_EQ(outcome.reason, EndReason::target) << outcome.message;
@@ -133,7 +133,7 @@ TEST(Run, StopsWhenTheTimeIsUp) {
   Config config =
       small_config(folder.path(), "adam", {{"training.steps", "1000000"}, {"training.record_every", "1000"}});
   config.stop.seconds = 0.2;
-  auto run_folder = RunFolder::create(folder / "run", to_json(config));
+  auto run_folder = RunFolder::create(folder / "run", config);
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
   EXPECT_EQ(outcome.reason, EndReason::time);
@@ -151,7 +151,7 @@ TEST(Run, EndsInWordsWhenTheLossIsNoNumber) {
   TemporaryFolder folder;
   const Config config =
       small_config(folder.path(), "sgd", {{"optimizer.learning_rate", "1e300"}, {"training.steps", "50"}});
-  auto run_folder = RunFolder::create(folder / "run", to_json(config));
+  auto run_folder = RunFolder::create(folder / "run", config);
   Trainer trainer(config);
   const Outcome outcome = run(trainer, run_folder, {});
   EXPECT_EQ(outcome.reason, EndReason::non_finite);
@@ -162,7 +162,7 @@ TEST(Run, TheBestStepIsRememberedAcrossARestart) {
   TemporaryFolder folder;
   const Config config =
       small_config(folder.path(), "adam", {{"training.steps", "40"}, {"training.validate_every", "5"}});
-  auto run_folder = RunFolder::create(folder / "run", to_json(config));
+  auto run_folder = RunFolder::create(folder / "run", config);
   Trainer trainer(config);
   run(trainer, run_folder, {});
   std::vector<std::string> messages;
@@ -184,7 +184,7 @@ TEST(Run, TrainingBringsTheErrorDown) {
 TEST(RunFolderTest, CannotBeWrittenByTwo) {
   TemporaryFolder folder;
   const Config config = small_config(folder.path(), "adam");
-  const auto first = RunFolder::create(folder / "run", to_json(config));
+  const auto first = RunFolder::create(folder / "run", config);
   try {
     RunFolder::open(folder / "run");
     FAIL() << "opened twice";
@@ -196,8 +196,8 @@ TEST(RunFolderTest, CannotBeWrittenByTwo) {
 TEST(RunFolderTest, DoesNotOverwriteARun) {
   TemporaryFolder folder;
   const Config config = small_config(folder.path(), "adam");
-  { const auto first = RunFolder::create(folder / "run", to_json(config)); }
-  EXPECT_THROW(RunFolder::create(folder / "run", to_json(config)), Error);
+  { const auto first = RunFolder::create(folder / "run", config); }
+  EXPECT_THROW(RunFolder::create(folder / "run", config), Error);
 }
 
 }  // namespace

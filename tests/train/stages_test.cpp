@@ -82,7 +82,7 @@ struct Finished {
 };
 
 Finished run_all(const Config& config, const std::filesystem::path& path) {
-  auto folder = RunFolder::create(path, to_json(config));
+  auto folder = RunFolder::create(path, config);
   Trainer trainer(config);
   Finished finished;
   Watcher watcher;
@@ -166,7 +166,7 @@ TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
               {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
              "ss-esoap");
   run_all(config, folder / "whole");
-  RunFolder::create(folder / "pieces", to_json(config));
+  RunFolder::create(folder / "pieces", config);
   EndReason reason = EndReason::interrupted;
   for (int session = 0; reason == EndReason::interrupted && session < 20; ++session) {
     auto pieces = RunFolder::open(folder / "pieces");
@@ -187,7 +187,8 @@ TEST(Stages, OfEdgesThatDoNotFitAreRefused) {
     EXPECT_THROW(staged(folder.path(), {{"training.time_windows.edges", edges}}), Error) << edges;
 }
 
-// Adam moves every parameter by the learning rate in its first step, and by next to nothing at the end of a cosine.
+// Adam moves every parameter by the learning rate in its first
+// step, and by next to nothing at the end of a cosine.
 TEST(ScheduleOverTheWholeRun, AnnealsBySharesOfTheStepsAndOfTheTime) {
   TemporaryFolder folder;
   const Config config = staged(folder.path(), {{"training.steps", "50"}}, "adam");

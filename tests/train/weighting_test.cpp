@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "heat_training.hpp"
 #include "lather/core/error.hpp"
 #include "lather/train/weighting/ntk.hpp"
 #include "lather/train/weighting/point_weighting.hpp"
 #include "lather/train/weighting/term_weighting.hpp"
-#include "small_problems.hpp"
 #include "two_equations.hpp"
 
 namespace lather::train {
@@ -178,8 +179,8 @@ TEST(Causal, FollowsThePointsWhenTheyChange) {
   EXPECT_EQ(b.objective.point_weights(0).size(), 50u);
 }
 
-// Adam at a slope of constant sign takes steps of nearly its learning rate: after three of 0.01 l is about 1.03, and
-// the weight its square.
+// Adam at a slope of constant sign takes steps of nearly its learning
+// rate: after three of 0.01 l is about 1.03, and the weight its square.
 TEST(SelfAdaptive, WeightsGrowByTheLearningRateWhereTheResidualStays) {
   Bench b;
   const auto weighting =
@@ -313,7 +314,7 @@ TEST(MakeWeighting, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(error_of({{"causal", {{"coordinate", "s"}}}}, problem).find("coordinate for the time"),
             std::string::npos);
-  EXPECT_NE(error_of({{"causal", {{"tolerances", {2, 1}}}}}, problem).find("growing"), std::string::npos);
+  EXPECT_NE(error_of({{"causal", {{"tolerances", {2, 1}}}}}, problem).find("increasing"), std::string::npos);
 }
 
 TEST(MakeWeighting, TakesACausalToleranceOfZeroAsOff) {

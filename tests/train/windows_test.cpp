@@ -3,13 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "heat_training.hpp"
 #include "lather/core/error.hpp"
 #include "lather/symbolic/evaluate.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/stages/continuation.hpp"
 #include "lather/train/stages/windows.hpp"
-#include "small_problems.hpp"
 
 namespace lather::train {
 namespace {

@@ -31,7 +31,7 @@ struct CompareArguments {
 // The summary of one run: done already, gone on with, or begun. `interrupted` is set by Ctrl-C.
 Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
   const bool begun = fs::exists(path / "config.json");
-  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, train::to_json(config));
+  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
   if (begun && train::identity(train::read_config(path / "config.json")) != train::identity(config))
     throw Error(fmt::format("'{}' holds a run with other settings; give another --out", path.string()));
   if (fs::exists(path / "summary.json"))

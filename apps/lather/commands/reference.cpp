@@ -13,13 +13,13 @@
 namespace lather::command {
 namespace {
 
-nlohmann::json settings_from(const std::vector<std::string>& assignments) {
-  nlohmann::json settings = nlohmann::json::object();
+TomlValue settings_from(const std::vector<std::string>& assignments) {
+  TomlValue settings;
   for (const auto& text : assignments) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
       throw Error("--set expects key=value, got '" + text + "'");
-    settings[text.substr(0, equals)] = text.substr(equals + 1);
+    set_toml(settings, text.substr(0, equals), text.substr(equals + 1));
   }
   return settings;
 }

@@ -64,7 +64,7 @@ void add_report(CLI::App& app, int&) {
   command->add_flag("--last", a->last,
                     "tables at the last step instead of the best one (maps always show the best)");
   command->footer(
-      "The page is self-contained: open it in a browser, or mail it.\n\nExamples:\n"
+      "The page is self-contained: open it in a browser, or send it to someone.\n\nExamples:\n"
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
       "  lather report runs/compare-burgers-1 --figure burgers.svg");

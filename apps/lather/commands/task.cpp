@@ -94,6 +94,11 @@ Settings read_settings(const TaskArguments& arguments, const Json& data) {
   return settings;
 }
 
+// All options of an optimizer. Throws Error for what it does not have.
+Json resolved(const Settings& settings, const std::string& name) {
+  return options::to_json(optim::find_optimizer(name).options(settings.optimizer.at(name)));
+}
+
 struct Run {
   std::map<std::int64_t, std::vector<double>> metrics;  // by step
   std::string ending;                                   // why it stopped early
@@ -103,7 +108,8 @@ struct Run {
 Run run_one(MatrixProblem& problem, const std::string& name, const Json& settings, std::int64_t steps,
             std::int64_t record) {
   Run run;
-  const auto optimizer = optim::find_optimizer(name).make(problem.layout(), settings);
+  const auto& entry = optim::find_optimizer(name);
+  const auto optimizer = entry.construct(problem.layout(), entry.options(settings));
   auto x = problem.initial_point();
   const Stopwatch clock;
   const auto measure = [&](std::int64_t step) {
@@ -233,7 +239,7 @@ void run_task(const TaskArguments& arguments) {
 
   // Before hours are spent: do all names and options exist?
   const auto names = problem_for(arguments, settings.task, 0)->metric_names();
-  for (const auto& name : arguments.optimizers) optim::find_optimizer(name).resolve(settings.optimizer[name]);
+  for (const auto& name : arguments.optimizers) resolved(settings, name);
   const auto main = static_cast<std::size_t>(
       std::find(names.begin(), names.end(), data.value("metric", "loss")) - names.begin());
   if (arguments.tune) {
@@ -261,15 +267,13 @@ void run_task(const TaskArguments& arguments) {
   }
   const auto table = make_table(arguments, data, runs, names, main, steps);
   fmt::print("\n{}\n", table);
-  for (const auto& name : arguments.optimizers)
-    fmt::print("{}: {}\n", name, optim::find_optimizer(name).resolve(settings.optimizer[name]).dump());
+  for (const auto& name : arguments.optimizers) fmt::print("{}: {}\n", name, resolved(settings, name).dump());
   if (arguments.out.empty()) return;
   std::filesystem::create_directories(arguments.out);
   write_curves(arguments.out + "/curves.csv", arguments, runs, names);
   std::ofstream(arguments.out + "/table.md") << table;
   Json used = Json::object();
-  for (const auto& name : arguments.optimizers)
-    used[name] = optim::find_optimizer(name).resolve(settings.optimizer[name]);
+  for (const auto& name : arguments.optimizers) used[name] = resolved(settings, name);
   std::ofstream(arguments.out + "/settings.json") << Json{{"task", arguments.task},
                                                           {"size", arguments.size},
                                                           {"steps", steps},

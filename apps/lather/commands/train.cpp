@@ -140,7 +140,7 @@ int start(const TrainArguments& a) {
       !a.out.empty() ? std::filesystem::path(a.out)
                      : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem.name,
                                                                        config.optimizer.name, config.seed));
-  auto folder = train::RunFolder::create(path, train::to_json(config));
+  auto folder = train::RunFolder::create(path, config);
   if (!a.mode.quiet && !a.mode.json)
     fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
                config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,

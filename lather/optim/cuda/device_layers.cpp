@@ -8,6 +8,17 @@ namespace lather::optim {
 
 DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std::size_t>& blocks,
                            const MaxDimension& max_dimension, double initial_diagonal) {
+  add_layers(layout, blocks, max_dimension);
+  allocate(initial_diagonal);
+  layers_on_device_ = cuda::Memory<DeviceLayer>(layers_.size());
+  sides_on_device_ = cuda::Memory<DeviceSide>(sides_.size());
+  if (!layers_.empty()) layers_on_device_.upload(layers_);
+  if (!sides_.empty()) sides_on_device_.upload(sides_);
+  module_ = std::make_unique<cuda::KernelModule>("#include \"lather/optim/cuda/kernels/all.cuh\"\n");
+}
+
+void DeviceLayers::add_layers(const ParameterLayout& layout, const std::vector<std::size_t>& blocks,
+                              const MaxDimension& max_dimension) {
   const auto add_side = [&](const ParameterBlock& block, std::size_t d) {
     if (d > max_dimension(block)) return -1;
     sides_.push_back({nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, static_cast<int>(d),
@@ -31,8 +42,11 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
     if (same == groups_.end()) same = groups_.insert(groups_.end(), shape);
     same->layers.push_back(layers_.size() - 1);
   }
+  half_ = cuda::Memory<double>(flat);
+}
 
-  // Memory: sides of equal dimension together.
+// Sides of equal dimension lie together, for the eigensolver.
+void DeviceLayers::allocate(double initial_diagonal) {
   std::vector<std::size_t> order(sides_.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return sides_[a].d < sides_[b].d; });
@@ -51,16 +65,15 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
   }
   for (auto* memory : {&factor_, &basis_, &product_, &spare_, &result_})
     *memory = cuda::Memory<double>(total);
-  half_ = cuda::Memory<double>(flat);
   values_ = cuda::Memory<double>(lengths);
   solved_values_ = cuda::Memory<double>(lengths);
   scratch_ = cuda::Memory<double>(2 * lengths);
+  const std::size_t sides = std::max<std::size_t>(1, sides_.size());
   factor_blocks_ = static_cast<unsigned>(std::clamp(largest_ * largest_ / 2048, 1, 64));
-  partials_ = cuda::Memory<double>(2 * factor_blocks_ * std::max<std::size_t>(1, sides_.size()));
-  info_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
-  solved_info_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
+  partials_ = cuda::Memory<double>(2 * factor_blocks_ * sides);
+  for (auto* memory : {&info_, &solved_info_}) *memory = cuda::Memory<int>(sides);
   change_all();
-  changed_ = cuda::Memory<int>(std::max<std::size_t>(1, sides_.size()));
+  changed_ = cuda::Memory<int>(sides);
 
   std::vector<double> factors(total), bases(total);
   for (std::size_t s = 0; s < sides_.size(); ++s) {
@@ -78,11 +91,6 @@ DeviceLayers::DeviceLayers(const ParameterLayout& layout, const std::vector<std:
     }
   }
   if (total > 0) factor_.upload(factors), basis_.upload(bases);
-  layers_on_device_ = cuda::Memory<DeviceLayer>(layers_.size());
-  sides_on_device_ = cuda::Memory<DeviceSide>(sides_.size());
-  if (!layers_.empty()) layers_on_device_.upload(layers_);
-  if (!sides_.empty()) sides_on_device_.upload(sides_);
-  module_ = std::make_unique<cuda::KernelModule>("#include \"lather/optim/cuda/kernels/all.cuh\"\n");
 }
 
 void DeviceLayers::bind(cudaStream_t stream) {

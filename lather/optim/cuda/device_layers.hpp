@@ -1,6 +1,6 @@
 #pragma once
-// Kronecker factors and bases of matrix blocks on the GPU (letters of optim/kronecker/factors.hpp). Blocks of equal
-// shape share a batched product, sides of equal dimension a call of the eigensolver.
+// Kronecker factors and bases of matrix blocks on the GPU (letters of optim/kronecker/factors.hpp). Blocks of
+// equal shape share a batched product, sides of equal dimension a call of the eigensolver.
 
 #include <functional>
 #include <map>
@@ -48,9 +48,10 @@ class DeviceLayers {
   // are.
   void diagonalize_products();
 
-  // New bases for the sides whose flag in changed() is set: eigenvectors of the squares `from` (factor or result),
-  // multiplied into the present basis (`compose`) or in its place; canonical as linalg::make_canonical has it;
-  // eigenvalues in descending or ascending order. `values_into_factor`: the factor becomes its eigenvalues.
+  // New bases for the sides whose flag in changed() is set: eigenvectors of the squares `from` (factor or
+  // result), multiplied into the present basis (`compose`) or in its place; canonical as
+  // linalg::make_canonical has it; eigenvalues in descending or ascending order. `values_into_factor`: the
+  // factor becomes its eigenvalues.
   struct Replacement {
     Square from;
     bool compose, descending, values_into_factor;
@@ -70,6 +71,10 @@ class DeviceLayers {
   unsigned factor_blocks() const { return factor_blocks_; }
 
  private:
+  void add_layers(const ParameterLayout& layout, const std::vector<std::size_t>& blocks,
+                  const MaxDimension& max_dimension);
+  void allocate(double initial_diagonal);
+
   struct Group {  // of equal shape
     int rows, cols;
     bool left, right;  // sides that turn: those with a factor and more than one dimension

@@ -271,7 +271,7 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
   if (x.size() != layout_.size())
     throw Error(fmt::format("optimizer was made for {} parameters, got {}", layout_.size(), x.size()));
   CudaObjective* device = objective.cuda_objective();
-  if (!device) throw Error("an optimizer on the GPU was given an objective that is not");
+  if (!device) throw Error("the optimizer is on the GPU, the objective is not");
   factors = factors.first(std::min(factors.size(), kMostSteps));
   prepare(objective, *device);
   bind(*device);

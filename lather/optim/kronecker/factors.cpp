@@ -34,30 +34,26 @@ KroneckerPair::KroneckerPair(std::size_t rows, std::size_t cols, std::size_t max
       right(cols, max_dimension, initial_diagonal),
       scratch(rows * cols) {}
 
-void KroneckerPair::rotate_in(std::span<const double> x, std::span<double> out) {
+void KroneckerPair::rotate(std::span<const double> x, std::span<double> out, Product by_left,
+                           Product by_right) {
   std::span<const double> half = x;
   if (left.active()) {
     const auto target = right.active() ? std::span(scratch) : out;
-    multiply_left_transposed(view(target, rows, cols), left.basis_view(), view(x, rows, cols));
+    by_left(view(target, rows, cols), left.basis_view(), view(x, rows, cols));
     half = target;
   }
   if (right.active())
-    multiply(view(out, rows, cols), view(half, rows, cols), right.basis_view());
+    by_right(view(out, rows, cols), view(half, rows, cols), right.basis_view());
   else if (!left.active())
     std::copy(x.begin(), x.end(), out.begin());
 }
 
+void KroneckerPair::rotate_in(std::span<const double> x, std::span<double> out) {
+  rotate(x, out, linalg::multiply_left_transposed, linalg::multiply);
+}
+
 void KroneckerPair::rotate_out(std::span<const double> x, std::span<double> out) {
-  std::span<const double> half = x;
-  if (left.active()) {
-    const auto target = right.active() ? std::span(scratch) : out;
-    multiply(view(target, rows, cols), left.basis_view(), view(x, rows, cols));
-    half = target;
-  }
-  if (right.active())
-    multiply_right_transposed(view(out, rows, cols), view(half, rows, cols), right.basis_view());
-  else if (!left.active())
-    std::copy(x.begin(), x.end(), out.begin());
+  rotate(x, out, linalg::multiply, linalg::multiply_right_transposed);
 }
 
 void KroneckerPair::accumulate(double keep, double weight, std::span<const double> g) {

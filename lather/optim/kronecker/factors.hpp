@@ -40,6 +40,10 @@ struct KroneckerPair {
   void accumulate(double keep, double weight,
                   std::span<const double> g);  // L = keep L + weight G G^T, R likewise
   void state(StateVisitor& visitor);
+
+ private:
+  using Product = void (*)(linalg::MatrixView out, linalg::ConstMatrixView a, linalg::ConstMatrixView b);
+  void rotate(std::span<const double> x, std::span<double> out, Product by_left, Product by_right);
 };
 
 // One pair per block of a layout; blocks that are not matrices have no factors unless `vectors_too`.

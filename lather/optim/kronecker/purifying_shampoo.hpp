@@ -32,7 +32,7 @@ struct PurifyingShampooOptions {
     v.real("epsilon", epsilon, "added to the factors and to the root of the corrected eigenvalues",
            non_negative());
     v.real("weight_decay", weight_decay, "decoupled weight decay", non_negative());
-    v.integer("precondition_frequency", precondition_frequency, "steps between two looks at the bases",
+    v.integer("precondition_frequency", precondition_frequency, "steps between checks of the bases",
               at_least(1));
     v.integer("start_preconditioning_step", start_preconditioning_step,
               "first step with a basis; Adam before; -1: the frequency", at_least(-1));

@@ -164,7 +164,7 @@ void Kfac::search(Objective& objective, std::span<double> x, std::span<const dou
     // Not in the paper: momentum that points uphill is forgotten.
     std::copy(Delta.begin(), Delta.end(), step_.begin());
     eta = grid_search(objective, x, step_, report.loss, options_.halvings, report);
-    report.message = "momentum forgotten: it pointed uphill";
+    report.message = "momentum reset: it pointed uphill";
   }
   diagnostics_.push_back({"all", "eta", eta});
   if (eta == 0)

@@ -1,3 +1,11 @@
+// Letters: r residuals, J their Jacobian, D the damping matrix (identity or diag(J^T J)), lambda its strength,
+// d the step, a its geodesic acceleration, s its length.
+//
+//   (J^T J + lambda D) d = -J^T r                     linear_->damp, linear_->solve
+//   (J^T J + lambda D) a = -J^T r''                   accelerate: r'' the second difference of r along d
+//   x <- x + s d + s^2/2 a,   s = 1, 1/2, 1/4, ...    search_length
+//   lambda by s, by the gain ratio, or by a target    adapt_damping, decrease_by_target
+
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
 
 #include <fmt/format.h>
@@ -13,55 +21,6 @@
 
 namespace lather::optim {
 
-void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
-  v.choice(
-      "form", form,
-      "which matrix is factored: by size and damping; J^T J (parameters × parameters), J J^T (residuals × "
-      "residuals), none (conjugate gradients), or J itself, orthogonally",
-      {{"auto", Form::automatic},
-       {"primal", Form::primal},
-       {"dual", Form::dual},
-       {"cg", Form::conjugate_gradients},
-       {"qr", Form::orthogonal}});
-  v.choice("damping", damping,
-           "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
-           "of each parameter (not with form=dual)",
-           {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
-  v.choice("adaptation", adaptation,
-           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
-           "or target: "
-           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
-           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
-  v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.boolean("acceleration", acceleration,
-            "follow the bend of the residuals along the step (geodesic acceleration)");
-  v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
-  v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
-  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
-         positive());
-  v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
-  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
-            non_negative());
-  v.real("max_memory", max_memory,
-         "GiB the matrices may take, beyond it conjugate gradients are used; 0: 60 % of what is free where "
-         "they lie",
-         non_negative());
-  v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
-  v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
-  v.integer("spectrum_every", spectrum_every,
-            "steps between reports of condition number and effective rank; 0: never", non_negative());
-}
-
-LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
-                                       const LevenbergMarquardtOptions& options)
-    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_), trial_(size_) {
-  if (options.form == Form::dual && options.damping == DampingMatrix::marquardt)
-    throw Error(
-        "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
-        "use form=primal, form=qr or form=cg, or damping=identity");
-}
-
 namespace {
 
 // Cholesky of J^T J + lambda D sees nothing below the rounding of the largest eigenvalue, which is at most
@@ -70,66 +29,13 @@ constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
-LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
-  const std::size_t residuals = source.residual_count();
-  const auto fits = [&](std::size_t dimension) {
-    return source.normal_matrix_bytes(dimension) <= memory_limit_;
-  };
-  const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
-                                std::string_view instead) {
-    if (!fits(dimension))
-      throw Error(fmt::format("lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}",
-                              form, source.normal_matrix_bytes(dimension) / kGiB, dimension, what,
-                              memory_limit_ / kGiB, instead));
-  };
-  if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
-  if (options_.form == Form::dual)
-    require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
-  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
-    throw Error(fmt::format(
-        "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
-        "form=primal, form=dual or form=cg",
-        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
-  if (options_.form != Form::automatic) return options_.form;
-  const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
-  if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
-  if (dual) return Form::dual;
-  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
-}
-
-void LevenbergMarquardt::use_form(Residuals& source, Form form) {
-  if (linear_ && linear_->form() == form && linear_->fits(source)) return;
-  linear_ = nullptr;  // its memory is free for the next
-  linear_ =
-      make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
-}
-
-// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
-// costs several times as much. It stays until the residuals are others.
-bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
-  Residuals& source = objective.source();
-  if (options_.form != Form::automatic || linear_->form() != Form::primal ||
-      source.orthogonal_factor_bytes() > memory_limit_)
-    return false;
-  floor_.stalled();
-  use_form(source, Form::orthogonal);
-  linear_->build(x);
-  return true;
-}
-
-Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
-  Residuals& source = objective.source();
-  // Before the first matrix is taken: what is free then is what they may share.
-  if (memory_limit_ == 0)
-    memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
-  use_form(source, choose_form(source));
-  return *linear_;
-}
-
-// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
-std::size_t LevenbergMarquardt::memory_bytes() const {
-  if (linear_) return linear_->bytes();
-  return options_.form == Form::conjugate_gradients ? 0 : 2 * sizeof(double) * size_ * size_;
+LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
+                                       const LevenbergMarquardtOptions& options)
+    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_), trial_(size_) {
+  if (options.form == Form::dual && options.damping == DampingMatrix::marquardt)
+    throw Error(
+        "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
+        "use form=primal, form=qr or form=cg, or damping=identity");
 }
 
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
@@ -313,6 +219,72 @@ void LevenbergMarquardt::adapt_damping(double gain, double length, double value)
   growth_ = 2;
 }
 
+// ---- Which matrix is factored
+
+LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
+  const std::size_t residuals = source.residual_count();
+  const auto fits = [&](std::size_t dimension) {
+    return source.normal_matrix_bytes(dimension) <= memory_limit_;
+  };
+  const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
+                                std::string_view instead) {
+    if (!fits(dimension))
+      throw Error(fmt::format("lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}",
+                              form, source.normal_matrix_bytes(dimension) / kGiB, dimension, what,
+                              memory_limit_ / kGiB, instead));
+  };
+  if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
+  if (options_.form == Form::dual)
+    require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
+  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
+    throw Error(fmt::format(
+        "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
+        "form=primal, form=dual or form=cg",
+        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
+  if (options_.form != Form::automatic) return options_.form;
+  const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
+  if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
+  if (dual) return Form::dual;
+  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
+}
+
+void LevenbergMarquardt::use_form(Residuals& source, Form form) {
+  if (linear_ && linear_->form() == form && linear_->fits(source)) return;
+  linear_ = nullptr;  // its memory is free for the next
+  linear_ =
+      make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
+}
+
+// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
+// costs several times as much. It stays until the residuals are others.
+bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
+  Residuals& source = objective.source();
+  if (options_.form != Form::automatic || linear_->form() != Form::primal ||
+      source.orthogonal_factor_bytes() > memory_limit_)
+    return false;
+  floor_.stalled();
+  use_form(source, Form::orthogonal);
+  linear_->build(x);
+  return true;
+}
+
+Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
+  Residuals& source = objective.source();
+  // Before the first matrix is taken: what is free then is what they may share.
+  if (memory_limit_ == 0)
+    memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
+  use_form(source, choose_form(source));
+  return *linear_;
+}
+
+// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
+std::size_t LevenbergMarquardt::memory_bytes() const {
+  if (linear_) return linear_->bytes();
+  return options_.form == Form::conjugate_gradients ? 0 : 2 * sizeof(double) * size_ * size_;
+}
+
+// ---- Reports, state, options
+
 void LevenbergMarquardt::report_spectrum() {
   auto s = linear_->spectrum();
   if (s.empty()) return;
@@ -328,6 +300,46 @@ void LevenbergMarquardt::state(StateVisitor& visitor) {
   visitor.real("growth", growth_);
   visitor.integer("steps", steps_);
   floor_.state(visitor);
+}
+
+void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
+  v.choice(
+      "form", form,
+      "which matrix is factored: by size and damping; J^T J (parameters × parameters), J J^T (residuals × "
+      "residuals), none (conjugate gradients), or J itself, orthogonally",
+      {{"auto", Form::automatic},
+       {"primal", Form::primal},
+       {"dual", Form::dual},
+       {"cg", Form::conjugate_gradients},
+       {"qr", Form::orthogonal}});
+  v.choice("damping", damping,
+           "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
+           "of each parameter (not with form=dual)",
+           {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
+  v.choice("adaptation", adaptation,
+           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
+           "or target: "
+           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
+           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
+  v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.boolean("acceleration", acceleration,
+            "follow the bend of the residuals along the step (geodesic acceleration)");
+  v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
+  v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
+  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
+         positive());
+  v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
+  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
+            non_negative());
+  v.real("max_memory", max_memory,
+         "GiB the matrices may take, beyond it conjugate gradients are used; 0: 60 % of what is free where "
+         "they lie",
+         non_negative());
+  v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
+  v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
+  v.integer("spectrum_every", spectrum_every,
+            "steps between reports of condition number and effective rank; 0: never", non_negative());
 }
 
 }  // namespace lather::optim

@@ -86,7 +86,7 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
   } else if (norm(phi_) > 0) {
     // Not in the paper: what was kept points uphill; start afresh.
     std::fill(phi_.begin(), phi_.end(), 0.0);
-    report.message = "no step along the direction lowers the loss; momentum forgotten";
+    report.message = "no step along the direction lowers the loss; momentum reset";
   } else {
     say_stalled(options_.halvings, "the rounding floor may be reached", report);
   }

@@ -104,77 +104,101 @@ double next_step(Interval& interval, const Knot& p, double t_low, double t_high)
   return step;
 }
 
+// The trial steps between one and the next: the interval of uncertainty, its bounds, and the stage.
+class Search {
+ public:
+  Search(const LinePoint& start, double first, const MoreThuenteOptions& options)
+      : options_(options),
+        g_test_(options.wolfe.c1 * start.slope),
+        interval_{{0, start.f, start.slope}, {0, start.f, start.slope}},
+        t_max_(options.t_max),
+        stp_(std::clamp(first, options.t_min, t_max_)),
+        width_(t_max_ - options.t_min),
+        width_before_(2 * width_),
+        t_high_(5 * stp_) {}
+
+  double step() const { return stp_; }
+  double best_step() const { return interval_.x.st; }
+  void bound(double t) { t_max_ = stp_ = t; }  // beyond lies NaN or infinity
+
+  // Why the search cannot go on from a trial that was not accepted; empty: it can.
+  const char* obstacle(const Knot& p, bool decrease) const {
+    if (interval_.brackt && (stp_ <= t_low_ || stp_ >= t_high_)) return "rounding errors prevent progress";
+    if (interval_.brackt && t_high_ - t_low_ <= options_.interval_tolerance * t_high_)
+      return "the interval of uncertainty vanished";
+    if (stp_ == t_max_ && decrease && p.d <= g_test_) return "the step reached its upper bound";
+    if (stp_ == options_.t_min && (!decrease || p.d >= g_test_)) return "the step reached its lower bound";
+    return "";
+  }
+
+  void take_in(const Knot& p, bool decrease) {
+    if (stage1_ && decrease && p.d >= 0) stage1_ = false;
+    if (stage1_ && p.f <= interval_.x.f && !decrease) {
+      // Stage 1 works on psi instead of phi.
+      const auto to_psi = [&](const Knot& k) { return Knot{k.st, k.f - k.st * g_test_, k.d - g_test_}; };
+      const auto to_phi = [&](const Knot& k) { return Knot{k.st, k.f + k.st * g_test_, k.d + g_test_}; };
+      Interval psi{to_psi(interval_.x), to_psi(interval_.y), interval_.brackt};
+      stp_ = next_step(psi, to_psi(p), t_low_, t_high_);
+      interval_ = {to_phi(psi.x), to_phi(psi.y), psi.brackt};
+    } else {
+      stp_ = next_step(interval_, p, t_low_, t_high_);
+    }
+    shrink();
+  }
+
+ private:
+  // Bisects where the interval did not shrink enough, and sets the bounds of the next trial.
+  void shrink() {
+    const auto& [x, y, brackt] = interval_;
+    const double length = std::abs(y.st - x.st);
+    if (brackt) {
+      if (length >= 0.66 * width_before_) stp_ = x.st + 0.5 * (y.st - x.st);
+      width_before_ = width_;
+      width_ = length;
+      t_low_ = std::min(x.st, y.st);
+      t_high_ = std::max(x.st, y.st);
+    } else {
+      t_low_ = stp_ + 1.1 * (stp_ - x.st);
+      t_high_ = stp_ + 4 * (stp_ - x.st);
+    }
+    stp_ = std::clamp(stp_, options_.t_min, t_max_);
+    if (std::isnan(stp_)) stp_ = x.st;
+    if (brackt &&
+        (stp_ <= t_low_ || stp_ >= t_high_ || t_high_ - t_low_ <= options_.interval_tolerance * t_high_))
+      stp_ = x.st;
+  }
+
+  const MoreThuenteOptions& options_;
+  double g_test_;
+  Interval interval_;
+  double t_max_, stp_, width_, width_before_, t_low_ = 0, t_high_;
+  bool stage1_ = true;
+};
+
 }  // namespace
 
 LineSearchResult more_thuente(Ray& ray, const LinePoint& start, double first,
                               const MoreThuenteOptions& options) {
   const WolfeConditions& wolfe = options.wolfe;
-  const double g_test = wolfe.c1 * start.slope;
-  const Knot origin{0, start.f, start.slope};
-  Interval interval{origin, origin};
-  double t_max = options.t_max;
-  double stp = std::clamp(first, options.t_min, t_max);
-  double width = t_max - options.t_min, width_before = 2 * width;
-  double t_low = 0, t_high = 5 * stp;
-  bool stage1 = true;
+  Search search(start, first, options);
   LineSearchResult result;
   result.point = start;
-
   for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
-    LinePoint point = ray.finite_at(stp, interval.x.st);
-    if (point.t != stp) t_max = stp = point.t;  // beyond lies NaN or infinity
-    const bool decrease = point.finite() && wolfe.decrease(start, point);
+    LinePoint point = ray.finite_at(search.step(), search.best_step());
+    if (point.t != search.step()) search.bound(point.t);
+    const bool finite = point.finite(), decrease = finite && wolfe.decrease(start, point);
     const bool accepted = (decrease && wolfe.curvature(start, point)) || wolfe.approximately(start, point);
-    const Knot p{stp, point.f, point.slope};
-    const bool finite = point.finite();
+    const Knot p{search.step(), point.f, point.slope};
     if (finite && (accepted || point.f < result.point.f)) result.point = std::move(point);
     if (accepted) {
       result.success = true;
       return result;
     }
-    if (!finite) {
-      result.message = "the loss is not finite along the search direction";
-      return result;
-    }
-    const auto& [x, y, brackt] = interval;
-    if (brackt && (stp <= t_low || stp >= t_high))
-      result.message = "rounding errors prevent progress";
-    else if (brackt && t_high - t_low <= options.interval_tolerance * t_high)
-      result.message = "the interval of uncertainty vanished";
-    else if (stp == t_max && decrease && p.d <= g_test)
-      result.message = "the step reached its upper bound";
-    else if (stp == options.t_min && (!decrease || p.d >= g_test))
-      result.message = "the step reached its lower bound";
+    result.message =
+        finite ? search.obstacle(p, decrease) : "the loss is not finite along the search direction";
     if (!result.message.empty()) return result;
-
-    if (stage1 && decrease && p.d >= 0) stage1 = false;
-    if (stage1 && p.f <= x.f && !decrease) {
-      // Stage 1 works on psi instead of phi.
-      const auto to_psi = [&](const Knot& k) { return Knot{k.st, k.f - k.st * g_test, k.d - g_test}; };
-      const auto to_phi = [&](const Knot& k) { return Knot{k.st, k.f + k.st * g_test, k.d + g_test}; };
-      Interval psi{to_psi(x), to_psi(y), brackt};
-      stp = next_step(psi, to_psi(p), t_low, t_high);
-      interval = {to_phi(psi.x), to_phi(psi.y), psi.brackt};
-    } else {
-      stp = next_step(interval, p, t_low, t_high);
-    }
-
-    const double length = std::abs(y.st - x.st);
-    if (brackt) {
-      if (length >= 0.66 * width_before) stp = x.st + 0.5 * (y.st - x.st);
-      width_before = width;
-      width = length;
-      t_low = std::min(x.st, y.st);
-      t_high = std::max(x.st, y.st);
-    } else {
-      t_low = stp + 1.1 * (stp - x.st);
-      t_high = stp + 4 * (stp - x.st);
-    }
-    stp = std::clamp(stp, options.t_min, t_max);
-    if (std::isnan(stp)) stp = x.st;
-    if (brackt && (stp <= t_low || stp >= t_high || t_high - t_low <= options.interval_tolerance * t_high))
-      stp = x.st;
-    if (stp <= 0) {
+    search.take_in(p, decrease);
+    if (search.step() <= 0) {
       result.message = "the step shrank to nothing";
       return result;
     }

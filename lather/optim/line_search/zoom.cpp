@@ -91,7 +91,7 @@ LineSearchResult bracket_and_zoom(Ray& ray, const LinePoint& start, double first
     current = ray.finite_at(2 * previous.t, previous.t);
   }
   LineSearchResult result;
-  result.message = current.finite() ? "the search direction descends without end"
+  result.message = current.finite() ? "the loss falls without bound along the search direction"
                                     : "the loss is not finite along the search direction";
   result.point = std::move(previous);
   return result;

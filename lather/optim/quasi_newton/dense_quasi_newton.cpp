@@ -108,7 +108,7 @@ LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& repo
       result = wolfe12(ray, start, f_before, {.wolfe = options_.wolfe});
       report.evaluations += ray.evaluations();
     } else {
-      result.message = "the search direction is no direction of descent";
+      result.message = "the search direction is not a descent direction";
     }
     if (result.success || was_fresh) return result;
     add_note(report.message, result.message + "; restarted with H = I");

@@ -47,7 +47,7 @@ LineSearchResult Lbfgs::search(Objective& objective, StepReport& report) {
     const LinePoint start{0, point_.f, dot(d_, point_.g), point_.g};
     LineSearchResult result;
     if (!all_finite(d_) || !(start.slope < 0)) {
-      result.message = "the search direction is no direction of descent";
+      result.message = "the search direction is not a descent direction";
     } else if (start.slope > -options_.tolerance_change) {
       report.status = Status::converged;
       result.message = "the slope along the search direction is below its tolerance";

@@ -92,7 +92,7 @@ std::string optimizer_of(const std::string& text) {
   if (says("adamw")) return "adamw";
   if (says("adam")) return "adam";
   if (says("sgd") || says("momentum")) return "sgd";
-  throw Error("recorded trajectory: no optimizer of ours goes by '" + text + "'");
+  throw Error("recorded trajectory: unknown optimizer '" + text + "'");
 }
 
 }  // namespace
@@ -145,7 +145,8 @@ ReplayResult replay_gradients(const Json& recorded) {
     throw Error(fmt::format("recorded trajectory: {} gradients but {} sets of parameters", gradients.size(),
                             parameters.size()));
 
-  const auto optimizer = find_optimizer(method.optimizer).make(layout, Json::parse(method.settings));
+  const auto& entry = find_optimizer(method.optimizer);
+  const auto optimizer = entry.construct(layout, entry.options(Json::parse(method.settings)));
   RecordedGradients objective(layout, gradients);
   auto x = flatten(need(recorded, "init"), layout.size(), "init");
   ReplayResult result{recorded.value("case", ""), method.optimizer, 0,

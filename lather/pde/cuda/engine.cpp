@@ -187,7 +187,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
   CudaJacobian& device_jacobian() {
     if constexpr (!std::is_same_v<T, double>)
-      throw Error("derivatives point by point are available in double precision only");
+      throw Error("per-point derivatives are not available in float32; use float64");
     require_points();
     if (!jacobian_)
       jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(),

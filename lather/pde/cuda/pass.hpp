@@ -112,6 +112,7 @@ class CudaPass {
   T* values_at(const net::Value& v) const;
   T* bar_at(const net::Value& v) const;
   const double* block_address(net::WeightRef ref) const;
+  void* weights_at(net::WeightRef ref) const { return const_cast<double*>(block_address(ref)); }
 
   void weights();
   void inputs(const Batch& batch);

@@ -54,13 +54,8 @@ void CudaPass<T>::run_pointwise(const net::PointwiseKernel& kernel, const Batch&
         break;
       case What::bar: pointers.push_back(bars_[p.index].data()); break;
       case What::stash: pointers.push_back(stashes_[kernel.operation][p.index].data()); break;
-      case What::parameters:
-        pointers.push_back(const_cast<double*>(addresses_.parameters) +
-                           tape_->parameters().blocks()[p.index].offset);
-        break;
-      case What::frozen:
-        pointers.push_back(const_cast<double*>(addresses_.frozen) + tape_->frozen().blocks()[p.index].offset);
-        break;
+      case What::parameters: pointers.push_back(weights_at({p.index, false})); break;
+      case What::frozen: pointers.push_back(weights_at({p.index, true})); break;
       case What::sums: pointers.push_back(sums[p.index]); break;
       case What::scalar_bar: pointers.push_back(scalar_bars_[kernel.operation][p.index].data()); break;
     }
@@ -131,13 +126,8 @@ void CudaPass<T>::head(const Batch& batch, const HeadKernel& kernel, const doubl
       case What::inputs: pointers.push_back(inputs_.data()); break;
       case What::last: pointers.push_back(values_[output.in.buffer].data()); break;
       case What::output_bar: pointers.push_back(bars_[tape_->output().buffer].data()); break;
-      case What::parameters:
-        pointers.push_back(const_cast<double*>(addresses_.parameters) +
-                           tape_->parameters().blocks()[p.index].offset);
-        break;
-      case What::frozen:
-        pointers.push_back(const_cast<double*>(addresses_.frozen) + tape_->frozen().blocks()[p.index].offset);
-        break;
+      case What::parameters: pointers.push_back(weights_at({p.index, false})); break;
+      case What::frozen: pointers.push_back(weights_at({p.index, true})); break;
       case What::unknowns:
         pointers.push_back(const_cast<double*>(addresses_.parameters) + tape_->parameters().size());
         break;

@@ -32,9 +32,9 @@ struct Collapse {
   std::vector<Expr> symbols;    // the Laplacian of each output; empty Expr where it does not occur
 };
 
-// If expression e depends on N_ii and N_jj only through w_i N_ii + w_j N_jj, then w_j de/dN_ii = w_i de/dN_jj identically.
-// Decided by evaluating both at random values of all symbols: a polynomial identity that holds at several random points
-// holds with certainty for practical purposes.
+// If expression e depends on N_ii and N_jj only through w_i N_ii + w_j N_jj, then w_j de/dN_ii = w_i de/dN_jj
+// identically. Decided by evaluating both at random values of all symbols: a polynomial identity that holds
+// at several random points holds with certainty for practical purposes.
 class CollapseSearch {
  public:
   CollapseSearch(const Problem& problem, std::span<const Expr> expressions)
@@ -144,19 +144,17 @@ void compile_inputs(const Problem& problem, CompiledPointSet& set) {
   set.input = symbolic::compile(outputs, used);
 }
 
-}  // namespace
+// A symbol of the expressions and where its values are read from.
+using Source = std::pair<Expr, Slot>;
 
-CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std::span<const Expr> given,
-                             std::span<const std::string> columns) {
-  std::vector<Expr> expressions(given.begin(), given.end());
-  const Collapse collapse = CollapseSearch(problem, expressions).find();
-  expressions = symbolic::substitute(expressions, collapse.replacements);
+bool contains(const std::vector<Expr>& list, Expr e) {
+  return std::find(list.begin(), list.end(), e) != list.end();
+}
 
-  // What occurs, and where it is read from.
-  CompiledPointSet set;
-  std::vector<MultiIndex> wanted;
-  std::vector<std::pair<Expr, OutputSymbols::Derivative>> output_symbols;
-  const auto occurring = symbolic::symbols_of(expressions);
+// The derivatives of network outputs among the symbols.
+std::vector<std::pair<Expr, OutputSymbols::Derivative>> output_derivatives(
+    const Problem& problem, const std::vector<Expr>& occurring) {
+  std::vector<std::pair<Expr, OutputSymbols::Derivative>> list;
   for (Expr s : occurring) {
     const auto d = problem.symbols->find(s);
     if (!d) continue;
@@ -164,16 +162,18 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
       throw Error(
           fmt::format("derivatives above order {} are not supported (the problem needs one of order {})",
                       symbolic::kMaxOrder, d->orders.total()));
-    wanted.push_back(d->orders);
-    output_symbols.emplace_back(s, *d);
+    list.emplace_back(s, *d);
   }
-  set.jets = JetSet::closure(problem.dimensions(), wanted, collapse.weights);
-  set.tape = net::compile_tape(tape, set.jets);
-  compile_inputs(problem, set);
+  return list;
+}
 
-  std::vector<std::pair<Expr, Slot>> sources;
+std::vector<Source> sources_of(const Problem& problem, const std::vector<Expr>& occurring,
+                               std::span<const std::string> columns,
+                               std::span<const std::pair<Expr, OutputSymbols::Derivative>> outputs,
+                               const Collapse& collapse, const JetSet& jets) {
+  std::vector<Source> sources;
   const auto add_if_used = [&](Expr s, Slot slot) {
-    if (std::find(occurring.begin(), occurring.end(), s) != occurring.end()) sources.emplace_back(s, slot);
+    if (contains(occurring, s)) sources.emplace_back(s, slot);
   };
   for (int i = 0; i < problem.dimensions(); ++i)
     add_if_used(problem.symbols->coordinate(i), {Slot::What::coordinate, i});
@@ -181,28 +181,21 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
     add_if_used(column_symbol(*problem.graph, columns[k]), {Slot::What::column, static_cast<int>(k)});
   for (std::size_t k = 0; k < problem.unknowns.size(); ++k)
     add_if_used(problem.graph->symbol(problem.unknowns[k].name), {Slot::What::unknown, static_cast<int>(k)});
-  for (const auto& [s, d] : output_symbols)
-    sources.push_back({s, {Slot::What::output, d.output, *set.jets.component(d.orders)}});
+  for (const auto& [s, d] : outputs)
+    sources.push_back({s, {Slot::What::output, d.output, *jets.component(d.orders)}});
   for (std::size_t k = 0; k < collapse.symbols.size(); ++k)
     if (collapse.symbols[k])
-      add_if_used(collapse.symbols[k],
-                  {Slot::What::output, static_cast<int>(k), set.jets.laplacian_component()});
+      add_if_used(collapse.symbols[k], {Slot::What::output, static_cast<int>(k), jets.laplacian_component()});
+  return sources;
+}
 
-  std::vector<Expr> symbols;
-  for (const auto& [s, slot] : sources) {
-    symbols.push_back(s);
-    set.values_inputs.push_back(slot);
-  }
-  for (Expr s : occurring)
-    if (std::find(symbols.begin(), symbols.end(), s) == symbols.end())
-      throw Error(fmt::format("'{}' has no value on this point set", s.str()));
-  set.values = symbolic::compile(expressions, symbols);
-
-  // Adjoint: derivatives of sum_e bar_e r_e.
-  Expr weighted = problem.graph->constant(0);
+// Derivatives of sum_e bar_e r_e by network outputs and unknowns.
+void compile_adjoint(symbolic::Graph& graph, const std::vector<Expr>& expressions,
+                     const std::vector<Source>& sources, CompiledPointSet& set) {
+  Expr weighted = graph.constant(0);
   std::vector<Expr> bars;
   for (std::size_t e = 0; e < expressions.size(); ++e) {
-    bars.push_back(problem.graph->symbol(fmt::format("bar:{}", e)));
+    bars.push_back(graph.symbol(fmt::format("bar:{}", e)));
     weighted = weighted + bars[e] * expressions[e];
   }
   std::vector<Expr> adjoint;
@@ -213,22 +206,48 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
         {slot.what == Slot::What::output ? Slot::What::output_bar : Slot::What::unknown_bar, slot.index,
          slot.component});
   }
-  const auto in_adjoint = symbolic::symbols_of(adjoint);
-  const auto occurs = [&](Expr s) {
-    return std::find(in_adjoint.begin(), in_adjoint.end(), s) != in_adjoint.end();
-  };
-  std::vector<Expr> adjoint_symbols;
+  const auto occurring = symbolic::symbols_of(adjoint);
+  std::vector<Expr> symbols;
   for (const auto& [s, slot] : sources)
-    if (occurs(s)) {
-      adjoint_symbols.push_back(s);
+    if (contains(occurring, s)) {
+      symbols.push_back(s);
       set.adjoint_inputs.push_back(slot);
     }
   for (std::size_t e = 0; e < bars.size(); ++e)
-    if (occurs(bars[e])) {
-      adjoint_symbols.push_back(bars[e]);
+    if (contains(occurring, bars[e])) {
+      symbols.push_back(bars[e]);
       set.adjoint_inputs.push_back({Slot::What::bar, static_cast<int>(e)});
     }
-  set.adjoint = symbolic::compile(adjoint, adjoint_symbols);
+  set.adjoint = symbolic::compile(adjoint, symbols);
+}
+
+}  // namespace
+
+CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std::span<const Expr> given,
+                             std::span<const std::string> columns) {
+  std::vector<Expr> expressions(given.begin(), given.end());
+  const Collapse collapse = CollapseSearch(problem, expressions).find();
+  expressions = symbolic::substitute(expressions, collapse.replacements);
+  const auto occurring = symbolic::symbols_of(expressions);
+  const auto outputs = output_derivatives(problem, occurring);
+
+  CompiledPointSet set;
+  std::vector<MultiIndex> wanted;
+  for (const auto& [s, d] : outputs) wanted.push_back(d.orders);
+  set.jets = JetSet::closure(problem.dimensions(), wanted, collapse.weights);
+  set.tape = net::compile_tape(tape, set.jets);
+  compile_inputs(problem, set);
+
+  const auto sources = sources_of(problem, occurring, columns, outputs, collapse, set.jets);
+  std::vector<Expr> symbols;
+  for (const auto& [s, slot] : sources) {
+    symbols.push_back(s);
+    set.values_inputs.push_back(slot);
+  }
+  for (Expr s : occurring)
+    if (!contains(symbols, s)) throw Error(fmt::format("'{}' has no value on this point set", s.str()));
+  set.values = symbolic::compile(expressions, symbols);
+  compile_adjoint(*problem.graph, expressions, sources, set);
   return set;
 }
 

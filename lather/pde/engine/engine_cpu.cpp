@@ -1,8 +1,8 @@
 // The engine on the CPU: tiles of points over a team of threads.
 //
-// Every thread owns its workers (one per point set), its gradient and its loss sums; tiles are dealt out once, by cost, in
-// contiguous runs; sums of threads are added in order. So results depend on the thread count only by rounding, and not at all
-// on timing.
+// Every thread owns its workers (one per point set), its gradient and its loss sums; tiles are dealt out
+// once, by cost, in contiguous runs; sums of threads are added in order. So results depend on the thread
+// count only by rounding, and not at all on timing.
 
 #include <algorithm>
 #include <cmath>
@@ -158,7 +158,7 @@ class CpuEngine final : public Engine {
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
     if constexpr (!std::is_same_v<T, double>) {
-      throw Error("derivatives point by point are available in double precision only");
+      throw Error("per-point derivatives are not available in float32; use float64");
     } else {
       weights_.update(x, frozen);
       const int set = problem.terms[term].point_set;
@@ -265,7 +265,8 @@ class CpuEngine final : public Engine {
     }
   }
 
-  // One backward pass per term; the network is run forward again for each, which keeps memory at one gradient per thread.
+  // One backward pass per term; the network is run forward again
+  // for each, which keeps memory at one gradient per thread.
   void compute_terms(std::span<const double> x, std::vector<std::vector<double>>& gradients) {
     std::vector<double> sums(losses.size());
     for (std::size_t k = 0; k < losses.size(); ++k) {

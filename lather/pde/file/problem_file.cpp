@@ -188,22 +188,41 @@ class Reader {
     }
   }
 
+  // A solver with its options, or a closed form for each field.
   void read_reference(const std::vector<SourceText>& fields) {
-    const TomlValue& reference = section("reference");
-    builder_.problem().reference = reference.to_json();
-    if (const TomlValue* solver = reference.find("solver")) {
-      solver->as_text("solver");
-      for (const auto& [key, where, value] : reference.entries)
-        if (const auto number = number_in(value); number && key != "solver")
-          builder_.problem().reference[key] = *number;
+    const TomlValue& table = section("reference");
+    if (const TomlValue* solver = table.find("solver")) {
+      read_solver(table, solver->as_text("solver").text);
       return;
     }
     std::vector<std::string> known{"solver"};
     for (const auto& f : fields) known.push_back(f.text);
-    only_problem_keys(reference, "[reference]", known);
-    for (const auto& [key, where, value] : reference.entries)
+    only_problem_keys(table, "[reference]", known);
+    for (const auto& [key, where, value] : table.entries)
       builder_.exact(key, builder_.parse(value.as_text(fmt::format("the closed form of '{}'", key))),
                      value.text.where);
+  }
+
+  void read_solver(const TomlValue& table, const std::string& solver) {
+    ReferenceRequest& reference = builder_.problem().reference;
+    reference.solver = solver;
+    reference.options = make_table({}, table.where);
+    for (const auto& entry : table.entries) {
+      if (entry.key == "solver") continue;
+      if (entry.key == "up_to_constant") {
+        if (!entry.value.is_array())
+          throw Error(entry.value.where, "up_to_constant must be a list of fields");
+        for (const auto& name : entry.value.as_texts("up_to_constant"))
+          reference.up_to_constant.push_back(name.text);
+        continue;
+      }
+      reference.options.entries.push_back(entry);
+      if (const auto number = number_in(entry.value)) {
+        TomlValue& value = reference.options.entries.back().value;
+        value.kind = TomlValue::Kind::real;
+        value.real = *number;
+      }
+    }
   }
 
   const TomlValue& root_;

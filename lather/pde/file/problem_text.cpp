@@ -110,8 +110,8 @@ std::string describe(const Problem& problem) {
         term.weight == 1 ? "" : fmt::format(", weight {}", term.weight), written_out(problem, term.residual));
   if (!problem.exact.empty())
     line("reference", "closed form");
-  else if (problem.reference.contains("solver"))
-    line("reference", "solver " + problem.reference["solver"].get<std::string>());
+  else if (!problem.reference.solver.empty())
+    line("reference", "solver " + problem.reference.solver);
   for (const auto& warning : problem.warnings) line("warning", warning);
   return out;
 }

@@ -1,8 +1,9 @@
-// The self-similar Boussinesq profile as a reference: in compact coordinates (fields w, h, c of q, eta), in the
-// even ones of the problem file (w, h, c of z, eta, with another envelope; docs/boussinesq.md), in the physical half
-// plane (Omega, U1, U2, Phi, Psi, Theta of y1, y2), or in z with y_i = sinh z_i.
+// The self-similar Boussinesq profile as a reference: in compact coordinates (fields w, h, c of q, eta), in
+// the even ones of the problem file (w, h, c of z, eta, with another envelope; docs/boussinesq.md), in the
+// physical half plane (Omega, U1, U2, Phi, Psi, Theta of y1, y2), or in z with y_i = sinh z_i.
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "lather/reference/boussinesq/fields.hpp"
 #include "lather/reference/cache.hpp"
@@ -116,7 +117,7 @@ class Boussinesq final : public ReferenceSolution {
   BoussinesqFields fields_;
 };
 
-std::unique_ptr<ReferenceSolution> make_boussinesq(const nlohmann::json& settings,
+std::unique_ptr<ReferenceSolution> make_boussinesq(const TomlValue& settings,
                                                    const std::filesystem::path& cache_directory) {
   const auto options = options_from<BoussinesqOptions>("boussinesq", settings);
   const int Nq = static_cast<int>(options.q_points), Ne = static_cast<int>(options.eta_points);

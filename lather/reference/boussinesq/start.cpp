@@ -35,101 +35,138 @@ Matrix kronecker(const Matrix& a, const Matrix& b) {
   return c;
 }
 
-}  // namespace
+// Fields w, h, c over their powers of q at the nodes (q, eta), and the matrices that act on them.
+class Relaxation {
+ public:
+  Relaxation(int q_points, int eta_points);
+  void step();
+  BoussinesqProfile profile() const;
 
-BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
+ private:
+  void set_start(const std::vector<double>& q_nodes, const std::vector<double>& eta_nodes);
+  void impose_zero(Matrix& M, Vector& rhs, bool also_wall) const;
+  Vector stream(const Vector& vorticity) const;
+
+  int q_points_, eta_points_;
+  Eigen::Index nq_, ne_, n_;
+  double alpha_ = 1 / (1 + kLambda), c_w_ = -1;
+  Matrix Dq_, De_, Dxi_, buoyancy_;
+  Vector q_, S_, k_, k0_, k1_, m0_, sine_, cosine_, w_, h_;
+  Vector drift_, stretch_, mass_;
+  std::vector<bool> axis_, wall_;  // y1 = 0, y2 = 0
+  Eigen::PartialPivLU<Matrix> poisson_;
+};
+
+Relaxation::Relaxation(int q_points, int eta_points)
+    : q_points_(q_points), eta_points_(eta_points), nq_(q_points + 1), ne_(eta_points + 1), n_(nq_ * ne_) {
   const auto q_axis = q_line<double>(q_points);
   const auto eta_axis = eta_line<double>(eta_points);
-  const Eigen::Index nq = q_points + 1, ne = eta_points + 1, n = nq * ne;
-  const Matrix Dq = kronecker(to_matrix(q_axis.D), Matrix::Identity(ne, ne));
-  const Matrix De = kronecker(Matrix::Identity(nq, nq), to_matrix(eta_axis.D));
-  Vector q(n), S(n), k(n), k0(n), k1(n), m0(n), sine(n), cosine(n), w(n), h(n);
-  std::vector<bool> axis(n), wall(n);
-  const double alpha = 1 / (1 + kLambda);
-  for (Eigen::Index i = 0; i < n; ++i) {
-    const auto iq = i / ne, ie = i % ne;
-    q[i] = q_axis.nodes[iq];
-    const auto r = boussinesq_coefficients(q[i], eta_axis.nodes[ie], kLambda);
-    S[i] = r.S, k[i] = r.k, k0[i] = r.k0, k1[i] = r.k1, m0[i] = r.m0, sine[i] = r.sine, cosine[i] = r.cosine;
-    axis[i] = iq == nq - 1 || ie == ne - 1;  // y1 = 0
-    wall[i] = ie == 0;                       // y2 = 0
-    // Omega = -y1 (1 + (r/l)²)^{-(1+alpha)/2}, Theta = -0.73 y1² (1 + (r/l)²)^{-(1+2 alpha)/2}, over their
-    // powers of cosh xi.
-    const double X = r.S * r.cosine, rho = r.k + (r.S * r.S + r.k * r.sine * r.sine) / (kLength * kLength);
-    const double E = (1 - r.S) / (1 + r.S), cosh_power = std::pow((1 + E) / 2, -alpha);  // cosh^{-alpha} / q
-    w[i] = -X * std::pow(rho, -(1 + alpha) / 2) * cosh_power;
-    h[i] = -kTheta * X * X * std::pow(rho, -(1 + 2 * alpha) / 2) * cosh_power * cosh_power;
-  }
-  const Matrix Dxi = (-alpha * q).asDiagonal() * Dq;
-  const Vector drift = 2 * S.array() - alpha, stretch = 1 - k.array() * sine.array().square();
-  const auto impose_zero = [&](Matrix& M, Vector& rhs, bool also_wall) {
-    for (Eigen::Index i = 0; i < n; ++i)
-      if (axis[i] || (also_wall && wall[i])) {
-        M.row(i).setZero();
-        M(i, i) = 1;
-        rhs[i] = 0;
-      }
-  };
-  Matrix poisson = Dxi * Dxi + (2 * drift).asDiagonal() * Dxi + De * De;
-  poisson.diagonal().array() += drift.array().square() + 2 * k.array();
-  Vector unused(n);
+  Dq_ = kronecker(to_matrix(q_axis.D), Matrix::Identity(ne_, ne_));
+  De_ = kronecker(Matrix::Identity(nq_, nq_), to_matrix(eta_axis.D));
+  set_start(q_axis.nodes, eta_axis.nodes);
+  Dxi_ = (-alpha_ * q_).asDiagonal() * Dq_;
+  drift_ = 2 * S_.array() - alpha_;
+  stretch_ = 1 - k_.array() * sine_.array().square();
+  mass_ = (stretch_.array() + 1e-3) / kStep;  // the small part keeps the focus (stretch = 0) bounded
+  Matrix poisson = Dxi_ * Dxi_ + (2 * drift_).asDiagonal() * Dxi_ + De_ * De_;
+  poisson.diagonal().array() += drift_.array().square() + 2 * k_.array();
+  Vector unused(n_);
   impose_zero(poisson, unused, true);
-  const Eigen::PartialPivLU<Matrix> poisson_lu(poisson);
-  const auto stream = [&](const Vector& vorticity) -> Vector {
-    Vector rhs = stretch.cwiseProduct(vorticity);
-    for (Eigen::Index i = 0; i < n; ++i)
-      if (axis[i] || wall[i]) rhs[i] = 0;
-    return poisson_lu.solve(rhs);
-  };
+  poisson_.compute(poisson);
+  buoyancy_ = cosine_.asDiagonal() * Dxi_ - (S_.cwiseProduct(sine_)).asDiagonal() * De_;
+  buoyancy_.diagonal().array() += cosine_.array() * (S_.array() - 2 * alpha_);
+}
 
-  const Eigen::Index corner = (nq - 1) * ne;  // q = 1, eta = 0: the origin
-  const Eigen::RowVectorXd at_q = Dq.row(corner), at_qq = Dq.row(corner) * Dq, at_q_eta = De.row(corner) * Dq;
-  Matrix buoyancy = cosine.asDiagonal() * Dxi - (S.cwiseProduct(sine)).asDiagonal() * De;
-  buoyancy.diagonal().array() += cosine.array() * (S.array() - 2 * alpha);
-  const Vector mass =
-      (stretch.array() + 1e-3) / kStep;  // the small part keeps the focus (stretch = 0) bounded
-  Vector c;
-  double c_w = -1;
-  for (int step = 0; step < kSteps; ++step) {
-    c = stream(w);
-    const double a = alpha * at_q_eta.dot(c), w1 = -alpha * at_q.dot(w),
-                 f1 = alpha * alpha * (at_qq.dot(h) + at_q.dot(h));
-    const double toward_f = 2 * a - kFeedback * std::log(std::abs(f1) * 2 / (1 + kLambda));
-    const double toward_w = a - f1 / w1 - kFeedback * std::log(std::abs(w1));
-    c_w = toward_f - toward_w;
-    const double c_l = toward_f - 2 * toward_w, kappa = c_l * alpha, defect = c_w + alpha * c_l;
-    const Vector c_eta = De * c, across = kappa * k1 + Dxi * c + drift.cwiseProduct(c);
-    const Matrix transport = across.asDiagonal() * De - (kappa * S).asDiagonal() * Dq;
-
-    Matrix M = transport - c_eta.asDiagonal() * Dxi;
-    M.diagonal() +=
-        kappa * m0 - 2 * defect * stretch - c_eta.cwiseProduct((S.array() - 2 * alpha).matrix()) + mass;
-    Vector rhs = mass.cwiseProduct(h);
-    impose_zero(M, rhs, false);
-    h = M.partialPivLu().solve(rhs);
-
-    M = transport - c_eta.asDiagonal() * Dxi;  // alpha c_eta (w + q w_q) = alpha c_eta w - c_eta w_xi
-    M.diagonal() += kappa * k0 - defect * stretch + alpha * c_eta + mass;
-    rhs = mass.cwiseProduct(w) + buoyancy * h;
-    impose_zero(M, rhs, false);
-    w = M.partialPivLu().solve(rhs);
-    if (!w.allFinite() || !h.allFinite())
-      throw Error("reference boussinesq: the relaxation towards a starting guess diverged");
+// Omega = -y1 (1 + (r/l)²)^{-(1+alpha)/2}, Theta = -0.73 y1² (1 + (r/l)²)^{-(1+2 alpha)/2}, over their powers
+// of cosh xi.
+void Relaxation::set_start(const std::vector<double>& q_nodes, const std::vector<double>& eta_nodes) {
+  for (auto* field : {&q_, &S_, &k_, &k0_, &k1_, &m0_, &sine_, &cosine_, &w_, &h_}) field->resize(n_);
+  axis_.resize(n_), wall_.resize(n_);
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    const auto iq = i / ne_, ie = i % ne_;
+    q_[i] = q_nodes[iq];
+    const auto r = boussinesq_coefficients(q_[i], eta_nodes[ie], kLambda);
+    S_[i] = r.S, k_[i] = r.k, k0_[i] = r.k0, k1_[i] = r.k1, m0_[i] = r.m0;
+    sine_[i] = r.sine, cosine_[i] = r.cosine;
+    axis_[i] = iq == nq_ - 1 || ie == ne_ - 1;
+    wall_[i] = ie == 0;
+    const double X = r.S * r.cosine, rho = r.k + (r.S * r.S + r.k * r.sine * r.sine) / (kLength * kLength);
+    const double E = (1 - r.S) / (1 + r.S);
+    const double cosh_power = std::pow((1 + E) / 2, -alpha_);  // cosh^{-alpha} / q
+    w_[i] = -X * std::pow(rho, -(1 + alpha_) / 2) * cosh_power;
+    h_[i] = -kTheta * X * X * std::pow(rho, -(1 + 2 * alpha_) / 2) * cosh_power * cosh_power;
   }
-  c = stream(w);
-  const double amplitude = -1 / c_w;
-  BoussinesqProfile profile{q_points,
-                            eta_points,
+}
+
+void Relaxation::impose_zero(Matrix& M, Vector& rhs, bool also_wall) const {
+  for (Eigen::Index i = 0; i < n_; ++i)
+    if (axis_[i] || (also_wall && wall_[i])) {
+      M.row(i).setZero();
+      M(i, i) = 1;
+      rhs[i] = 0;
+    }
+}
+
+Vector Relaxation::stream(const Vector& vorticity) const {
+  Vector rhs = stretch_.cwiseProduct(vorticity);
+  for (Eigen::Index i = 0; i < n_; ++i)
+    if (axis_[i] || wall_[i]) rhs[i] = 0;
+  return poisson_.solve(rhs);
+}
+
+void Relaxation::step() {
+  const Eigen::Index corner = (nq_ - 1) * ne_;  // q = 1, eta = 0: the origin
+  const Eigen::RowVectorXd at_q = Dq_.row(corner), at_qq = Dq_.row(corner) * Dq_,
+                           at_q_eta = De_.row(corner) * Dq_;
+  const Vector c = stream(w_);
+  const double a = alpha_ * at_q_eta.dot(c), w1 = -alpha_ * at_q.dot(w_),
+               f1 = alpha_ * alpha_ * (at_qq.dot(h_) + at_q.dot(h_));
+  const double toward_f = 2 * a - kFeedback * std::log(std::abs(f1) * 2 / (1 + kLambda));
+  const double toward_w = a - f1 / w1 - kFeedback * std::log(std::abs(w1));
+  c_w_ = toward_f - toward_w;
+  const double c_l = toward_f - 2 * toward_w, kappa = c_l * alpha_, defect = c_w_ + alpha_ * c_l;
+  const Vector c_eta = De_ * c, across = kappa * k1_ + Dxi_ * c + drift_.cwiseProduct(c);
+  const Matrix transport = across.asDiagonal() * De_ - (kappa * S_).asDiagonal() * Dq_;
+
+  Matrix M = transport - c_eta.asDiagonal() * Dxi_;
+  M.diagonal() +=
+      kappa * m0_ - 2 * defect * stretch_ - c_eta.cwiseProduct((S_.array() - 2 * alpha_).matrix()) + mass_;
+  Vector rhs = mass_.cwiseProduct(h_);
+  impose_zero(M, rhs, false);
+  h_ = M.partialPivLu().solve(rhs);
+
+  M = transport - c_eta.asDiagonal() * Dxi_;  // alpha c_eta (w + q w_q) = alpha c_eta w - c_eta w_xi
+  M.diagonal() += kappa * k0_ - defect * stretch_ + alpha_ * c_eta + mass_;
+  rhs = mass_.cwiseProduct(w_) + buoyancy_ * h_;
+  impose_zero(M, rhs, false);
+  w_ = M.partialPivLu().solve(rhs);
+  if (!w_.allFinite() || !h_.allFinite())
+    throw Error("reference boussinesq: the relaxation towards a starting guess diverged");
+}
+
+BoussinesqProfile Relaxation::profile() const {
+  const Vector c = stream(w_);
+  const double amplitude = -1 / c_w_;
+  BoussinesqProfile profile{q_points_,
+                            eta_points_,
                             kLambda,
-                            Table<long double>(nq, ne),
-                            Table<long double>(nq, ne),
-                            Table<long double>(nq, ne)};
-  for (Eigen::Index i = 0; i < n; ++i) {
-    profile.w.data[i] = w[i] * amplitude;
-    profile.h.data[i] = h[i] * amplitude * amplitude;
+                            Table<long double>(nq_, ne_),
+                            Table<long double>(nq_, ne_),
+                            Table<long double>(nq_, ne_)};
+  for (Eigen::Index i = 0; i < n_; ++i) {
+    profile.w.data[i] = w_[i] * amplitude;
+    profile.h.data[i] = h_[i] * amplitude * amplitude;
     profile.c.data[i] = c[i] * amplitude;
   }
   return profile;
+}
+
+}  // namespace
+
+BoussinesqProfile relax_boussinesq(int q_points, int eta_points) {
+  Relaxation relaxation(q_points, eta_points);
+  for (int step = 0; step < kSteps; ++step) relaxation.step();
+  return relaxation.profile();
 }
 
 }  // namespace lather::reference

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"

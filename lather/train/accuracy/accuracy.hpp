@@ -43,8 +43,6 @@ class TrueSolution {
 // or a smaller domain than the problem.
 std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
                                             const std::filesystem::path& cache_directory);
-// The fields that [reference] up_to_constant = ["p"] names.
-std::vector<std::string> fields_up_to_constant(const pde::Problem& problem);
 std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem);
 std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
                                              std::shared_ptr<const reference::ReferenceSolution> reference);

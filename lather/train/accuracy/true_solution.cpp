@@ -108,28 +108,12 @@ std::unique_ptr<TrueSolution> from_reference(const pde::Problem& problem,
   return std::make_unique<FromReference>(problem, std::move(reference));
 }
 
-namespace {
-constexpr const char* kUpToConstant = "up_to_constant";  // a key of [reference]
-}
-
-std::vector<std::string> fields_up_to_constant(const pde::Problem& problem) {
-  if (!problem.reference.contains(kUpToConstant)) return {};
-  const auto& names = problem.reference[kUpToConstant];
-  if (!names.is_array() ||
-      !std::all_of(names.begin(), names.end(), [](const auto& n) { return n.is_string(); }))
-    throw Error(fmt::format("[reference] {} must be a list of fields", kUpToConstant));
-  return names.get<std::vector<std::string>>();
-}
-
 std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
                                             const std::filesystem::path& cache_directory) {
   if (!problem.exact.empty()) return closed_form(problem);
-  if (!problem.reference.contains("solver")) return nullptr;
-  nlohmann::json settings = problem.reference;
-  settings.erase("solver");
-  settings.erase(kUpToConstant);
-  return from_reference(problem, reference::make_reference(problem.reference["solver"].get<std::string>(),
-                                                           settings, cache_directory));
+  if (problem.reference.solver.empty()) return nullptr;
+  return from_reference(problem, reference::make_reference(problem.reference.solver,
+                                                           problem.reference.options, cache_directory));
 }
 
 }  // namespace lather::train

@@ -55,8 +55,7 @@ Checkpoint decode_checkpoint(std::string_view bytes) {
   Header header{};
   if (bytes.size() < sizeof header) throw Error(fmt::format("it is cut short ({} bytes)", bytes.size()));
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0)
-    throw Error("it does not begin like a checkpoint");
+  if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) throw Error("it is not a checkpoint");
   const std::string_view state = bytes.substr(sizeof header);
   if (state.size() < header.length)
     throw Error(fmt::format("it is cut short ({} of {} bytes)", bytes.size(), sizeof header + header.length));

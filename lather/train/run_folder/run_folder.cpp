@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lather/core/error.hpp"
+#include "lather/train/config.hpp"
 
 namespace lather::train {
 
@@ -68,11 +69,11 @@ RunFolder::RunFolder(fs::path path, FolderLock lock) : path_(std::move(path)), l
   for (int i = 0; i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
 }
 
-RunFolder RunFolder::create(const fs::path& path, const nlohmann::json& config) {
+RunFolder RunFolder::create(const fs::path& path, const Config& config) {
   create_folder(path);
   require_no_other_files(path);
   FolderLock lock(path);
-  write_file_atomically(path / "config.json", config.dump(2) + "\n");
+  write_file_atomically(path / "config.json", to_json(config).dump(2) + "\n");
   return RunFolder(path, std::move(lock));
 }
 

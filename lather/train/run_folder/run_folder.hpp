@@ -21,6 +21,8 @@
 
 namespace lather::train {
 
+struct Config;
+
 // Exclusive right to write into a folder, until destroyed or the process ends, however it ends.
 class FolderLock {
  public:
@@ -40,7 +42,7 @@ inline constexpr int kLogs = 4;
 class RunFolder {
  public:
   // A new folder, or an empty one.
-  static RunFolder create(const std::filesystem::path& path, const nlohmann::json& config);
+  static RunFolder create(const std::filesystem::path& path, const Config& config);
   // One that holds a run, to go on writing.
   static RunFolder open(const std::filesystem::path& path);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "lather/core/error.hpp"
@@ -199,22 +200,24 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
 // know it, the reference would be that of other equations.
 std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const auto cache = reference::default_cache_directory();
-  if (!problem_.exact.empty() || !problem_.reference.contains("solver"))
-    return true_solution(problem_, cache);
+  if (!problem_.exact.empty() || problem_.reference.solver.empty()) return true_solution(problem_, cache);
   const pde::Problem as_written =
       pde::read_problem(config_.problem.tree(), std::filesystem::path(config_.problem.file).parent_path());
-  if (as_written.reference != problem_.reference || same_equations(as_written, problem_))
+  const auto changed = [&](const pde::ReferenceRequest& now, const pde::ReferenceRequest& then) {
+    return now.solver != then.solver || now.options.to_json() != then.options.to_json();
+  };
+  if (changed(problem_.reference, as_written.reference) || same_equations(as_written, problem_))
     return true_solution(problem_, cache);
-  const auto solver = problem_.reference["solver"].get<std::string>();
+  const std::string& solver = problem_.reference.solver;
   const auto options = reference::reference_options(solver);
   pde::Problem told = problem_;
   for (const auto& [name, value] : changed_parameters()) {
     if (std::none_of(options.begin(), options.end(),
                      [&, &name = name](const FieldDescription& o) { return o.name == name; }))
       throw Error(fmt::format(
-          "the parameter '{}' was changed, and the reference solver '{}' has no option of that name", name,
+          "the parameter '{}' was changed, but the reference solver '{}' has no option of that name", name,
           solver));
-    told.reference[name] = value;
+    set_toml(told.reference.options, name, value);
   }
   return true_solution(told, cache);
 }

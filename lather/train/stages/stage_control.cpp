@@ -77,7 +77,7 @@ std::string words_of(StageEnd end) {
   switch (end) {
     case StageEnd::none: return "";
     case StageEnd::solved: return "solved";
-    case StageEnd::stalled: return "the optimizer can do no more";
+    case StageEnd::stalled: return "the optimizer has converged or stalled";
     case StageEnd::plateau: return "the held-out loss no longer falls";
     case StageEnd::steps: return "its share of the steps is used up";
     case StageEnd::time: return "its share of the time is used up";

@@ -33,12 +33,12 @@ std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& 
     return edges;
   }
   const auto& edges = options.edges;
-  if (options.count != 1) throw Error("time_windows: edges and count say the same thing; give one of them");
+  if (options.count != 1) throw Error("time_windows: edges and count are alternatives; give only one");
   if (edges.size() < 2 || edges.front() != time.low || edges.back() != time.high)
     throw Error(fmt::format("time_windows.edges: expected times from {} to {}, the ends of {}", time.low,
                             time.high, options.coordinate));
   if (std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) != edges.end())
-    throw Error("time_windows.edges: expected growing times");
+    throw Error("time_windows.edges: expected increasing times");
   return edges;
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/optim/formulas/adam.hpp"
 
 namespace lather::train {
 
@@ -39,7 +40,7 @@ CausalWeighting::CausalWeighting(const CausalOptions& options, const pde::Proble
   time_ = static_cast<int>(at - names.begin());
   for (std::size_t i = 0; i < eps_.size(); ++i)
     if (!(eps_[i] >= 0) || (i > 0 && !(eps_[i] > eps_[i - 1])))
-      throw Error("causal.tolerances: expected growing numbers that are not negative");
+      throw Error("causal.tolerances: expected increasing, non-negative numbers");
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s) {
     if (problem.point_sets[s].kind != pde::PointSet::Kind::interior) continue;
     Set set{static_cast<int>(s), {}, {}};
@@ -150,22 +151,26 @@ bool SelfAdaptiveWeighting::update(std::int64_t step, pde::PinnObjective& object
     if (!due) continue;
     r.resize(n);
     objective.term_residuals(x, static_cast<int>(k), r);
-    constexpr double beta1 = 0.9, beta2 = 0.999, tiny = 1e-8;
-    ++term.steps;
-    const double correction1 = 1 - std::pow(beta1, static_cast<double>(term.steps)),
-                 correction2 = 1 - std::pow(beta2, static_cast<double>(term.steps));
-    for (std::size_t i = 0; i < n; ++i) {
-      const double slope = 2 * term.l[i] * r[i] * r[i];
-      term.m[i] = beta1 * term.m[i] + (1 - beta1) * slope;
-      term.v[i] = beta2 * term.v[i] + (1 - beta2) * slope * slope;
-      term.l[i] +=
-          options_.learning_rate * (term.m[i] / correction1) / (std::sqrt(term.v[i] / correction2) + tiny);
-    }
+    ascend(term, r);
     install(static_cast<int>(k), objective);
     changed = true;
   }
   if (due) updated_ = step;
   return changed;
+}
+
+// A step of Adam up the slope of l² r².
+void SelfAdaptiveWeighting::ascend(Term& term, std::span<const double> r) const {
+  constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  const auto t = static_cast<double>(++term.steps);
+  const double correction1 = optim::bias_correction(beta1, t), correction2 = optim::bias_correction(beta2, t);
+  for (std::size_t i = 0; i < r.size(); ++i) {
+    const double slope = 2 * term.l[i] * r[i] * r[i];
+    term.m[i] = optim::first_moment(beta1, term.m[i], slope);
+    term.v[i] = optim::second_moment(beta2, optim::weight_of_new(beta2), term.v[i], slope);
+    term.l[i] +=
+        options_.learning_rate * optim::adam_element(term.m[i], term.v[i], correction1, correction2, epsilon);
+  }
 }
 
 void SelfAdaptiveWeighting::state(StateVisitor& visitor) {

@@ -16,11 +16,11 @@ std::uint64_t fingerprint(const pde::Points& points);
 //
 //   w_i = exp(-eps sum_{j<i} L_j)       over M chunks of points in the order of their time
 //
-// L_j: mean square residual of chunk j as the file states it, without the term's weight in the loss: a weight that
-// brings a large residual down to the size of the others must not switch causality off. Chunks hold equal numbers
-// of points. With several equations every chunk takes the smallest of their weights (as the authors' code does).
-// Only terms on the interior are weighed. Not in the paper: weights are recomputed every n steps; n = 1 is the paper.
-// A computation costs one forward pass.
+// L_j: mean square residual of chunk j as the file states it, without the term's weight in the loss: a weight
+// that brings a large residual down to the size of the others must not switch causality off. Chunks hold
+// equal numbers of points. With several equations every chunk takes the smallest of their weights (as the
+// authors' code does). Only terms on the interior are weighed. Not in the paper: weights are recomputed every
+// n steps; n = 1 is the paper. A computation costs one forward pass.
 class CausalWeighting final : public Weighting {
  public:
   CausalWeighting(const CausalOptions& options, const pde::Problem& problem);
@@ -70,6 +70,7 @@ class SelfAdaptiveWeighting final : public Weighting {
     std::int64_t steps = 0, points_fingerprint = 0;
   };
   void install(int k, pde::PinnObjective& objective) const;
+  void ascend(Term& term, std::span<const double> residuals) const;
 
   SelfAdaptiveOptions options_;
   std::vector<Term> terms_;

@@ -62,7 +62,7 @@ std::unique_ptr<Weighting> make_weighting(const WeightingOptions& options,
                                           const pde::Problem& problem) {
   auto weighting = without_causal(options, problem);
   if (!causal || causal->off()) return weighting;
-  if (options.method == WeightingMethod::causal) throw Error("weighting: causal weights are asked for twice");
+  if (options.method == WeightingMethod::causal) throw Error("weighting: causal weights are requested twice");
   if (options.method == WeightingMethod::self_adaptive)
     throw Error(
         "weighting: self-adaptive and causal weights are both weights of the same points; choose one");

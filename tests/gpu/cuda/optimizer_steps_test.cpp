@@ -1,5 +1,6 @@
 // Optimizers that live on the GPU against the same ones on the host, step by step on the same gradients.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "device_stream.hpp"
 #include "gpu/optimizer_cases.hpp"

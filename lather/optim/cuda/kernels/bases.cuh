@@ -1,11 +1,12 @@
 #pragma once
 // New bases: eigenvectors from the solver, made unique as linalg::make_canonical does.
 
+#include "lather/linalg/formulas/canonical.hpp"
 #include "lather/optim/cuda/kernels/kronecker.cuh"
 
 namespace lather::optim {
-// Rows first ... first + step (size - 1) of X (d columns) become the canonical basis of the space they span: see
-// linalg::make_canonical. `diagonal` and `reflector` hold d numbers each.
+// Rows first ... first + step (size - 1) of X (d columns) become the canonical basis of the space they span:
+// see linalg::make_canonical. `diagonal` and `reflector` hold d numbers each.
 __device__ void canonical_cluster(double* X, int d, int first, int step, int size, double* diagonal,
                                   double* reflector) {
   const int t = threadIdx.x;
@@ -23,7 +24,7 @@ __device__ void canonical_cluster(double* X, int d, int first, int step, int siz
     largest = block_max(largest);
     double earliest = -d;  // the first index close to the largest, as a maximum
     for (int i = t; i < d; i += 256)
-      if (diagonal[i] >= (1 - 1e-8) * largest && -i > earliest) earliest = -i;
+      if (linalg::as_large_as(largest, diagonal[i]) && -i > earliest) earliest = -i;
     const int pivot = (int)(-block_max(earliest));
     const int rest = size - k;
     if (rest == 1) {
@@ -75,7 +76,8 @@ __device__ __forceinline__ int layers_with_factors(const KroneckerKernelArgs& k)
   return count;
 }
 
-// How many slots a side that changes moves down when those that do not change, of its dimension, are left out.
+// How many slots a side that changes moves down when those
+// that do not change, of its dimension, are left out.
 __device__ __forceinline__ int slots_left_out(const KroneckerKernelArgs& k, const DeviceSide& side) {
   int count = 0;
   for (int s = 0; s < k.side_count; ++s)
@@ -111,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(256)
 // Values k and k + 1 so close that only the space of their eigenvectors is determined.
 __device__ __forceinline__ bool tied(const DeviceSide& s, int k) {
   const double scale = fmax(fabs(s.values[0]), fabs(s.values[s.d - 1]));
-  return fabs(s.values[k + 1] - s.values[k]) <= 1e-12 * scale;
+  return linalg::in_one_cluster(s.values[k + 1], s.values[k], scale);
 }
 
 // Eigenvectors that stand alone need a sign only. One warp each.
@@ -128,7 +130,7 @@ extern "C" __global__ void __launch_bounds__(256) canonical_signs(const __grid_c
       largest = fmax(largest, __shfl_xor_sync(0xffffffffu, largest, other));
     int pivot = d - 1;
     for (int i = d - 1 - lane; i >= 0; i -= 32)
-      if (row[i] * row[i] >= (1 - 1e-8) * largest) pivot = i;
+      if (linalg::as_large_as(largest, row[i] * row[i])) pivot = i;
     for (int other = 16; other > 0; other /= 2) {
       const int p = __shfl_xor_sync(0xffffffffu, pivot, other);
       pivot = p < pivot ? p : pivot;

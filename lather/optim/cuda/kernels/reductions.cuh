@@ -7,29 +7,23 @@ typedef long long i64;
 
 __device__ __forceinline__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 
-__device__ __forceinline__ double block_sum(double value) {
+template <class Combine>
+__device__ __forceinline__ double block_reduce(double value, Combine combine) {
   __shared__ double shared[256];
   __syncthreads();
   shared[threadIdx.x] = value;
   __syncthreads();
   for (int half = 128; half > 0; half /= 2) {
-    if (threadIdx.x < half) shared[threadIdx.x] += shared[threadIdx.x + half];
+    if (threadIdx.x < half) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + half]);
     __syncthreads();
   }
   return shared[0];
 }
-
+__device__ __forceinline__ double block_sum(double value) {
+  return block_reduce(value, [](double a, double b) { return a + b; });
+}
 __device__ __forceinline__ double block_max(double value) {
-  __shared__ double shared[256];
-  __syncthreads();
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (int half = 128; half > 0; half /= 2) {
-    if (threadIdx.x < half && shared[threadIdx.x + half] > shared[threadIdx.x])
-      shared[threadIdx.x] = shared[threadIdx.x + half];
-    __syncthreads();
-  }
-  return shared[0];
+  return block_reduce(value, [](double a, double b) { return b > a ? b : a; });
 }
 
 __device__ __forceinline__ double ordered_sum(const double* values, int count, int stride) {

@@ -1,9 +1,11 @@
 #pragma once
-// Problems small enough to train in a test, and a plain Adam to do it with.
+// A problem built in C++ that trains in a moment, and how to train it without a run folder. As a file:
+// small_problem.hpp.
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "lather/optim/first_order/adam.hpp"
 #include "lather/pde/problem_builder.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/train/training_options.hpp"
@@ -33,31 +35,6 @@ inline int set_named(const pde::Problem& p, const std::string& name) {
   return -1;
 }
 
-class Adam {
- public:
-  explicit Adam(double rate) : rate_(rate) {}
-  double step(pde::PinnObjective& objective, std::vector<double>& x) {
-    g_.resize(x.size());
-    m_.resize(x.size());
-    v_.resize(x.size());
-    const double loss = objective.value_and_gradient(x, g_);
-    ++t_;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      m_[i] = 0.9 * m_[i] + 0.1 * g_[i];
-      v_[i] = 0.999 * v_[i] + 0.001 * g_[i] * g_[i];
-      x[i] -=
-          rate_ * (m_[i] / (1 - std::pow(0.9, t_))) / (std::sqrt(v_[i] / (1 - std::pow(0.999, t_))) + 1e-8);
-    }
-    return loss;
-  }
-  void set_rate(double rate) { rate_ = rate; }
-
- private:
-  double rate_;
-  int t_ = 0;
-  std::vector<double> g_, m_, v_;
-};
-
 // As a recipe says it.
 inline TrainingOptions training(const nlohmann::json& recipe) {
   return options::from_json<TrainingOptions>("training", recipe);
@@ -70,11 +47,11 @@ inline void train(pde::PinnObjective& objective, std::vector<double>& x, const n
   pde::PointSource source(objective.problem(), pde::sampling_settings(options.points, objective.problem()),
                           1);
   const auto weighting = make_weighting(options.weighting, options.causal, objective.problem());
-  Adam adam(rate);
+  optim::Adam adam(objective.layout(), {.learning_rate = rate});
   for (int step = 0; step < steps; ++step) {
     source.update(step, objective, x);
     weighting->update(step, objective, x);
-    adam.set_rate(rate * std::pow(0.01, static_cast<double>(step) / steps));
+    adam.set_learning_rate_factor(std::pow(0.01, static_cast<double>(step) / steps));
     adam.step(objective, x);
   }
 }
