@@ -1,4 +1,5 @@
-// Time of loss + gradient next to its floor: the same matrix products alone, in the same run, and the FMA peak.
+// Time of loss + gradient next to its floor: the same matrix
+// products alone, in the same run, and the FMA peak.
 //   bench_engine [threads] [points]
 #include <fmt/format.h>
 
@@ -34,7 +35,8 @@ pde::Problem burgers(const net::NetworkOptions& network) {
   return p;
 }
 
-// Processor time of this thread: on a shared machine it is steadier than the wall clock, which several threads need.
+// Processor time of this thread: on a shared machine it is
+// steadier than the wall clock, which several threads need.
 double thread_seconds() {
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

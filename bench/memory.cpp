@@ -1,4 +1,5 @@
-// Peak memory of one loss + gradient with a million points at width 128: bounded by tiling, whatever the number of points.
+// Peak memory of one loss + gradient with a million points at
+// width 128: bounded by tiling, whatever the number of points.
 //   bench_memory [points] [width]
 #include <fmt/format.h>
 #include <sys/resource.h>

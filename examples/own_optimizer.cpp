@@ -21,7 +21,8 @@ struct LionOptions {
   }
 };
 
-// GradientMethod asks for the gradient, checks that it is finite and applies change_; a method gives the formula.
+// GradientMethod asks for the gradient, checks that it is
+// finite and applies change_; a method gives the formula.
 class Lion final : public optim::GradientMethod {
  public:
   Lion(const optim::ParameterLayout& layout, const LionOptions& options)

@@ -1,6 +1,6 @@
 #pragma once
-// Where the tests find the repository and the command. Only paths.cpp knows the absolute paths, so that the object files of
-// all other tests are the same in every checkout.
+// Where the tests find the repository and the command. Only paths.cpp knows the absolute paths, so that the
+// object files of all other tests are the same in every checkout.
 
 #include <string>
 

@@ -1,5 +1,6 @@
 #pragma once
-// __float128 with the <cmath> names, so that the templates of the library can be evaluated in quadruple precision.
+// __float128 with the <cmath> names, so that the templates of
+// the library can be evaluated in quadruple precision.
 
 #include <quadmath.h>
 

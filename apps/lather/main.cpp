@@ -1,4 +1,5 @@
-// The command. Each subcommand lives in its own file in commands/ and registers itself in commands/commands.hpp.
+// The command. Each subcommand lives in its own file in
+// commands/ and registers itself in commands/commands.hpp.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>

@@ -1,13 +1,14 @@
 #pragma once
-// Options are plain structs with defaults and one member, `void fields(FieldVisitor&)`, that names every field once.
-// That single list serves parsing, saving, --help and the generated documentation:
+// Options are plain structs with defaults and one member, `void fields(FieldVisitor&)`, that names every
+// field once. That single list serves parsing, saving, --help and the generated documentation:
 //
 //   struct AdamOptions {
 //     double learning_rate = 1e-3;
 //     Decay decay = Decay::decoupled;
 //     void fields(FieldVisitor& v) {
 //       v.real("learning_rate", learning_rate, "step size", positive());
-//       v.choice("decay", decay, "how weight decay enters", {{"coupled", Decay::coupled}, {"decoupled", Decay::decoupled}});
+//       v.choice("decay", decay, "how weight decay enters",
+//                {{"coupled", Decay::coupled}, {"decoupled", Decay::decoupled}});
 //     }
 //   };
 //
@@ -195,9 +196,9 @@ auto to_json(Options options) {
   return detail::to_json(&options, &detail::fields_of<Options>);
 }
 
-// Sets the fields that `table` names. Values may be of the field's own type or a text to be parsed ("1e-3",
-// "true", "paper"). Throws Error at the place of the fault, naming `owner`, the key, the nearest valid key, or
-// the range that was missed.
+// Sets the fields that `table` names. Values may be of the field's own type or a text
+// to be parsed ("1e-3", "true", "paper"). Throws Error at the place of the fault,
+// naming `owner`, the key, the nearest valid key, or the range that was missed.
 template <HasFields Options>
 void read(Options& options, const std::string& owner, const TomlValue& table) {
   detail::read(&options, &detail::fields_of<Options>, owner, table);

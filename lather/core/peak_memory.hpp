@@ -3,8 +3,8 @@
 
 namespace lather {
 
-// From now on peak_host_memory_bytes() and peak_device_memory_bytes() are about what comes: as if the process had just
-// begun.
+// From now on peak_host_memory_bytes() and peak_device_memory_bytes()
+// are about what comes: as if the process had just begun.
 void forget_peak_memory();
 
 }  // namespace lather

@@ -1,6 +1,6 @@
 #pragma once
-// Counter-based random numbers (Philox 4x32-10, Salmon et al. 2011): number i of stream s under seed k is a pure function
-// of (k, s, i). So the same seed gives the same points on any device, thread count or rank.
+// Counter-based random numbers (Philox 4x32-10, Salmon et al. 2011): number i of stream s under seed k is a
+// pure function of (k, s, i). So the same seed gives the same points on any device, thread count or rank.
 
 #include <array>
 #include <cmath>

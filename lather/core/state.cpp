@@ -4,7 +4,8 @@
 
 #include "lather/core/error.hpp"
 
-// One record: kind (1 byte), length of the name (8), name, count (8), count × 8 bytes of data. Little endian, as the machine.
+// One record: kind (1 byte), length of the name (8), name, count
+// (8), count × 8 bytes of data. Little endian, as the machine.
 namespace lather {
 
 namespace {

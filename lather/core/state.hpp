@@ -1,6 +1,6 @@
 #pragma once
-// State that survives a checkpoint. A class names its state once, in `void state(StateVisitor&)`; a writer and a reader
-// walk the same list, so what was saved is what is restored, bit for bit.
+// State that survives a checkpoint. A class names its state once, in `void state(StateVisitor&)`; a writer
+// and a reader walk the same list, so what was saved is what is restored, bit for bit.
 
 #include <cstdint>
 #include <span>

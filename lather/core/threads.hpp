@@ -1,6 +1,7 @@
 #pragma once
-// A team of threads that stays alive between steps. `run(f)` calls f(0) … f(size-1), one call per thread, and returns when
-// all are done. Work is split by the caller, statically, so that sums come out the same from run to run.
+// A team of threads that stays alive between steps. `run(f)` calls f(0) …
+// f(size-1), one call per thread, and returns when all are done. Work is split
+// by the caller, statically, so that sums come out the same from run to run.
 
 #include <condition_variable>
 #include <exception>

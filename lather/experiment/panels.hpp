@@ -1,6 +1,6 @@
 #pragma once
-// Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps or seconds, one colour per
-// method, the range over seeds as a band around the geometric mean.
+// Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps or seconds,
+// one colour per method, the range over seeds as a band around the geometric mean.
 
 #include <string>
 #include <vector>

@@ -53,8 +53,8 @@ std::vector<Settings> grid_points(const std::vector<GridAxis>& axes) {
 
 void append(Settings& all, const Settings& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-// The file of a problem is part of a run's identity; its name is enough, so that a run may travel to another machine.
-// Problems with data keep the whole path, to find them.
+// The file of a problem is part of a run's identity; its name is enough, so that a run may travel to another
+// machine. Problems with data keep the whole path, to find them.
 void leave_out_folder(train::Config& config) {
   for (const auto& set : train::read_problem(config).point_sets)
     if (!set.file.empty()) return;

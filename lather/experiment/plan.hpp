@@ -35,7 +35,8 @@ struct Plan {
 // Throws Error for a budget the experiment does not have. The experiment must outlive the plan.
 Plan make_plan(const Experiment& experiment, const std::string& budget, Device device);
 
-// Every problem, optimizer and setting of every budget exists: throws Error, naming the cell, for what does not.
+// Every problem, optimizer and setting of every budget exists:
+// throws Error, naming the cell, for what does not.
 void check_runs(const Experiment& experiment, Device device = Device::cpu);
 
 // Values of the axes at the edge of what was searched: the search is not finished there.

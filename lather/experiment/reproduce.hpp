@@ -1,6 +1,6 @@
 #pragma once
-// Runs the plans of experiments: chooses settings on a seed that is not reported, trains, several trainings side by side,
-// and goes on where it stopped. Neither prints nor exits.
+// Runs the plans of experiments: chooses settings on a seed that is not reported, trains, several trainings
+// side by side, and goes on where it stopped. Neither prints nor exits.
 
 #include <functional>
 #include <span>
@@ -36,8 +36,8 @@ struct ExperimentResult {
 // Where runs of all experiments lie inside the output folder.
 RunStore run_store(const std::filesystem::path& out);
 
-// How many of the runs have ended already; with `cost`, the seconds that the others will take on one core or GPU, as far
-// as the experiment files know it.
+// How many of the runs have ended already; with `cost`, the seconds that the
+// others will take on one core or GPU, as far as the experiment files know it.
 struct Estimate {
   std::size_t runs = 0, cells = 0;
   double seconds = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// Runs in one folder, each under a name made of everything its numbers depend on: experiments that need the same run
-// share it, a finished one is never repeated, an interrupted one is resumed.
+// Runs in one folder, each under a name made of everything its numbers depend on: experiments that need the
+// same run share it, a finished one is never repeated, an interrupted one is resumed.
 
 #include <condition_variable>
 #include <filesystem>
@@ -28,8 +28,8 @@ struct RunRecord {
   std::string message;  // why it ended or failed
 };
 
-// What is kept of a finished run, of which there are hundreds: its history too, or only what it was and what it has come
-// to.
+// What is kept of a finished run, of which there are hundreds:
+// its history too, or only what it was and what it has come to.
 enum class Keep { history, summary };
 
 class RunStore {

@@ -14,8 +14,8 @@ class SideBySide {
   using Task = std::function<void()>;
   enum class Where { first, last };
   void add(Task task, Where where = Where::last);
-  // Until all are done, or `stop` says so: then those that run are waited for, the others stay. An exception of a task
-  // is rethrown here, after the others have ended.
+  // Until all are done, or `stop` says so: then those that run are waited for, the others stay. An exception
+  // of a task is rethrown here, after the others have ended.
   void run(int threads, const std::function<bool()>& stop);
 
  private:

@@ -10,7 +10,8 @@
 
 namespace lather::experiment {
 
-// Three lines for each problem and metric: ours (mean ± standard error), the paper's, their ratio. A column per variant.
+// Three lines for each problem and metric: ours (mean ± standard
+// error), the paper's, their ratio. A column per variant.
 report::Table values_table(const ExperimentResult& result);
 // One line for each problem, metric and variant, for other programs.
 report::Table long_table(const ExperimentResult& result);

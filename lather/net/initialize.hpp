@@ -12,8 +12,8 @@ struct Weights {
   std::vector<double> parameters, frozen;
 };
 
-// Weights normal (Glorot or LeCun), biases and PirateNet's alphas zero, Fourier projections normal times their scale.
-// Not in the paper: plain normals; the reference codes truncate them at two standard deviations.
+// Weights normal (Glorot or LeCun), biases and PirateNet's alphas zero, Fourier projections normal times
+// their scale. Not in the paper: plain normals; the reference codes truncate them at two standard deviations.
 Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_t seed);
 
 }  // namespace lather::net

@@ -45,8 +45,8 @@ std::vector<std::vector<char>> who_accumulates(const Tape& tape, const std::vect
   return result;
 }
 
-// Programs of one pointwise operation. Every symbol has an array it is read from; only those that occur become
-// inputs.
+// Programs of one pointwise operation. Every symbol has an
+// array it is read from; only those that occur become inputs.
 class PointwiseCompiler {
  public:
   PointwiseCompiler(const Pointwise& op, const symbolic::JetSet& jets)

@@ -1,6 +1,6 @@
 #pragma once
-// A tape made ready for one set of derivatives: the pointwise operations as programs on jets, forward and adjoint, and what
-// must be kept from the forward pass. Independent of the device.
+// A tape made ready for one set of derivatives: the pointwise operations as programs on jets, forward and
+// adjoint, and what must be kept from the forward pass. Independent of the device.
 
 #include <vector>
 

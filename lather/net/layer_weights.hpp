@@ -1,6 +1,6 @@
 #pragma once
-// A network's weights in the form the kernels want, made anew from the flat parameters at every step, and the gradient
-// accumulated by one thread.
+// A network's weights in the form the kernels want, made anew from the flat
+// parameters at every step, and the gradient accumulated by one thread.
 
 #include <span>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// A network as a list of operations on values, device and derivatives left out: dense layers, and pointwise functions given
-// as expressions. From this alone the engine derives jets, adjoints and kernels.
+// A network as a list of operations on values, device and derivatives left out: dense layers, and pointwise
+// functions given as expressions. From this alone the engine derives jets, adjoints and kernels.
 
 #include <memory>
 #include <optional>
@@ -18,7 +18,8 @@ struct Value {
   int buffer = -1, offset = 0, width = 0;
 };
 
-// A matrix or vector of weights: trainable ones are blocks of the parameter layout, frozen ones of a second layout.
+// A matrix or vector of weights: trainable ones are blocks of
+// the parameter layout, frozen ones of a second layout.
 struct WeightRef {
   int block = -1;  // -1: none
   bool frozen = false;

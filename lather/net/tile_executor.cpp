@@ -45,7 +45,8 @@ TileExecutor<T>::TileExecutor(const Tape& tape, const JetTape& jet_tape, std::si
   }
 }
 
-// A bar lives from the last operation that reads its buffer to the first that writes it; buffers of equal width take turns.
+// A bar lives from the last operation that reads its buffer to
+// the first that writes it; buffers of equal width take turns.
 template <class T>
 void TileExecutor<T>::assign_bars(const Tape& tape) {
   std::map<std::size_t, std::vector<int>> free;  // by stride
@@ -76,7 +77,8 @@ void TileExecutor<T>::assign_bars(const Tape& tape) {
     for (const Value& in : inputs)
       if (jet_tape_->needs_bar[in.buffer]) ensure(in.buffer);
     const int out = out_of(i).buffer;
-    // The output's bar is written by the caller, possibly for several backward passes: its slot is not given away.
+    // The output's bar is written by the caller, possibly for
+    // several backward passes: its slot is not given away.
     if (first_writer[out] == i && buffers_[out].bar_slot >= 0 && out != tape.output().buffer)
       free[buffers_[out].stride].push_back(buffers_[out].bar_slot);
   }
@@ -133,7 +135,8 @@ typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, cons
   }
 }
 
-// `gradients` receives the sums over points of scalar bars; without it they are kept apart per point, in scalars_per_point_.
+// `gradients` receives the sums over points of scalar bars;
+// without it they are kept apart per point, in scalars_per_point_.
 template <class T>
 void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
                           const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out,

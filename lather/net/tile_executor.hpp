@@ -1,9 +1,9 @@
 #pragma once
-// Runs a network on one tile of points, all layers forward and backward, in an arena that fits the second-level cache.
-// One per thread and derivative set.
+// Runs a network on one tile of points, all layers forward and backward, in an arena that fits the
+// second-level cache. One per thread and derivative set.
 //
-// Layout: a buffer holds its jet components one after another, each as points × stride; so a dense layer is one product
-// with (components · points) rows, the bias on the first `points` of them.
+// Layout: a buffer holds its jet components one after another, each as points × stride; so a dense layer is
+// one product with (components · points) rows, the bias on the first `points` of them.
 
 #include <functional>
 #include <span>
@@ -16,8 +16,9 @@
 
 namespace lather::net {
 
-// A dense layer seen from the backward pass: what came in (a, with its derivatives) and what came back (z_bar). Both hold
-// components · points rows. d loss / d W = a^T z_bar; for one point, the sum over its components of outer products.
+// A dense layer seen from the backward pass: what came in (a, with its derivatives)
+// and what came back (z_bar). Both hold components · points rows. d loss / d
+// W = a^T z_bar; for one point, the sum over its components of outer products.
 template <class T>
 struct LayerSignals {
   std::size_t operation;
@@ -42,9 +43,8 @@ class TileExecutor {
   std::size_t points() const { return points_; }
 
   struct Rows {
-    T* data;  // component 0, point 0
-    std::size_t
-        stride;  // from point to point; components follow each other: component c starts at data + c * points * stride
+    T* data;             // component 0, point 0; component c starts at data + c * points * stride
+    std::size_t stride;  // from point to point
   };
   Rows input();       // to be filled before forward()
   Rows output();      // filled by forward()
@@ -55,8 +55,8 @@ class TileExecutor {
   // Adds to `gradients`. May be called several times after one forward().
   void backward(const LayerWeights<T>& weights, LayerGradients<T>& gradients);
 
-  // The same pass, but point by point: every trainable dense layer's signals, and for every scalar parameter (by block) its
-  // derivative at each point.
+  // The same pass, but point by point: every trainable dense layer's signals,
+  // and for every scalar parameter (by block) its derivative at each point.
   struct Visitor {
     std::function<void(const LayerSignals<T>&)> layer;
     std::function<void(int block, std::span<const T> per_point)> scalar;

@@ -1,7 +1,8 @@
 #pragma once
-// What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are both Objectives.
-// value and gradient are required; the rest is offered by those who can (asking an objective that cannot throws Error).
-// A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and means folded into r.
+// What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are
+// both Objectives. value and gradient are required; the rest is offered by those who can (asking an objective
+// that cannot throws Error). A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and
+// means folded into r.
 
 #include <cstddef>
 #include <span>
@@ -14,8 +15,9 @@
 namespace lather::optim {
 
 // Kronecker factors of the Gauss–Newton matrix J^T J, for K-FAC. A dense layer z = a W + b at one point has
-// one row per derivative component c: inputs a_c (with a 1 appended for the bias in the value, a 0 in derivatives)
-// and signals z_c = d r / d z_c. Then, for a group of terms, its block of J^T J is about A (x) B.
+// one row per derivative component c: inputs a_c (with a 1 appended for the bias in the value, a 0 in
+// derivatives) and signals z_c = d r / d z_c. Then, for a group of terms, its block of J^T J is
+// about A (x) B.
 struct KroneckerFactors {
   enum class Sharing {
     expand,  // A = mean over points and components of a_c a_c^T,  B = sum over both of z_c z_c^T

@@ -1,9 +1,11 @@
 #pragma once
-// Which optimizer, with which options and wrappers, as problem files, `--set optimizer.…` and config.json write it:
+// Which optimizer, with which options and wrappers, as problem
+// files, `--set optimizer.…` and config.json write it:
 //
 //   optimizer = "adam"
 //   optimizer = {name = "adam", learning_rate = 1e-3, clip = {limit = 1},
-//                schedule = {decay = "cosine", total_steps = 20000}, then = {name = "lbfgs", at_step = 20000}}
+//                schedule = {decay = "cosine", total_steps = 20000},
+//                then = {name = "lbfgs", at_step = 20000}}
 //
 // Keys other than `name` and those of the wrappers are options of the named optimizer. Clipping is innermost,
 // then averaging, then the schedule. `then` holds the options of SwitchOptions beside those of the second

@@ -1,5 +1,6 @@
 #pragma once
-// Parameters are one flat array of doubles; a ParameterLayout says which piece of it is which matrix, vector or scalar.
+// Parameters are one flat array of doubles; a ParameterLayout
+// says which piece of it is which matrix, vector or scalar.
 
 #include <cstddef>
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace lather::optim {
 
-// What a block does in its model. Optimizers that treat some blocks apart (Muon: embeddings and heads) look at this.
+// What a block does in its model. Optimizers that treat some
+// blocks apart (Muon: embeddings and heads) look at this.
 enum class Role { hidden, input, output, bias, gate, unknown };
 
 struct ParameterBlock {
@@ -15,8 +17,8 @@ struct ParameterBlock {
   std::size_t offset = 0;  // into the flat array
   std::size_t rows = 1;    // matrices are row-major, inputs × outputs: z = a W + b
   std::size_t cols = 1;
-  bool matrix =
-      false;  // a 1 × n matrix is still a matrix; vectors and scalars are not (a vector has rows = length, cols = 1)
+  // A 1 × n matrix is still a matrix; vectors (rows = length, cols = 1) and scalars are not.
+  bool matrix = false;
   Role role = Role::hidden;
   std::size_t size() const { return rows * cols; }
 };

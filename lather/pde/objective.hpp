@@ -1,7 +1,7 @@
 #pragma once
-// The loss of a problem: loss = sum over terms of weight * mean over its points of (point weight * residual^2), with its
-// exact gradient. Points are processed in tiles, so memory does not grow with their number; threads share the tiles.
-// The same points, weights and thread count give the same bits.
+// The loss of a problem: loss = sum over terms of weight * mean over its points of (point
+// weight * residual^2), with its exact gradient. Points are processed in tiles, so memory does not grow with
+// their number; threads share the tiles. The same points, weights and thread count give the same bits.
 
 #include <functional>
 #include <memory>
@@ -72,8 +72,9 @@ class PinnObjective final : public optim::Objective {
                                             std::span<const symbolic::Expr> expressions, const Points& points,
                                             std::span<const std::string> columns = {});
 
-  // For curvature methods: what one tile of one term's points sends back through the network, point by point, when
-  // d loss / d residual_i = seed_i. Points do not mix, so point i's rows give row i of the Jacobian (times seed_i).
+  // For curvature methods: what one tile of one term's points sends back through
+  // the network, point by point, when d loss / d residual_i = seed_i. Points do
+  // not mix, so point i's rows give row i of the Jacobian (times seed_i).
   struct LayerSignals {
     std::size_t block;  // of the layer's weight in layout(); its bias and scale follow in the layout
     int components;     // derivatives carried; rows are component-major: row c * points + p
@@ -93,8 +94,8 @@ class PinnObjective final : public optim::Objective {
     virtual void scalar(int thread, std::size_t parameter, std::span<const double> per_point) = 0;
     virtual void end_tile(int thread) = 0;
   };
-  // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1. Tiles are
-  // shared by the threads; calls with different `thread` run at the same time.
+  // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1.
+  // Tiles are shared by the threads; calls with different `thread` run at the same time.
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, SignalVisitor& visitor);
 

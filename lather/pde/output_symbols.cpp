@@ -41,7 +41,8 @@ int OutputSymbols::add_output(std::string name) {
 }
 
 Expr OutputSymbols::output(int k, const MultiIndex& orders) {
-  // The prefix keeps network outputs apart from coordinates and unknowns of the same name; orders keep "x" + "t" apart from "xt".
+  // The prefix keeps network outputs apart from coordinates and
+  // unknowns of the same name; orders keep "x" + "t" apart from "xt".
   std::string name = "net:" + output_names_[k];
   for (std::size_t i = 0; i < coordinate_names_.size(); ++i)
     if (orders.order[i] > 0) name += fmt::format(":{}{}", coordinate_names_[i], orders.order[i]);

@@ -31,8 +31,8 @@ class OutputSymbols {
   // d e / d coordinate i, where outputs depend on all coordinates and every other symbol is a constant.
   symbolic::Expr total_derivative(symbolic::Expr e, int coordinate);
 
-  // A derivative that was taken of step, sign, abs, min or max. The rules hold between its jumps and kinks; what
-  // happens at them is lost.
+  // A derivative that was taken of step, sign, abs, min or max. The rules
+  // hold between its jumps and kinks; what happens at them is lost.
   struct Kink {
     symbolic::Expr function;
     int coordinate;

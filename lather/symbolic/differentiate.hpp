@@ -1,6 +1,7 @@
 #pragma once
-// Exact differentiation. A derivation is linear and obeys the product and chain rules, so it is known once its values on the
-// symbols are known: that covers partial derivatives, total derivatives through an ansatz, and jets, with one set of rules.
+// Exact differentiation. A derivation is linear and obeys the product and chain
+// rules, so it is known once its values on the symbols are known: that covers partial
+// derivatives, total derivatives through an ansatz, and jets, with one set of rules.
 
 #include <functional>
 

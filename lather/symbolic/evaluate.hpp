@@ -1,5 +1,6 @@
 #pragma once
-// The plain meaning of an expression, in any real type: the specification that compiled programs are tested against.
+// The plain meaning of an expression, in any real type: the
+// specification that compiled programs are tested against.
 
 #include "lather/symbolic/functions.hpp"
 

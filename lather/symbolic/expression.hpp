@@ -1,14 +1,14 @@
 #pragma once
-// Expressions as a hash-consed graph: equal expressions are the same node, so comparing is comparing pointers and common
-// subexpressions are shared from the start. Nodes live as long as their Graph.
+// Expressions as a hash-consed graph: equal expressions are the same node, so comparing is comparing pointers
+// and common subexpressions are shared from the start. Nodes live as long as their Graph.
 //
 //   Graph g;
 //   Expr x = g.symbol("x"), t = g.symbol("t");
 //   Expr r = sin(2.0 * x) + pow(t, 2.0) / x;
 //
 // Canonical form, kept by every constructor:
-//   sum      c0 + c1 t1 + c2 t2 + …      ti neither sum nor constant; like terms joined; "3x" is a sum of one term
-//   product  b1^e1 b2^e2 …               real exponents, no numeric factor (it moves into the enclosing sum); like bases joined
+//   sum      c0 + c1 t1 + c2 t2 + …   ti neither sum nor constant; like terms joined; "3x" is a sum of one
+//   product  b1^e1 b2^e2 …            real exponents, like bases joined; a numeric factor moves into the sum
 // Simplification follows the rules of real numbers; 0 * anything is 0.
 
 #include <cstdint>
@@ -49,7 +49,8 @@ enum class Kind : std::uint8_t {
   max,
   power,
 };
-// sign(0) = 0; step(x) = 1 for x >= 0, else 0; power is a^b with b not a number (numbers become exponents of products).
+// sign(0) = 0; step(x) = 1 for x >= 0, else 0; power is a^b
+// with b not a number (numbers become exponents of products).
 
 bool is_unary(Kind kind);
 std::string_view function_name(Kind kind);
@@ -98,7 +99,8 @@ inline bool Expr::is_constant(double value) const { return is_constant() && node
 
 class Graph {
  public:
-  // Operands of all nodes together; beyond, Error. Derivatives of a text of some lines may grow without bound.
+  // Operands of all nodes together; beyond, Error. Derivatives
+  // of a text of some lines may grow without bound.
   static constexpr std::size_t kMostOperands = 10'000'000;
 
   Graph() = default;

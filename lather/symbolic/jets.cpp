@@ -115,7 +115,8 @@ class Deriver {
     });
   }
 
-  // sum_i w_i d^2/dx_i^2 of f(p, q, …) = sum_i w_i (D_i D_i f, without second derivatives of p) + sum_p f_p p_laplacian
+  // sum_i w_i d^2/dx_i^2 of f(p, q, …) = sum_i w_i (D_i D_i f,
+  // without second derivatives of p) + sum_p f_p p_laplacian
   Expr laplacian(Expr value, const std::vector<Expr>& first_derivatives) const {
     Expr result = graph_.constant(0);
     for (int i = 0; i < set_.dimensions(); ++i) {

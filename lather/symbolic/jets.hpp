@@ -1,6 +1,7 @@
 #pragma once
-// Jets: a function together with some of its partial derivatives. Whatever is written as a value, an activation, a gate, an
-// ansatz, gets its derivatives (Faà di Bruno, Leibniz) and their adjoint here, by differentiating that value.
+// Jets: a function together with some of its partial derivatives. Whatever is
+// written as a value, an activation, a gate, an ansatz, gets its derivatives
+// (Faà di Bruno, Leibniz) and their adjoint here, by differentiating that value.
 
 #include <array>
 #include <cstdint>
@@ -29,8 +30,9 @@ struct MultiIndex::Lowered {
   int direction;
 };
 
-// Which derivatives are carried: a downward-closed set of multi-indices, the value first, then by total order; at the end,
-// if wanted, one collapsed Laplacian sum_i w_i d^2/dx_i^2 in place of the second derivatives it is made of.
+// Which derivatives are carried: a downward-closed set of multi-indices, the value
+// first, then by total order; at the end, if wanted, one collapsed Laplacian sum_i
+// w_i d^2/dx_i^2 in place of the second derivatives it is made of.
 class JetSet {
  public:
   // The smallest downward-closed set that contains `wanted` (and what the Laplacian needs).
@@ -54,8 +56,9 @@ class JetSet {
   std::vector<double> laplacian_;
 };
 
-// A function of one argument kept opaque while jets are formed, so that its k-th derivative is computed once per point and
-// not spread over the terms: activations. `value` is an expression in `argument`, `name` a symbol that stands for it.
+// A function of one argument kept opaque while jets are formed, so that its k-th
+// derivative is computed once per point and not spread over the terms: activations.
+// `value` is an expression in `argument`, `name` a symbol that stands for it.
 struct OpaqueFunction {
   Expr name;      // stands for f(argument) in the value the jets are taken of
   Expr argument;  // a symbol
@@ -76,7 +79,8 @@ struct JetRule {
   std::vector<Expr> parameter_bars;
 };
 
-// `arguments` are the symbols in `value` that stand for the inputs; parameters do not depend on the coordinates.
+// `arguments` are the symbols in `value` that stand for the
+// inputs; parameters do not depend on the coordinates.
 JetRule derive_jets(const JetSet& set, Expr value, std::span<const Expr> arguments,
                     std::span<const Expr> parameters = {}, std::optional<OpaqueFunction> opaque = {});
 

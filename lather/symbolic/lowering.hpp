@@ -1,6 +1,6 @@
 #pragma once
-// The first half of compile(): expressions become straight-line code over numbered values, with common factors multiplied
-// once and products fused into sums.
+// The first half of compile(): expressions become straight-line code over numbered values, with common
+// factors multiplied once and products fused into sums.
 
 #include <span>
 #include <vector>

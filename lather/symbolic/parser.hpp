@@ -1,6 +1,7 @@
 #pragma once
-// From text to expression. The language: numbers, names, + - * / ^ (also **), parentheses, calls of known_functions(),
-// and D(e, x, …), the total derivative of any expression. What a name means is up to the Scope.
+// From text to expression. The language: numbers, names, + - * / ^ (also
+// **), parentheses, calls of known_functions(), and D(e, x, …), the total
+// derivative of any expression. What a name means is up to the Scope.
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
-// A pointwise program: straight-line code over arrays, compiled from expressions with common parts computed once. Executors
-// (a vector machine on the CPU, generated kernels on CUDA) run the same program.
+// A pointwise program: straight-line code over arrays, compiled from expressions with common parts computed
+// once. Executors (a vector machine on the CPU, generated kernels on CUDA) run the same program.
 
 #include <cstdint>
 #include <string>
@@ -43,7 +43,8 @@ enum class Opcode : std::uint8_t {
 std::string_view opcode_name(Opcode op);
 int operand_count(Opcode op);
 
-// Where a value lies. Inputs and outputs are arrays (or, for scalar inputs, one number); registers are scratch.
+// Where a value lies. Inputs and outputs are arrays (or, for
+// scalar inputs, one number); registers are scratch.
 struct Operand {
   enum class Place : std::uint8_t { none, input, output, constant, reg } place = Place::none;
   std::uint16_t index = 0;
@@ -62,8 +63,8 @@ struct Program {
   std::string str() const;  // one instruction a line, for reading
 };
 
-// out[j] = outputs[j](inputs). Every symbol of `outputs` must be among `inputs`.
-// An output array may be the same memory as an input array if that input is used for nothing but that output's own element.
+// out[j] = outputs[j](inputs). Every symbol of `outputs` must be among `inputs`. An output array may be the
+// same memory as an input array if that input is used for nothing but that output's own element.
 Program compile(std::span<const Expr> outputs, std::span<const Expr> inputs);
 
 }  // namespace lather::symbolic

@@ -63,7 +63,8 @@ class RegisterAssignment {
     std::vector<int> free;
     for (std::size_t i = 0; i < l_.code.size(); ++i) {
       const auto& instruction = l_.code[i];
-      // Operands read for the last time here free their register before the result is placed: element-wise code may overwrite.
+      // Operands read for the last time here free their register
+      // before the result is placed: element-wise code may overwrite.
       VirtualValue operands[] = {instruction.a, instruction.b, instruction.c};
       for (int k = 0; k < 3; ++k) {
         const VirtualValue v = operands[k];

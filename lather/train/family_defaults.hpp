@@ -1,6 +1,6 @@
 #pragma once
-// Settings that suit a family of optimizers, for a person who asks for another optimizer than a recipe was made for.
-// A problem file may know better: [training.RECIPE.FAMILY], as in [training.quick.first-order].
+// Settings that suit a family of optimizers, for a person who asks for another optimizer than a recipe was
+// made for. A problem file may know better: [training.RECIPE.FAMILY], as in [training.quick.first-order].
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,6 @@
 #pragma once
-// The [training] part of a problem file: what it recommends, in several recipes, with a person's changes on top.
+// The [training] part of a problem file: what it recommends,
+// in several recipes, with a person's changes on top.
 
 #include <filesystem>
 #include <string>
@@ -13,8 +14,8 @@
 
 namespace lather::train {
 
-// The recipes of a problem file: tables of [training] that are not options. Throws Error, at its place, for a table
-// that looks like a misspelt option or recipe.
+// The recipes of a problem file: tables of [training] that are not options. Throws Error, at its place, for a
+// table that looks like a misspelt option or recipe.
 std::vector<std::string> recipe_names(const TomlValue& root);
 
 struct Recipe {
@@ -30,18 +31,19 @@ struct Recipe {
 // The recipe a person means who names none: `quick`; on the GPU `best`, if there is one.
 std::string default_recipe(const TomlValue& root, Device device);
 
-// [training], with [training.NAME] over it, and over both what `--set training.…` says (a tree). Unknown keys are
-// errors, at their place. "quick" need not exist. `optimizer`: instead of the recipe's. If it is of another family,
-// settings that belong to a family (network size, points, redraws, steps, learning rate, schedule) are replaced by
-// those of [training.NAME.FAMILY], or of train/family_defaults.hpp.
+// [training], with [training.NAME] over it, and over both what `--set training.…` says (a tree). Unknown keys
+// are errors, at their place. "quick" need not exist. `optimizer`: instead of the recipe's. If it is of
+// another family, settings that belong to a family (network size, points, redraws, steps, learning rate,
+// schedule) are replaced by those of [training.NAME.FAMILY], or of train/family_defaults.hpp.
 Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings = {},
                    const std::string& optimizer = "");
 
-// The problem file with the recipe's network, parameters and ansatz. Throws Error for a parameter the file does not have.
+// The problem file with the recipe's network, parameters and
+// ansatz. Throws Error for a parameter the file does not have.
 TomlValue with_recipe(TomlValue root, const Recipe& recipe);
 
-// Throws Error for whatever a recipe asks of a problem that the problem does not have: point sets, coordinates,
-// parameters, a time to cut into windows.
+// Throws Error for whatever a recipe asks of a problem that the problem does not have: point sets,
+// coordinates, parameters, a time to cut into windows.
 void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Problem& problem);
 
 // Reads every recipe of a problem file, used or not.

@@ -2,7 +2,7 @@
 // Trains to the end with a run folder: history, checkpoints, limits, interruption. Neither prints nor exits.
 //
 //   Config config = resolve({.problem = "burgers", .optimizer = "soap"});
-//   RunFolder folder = RunFolder::create("runs/mine", to_json(config));
+//   RunFolder folder = RunFolder::create("runs/mine", config);
 //   Trainer trainer(config);
 //   Outcome outcome = run(trainer, folder, {});
 //

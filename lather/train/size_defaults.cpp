@@ -19,8 +19,8 @@ struct NetworkSize {
   std::int64_t width, depth;
 };
 
-// Measured: `lm` with 20×4 and 4,096 adaptive points solved seven problems of eight in 45 s of two cores; 16×3 takes the heat
-// equation to 7e-7 in 5 s of one.
+// Measured: `lm` with 20×4 and 4,096 adaptive points solved seven problems of eight in 45 s of two cores;
+// 16×3 takes the heat equation to 7e-7 in 5 s of one.
 NetworkSize network_size(const pde::Problem& problem, bool linear, Device device) {
   const int dimensions = problem.dimensions();
   const bool simple = linear && problem.outputs() == 1 && dimensions <= 2;

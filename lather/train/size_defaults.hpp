@@ -1,7 +1,7 @@
 #pragma once
-// Settings for a problem file that brings no recipe, by the size of its problem: method, network, points, redraws, windows
-// and steps. What the file says itself in [training] or [network] is not touched; --optimizer and --set come later and
-// win.
+// Settings for a problem file that brings no recipe, by the size of its problem:
+// method, network, points, redraws, windows and steps. What the file says itself in
+// [training] or [network] is not touched; --optimizer and --set come later and win.
 
 #include <string>
 #include <vector>
@@ -19,16 +19,17 @@ struct SizeDefaults {
   std::vector<std::string> reasons;  // one line for each choice
 };
 
-// `root` and `problem`: the file with what `--set` changes in it. `asked`: what options say about training, for which no
-// reason is given. Empty for a file that has recipes, or names a method of another kind than least squares.
+// `root` and `problem`: the file with what `--set` changes in it. `asked`:
+// what options say about training, for which no reason is given. Empty for a
+// file that has recipes, or names a method of another kind than least squares.
 SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, Device device,
                            const TomlValue& asked = {});
 
 // Whether every residual is linear in the network's outputs, for given values of the unknowns.
 bool is_linear(const pde::Problem& problem);
 
-// A least-squares method on fewer than two residuals per parameter fits the points and not the equation between them:
-// what to do about it, or nothing.
+// A least-squares method on fewer than two residuals per parameter fits the
+// points and not the equation between them: what to do about it, or nothing.
 std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOptions& training,
                                   const optim::OptimizerSpec& optimizer, std::size_t parameters);
 

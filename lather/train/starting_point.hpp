@@ -21,8 +21,9 @@ struct StartingPoint {
 nlohmann::json to_json(const StartingPoint& start);
 StartingPoint starting_point_from_json(const nlohmann::json& json);  // throws Error if it is damaged
 
-// Copies every block that has the same name and shape in both layouts. Returns a sentence that names what was not
-// taken or not used, empty if all was. Throws Error if no layer fits, or if the frozen weights (Fourier features) differ in number.
+// Copies every block that has the same name and shape in both layouts. Returns a
+// sentence that names what was not taken or not used, empty if all was. Throws Error
+// if no layer fits, or if the frozen weights (Fourier features) differ in number.
 std::string take_over(const StartingPoint& start, const optim::ParameterLayout& layout,
                       std::span<double> parameters, std::span<double> frozen);
 

@@ -38,8 +38,8 @@ class Trainer {
   // Seconds of training so far, for limits by time; whoever keeps the time says so before advance().
   void set_seconds(double seconds) { seconds_ = seconds; }
   double seconds() const { return seconds_; }
-  // Whether the next advance() ends the present stage (or prolongs it). Its held-out residual should be looked at
-  // before.
+  // Whether the next advance() ends the present stage (or prolongs
+  // it). Its held-out residual should be looked at before.
   bool stage_due() const { return !last_stage() && stage_end() != StageEnd::none; }
   // The last stage has reached its target.
   bool solved() const { return last_stage() && control_.solved(); }

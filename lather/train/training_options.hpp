@@ -1,5 +1,6 @@
 #pragma once
-// How to train, as a recipe of a problem file says it: everything but the optimizer, the network and parameters.
+// How to train, as a recipe of a problem file says it:
+// everything but the optimizer, the network and parameters.
 
 #include <cstdint>
 #include <optional>

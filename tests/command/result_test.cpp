@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// A network of 482 parameters on 20 of 40 rows of nothing but noise: whatever it learns makes the other 20 worse than
-// their mean.
+// A network of 482 parameters on 20 of 40 rows of nothing but noise:
+// whatever it learns makes the other 20 worse than their mean.
 constexpr const char* kSigns = "++-+---++-+-+--+--++-+--+++--+-+-+--++-+";
 constexpr const char* kNoisyFit = R"toml(
 name = "fit"

@@ -1,5 +1,6 @@
-// NVRTC of the emulated device: kernel source is compiled by the C++ compiler into a shared library, whose path
-// is the "code". Where the toolkit's own compiler is installed (it needs no GPU) it must take the text too.
+// NVRTC of the emulated device: kernel source is compiled by the C++ compiler
+// into a shared library, whose path is the "code". Where the toolkit's own
+// compiler is installed (it needs no GPU) it must take the text too.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Optimizers that live on the GPU, with gradients from the engine. Their steps are compared with the host's on given
-// gradients: cuda/optimizer_steps_test.cpp.
+// Optimizers that live on the GPU, with gradients from the engine. Their steps are compared with the host's
+// on given gradients: cuda/optimizer_steps_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,8 @@ std::vector<double> train(Optimizer& optimizer, Training& setup, std::vector<dou
 
 class OnTheDevice : public testing::TestWithParam<testing_support::Case> {};
 
-// Gradients of the same engine at parameters that differ by rounding: so do the steps of methods without eigenvectors.
+// Gradients of the same engine at parameters that differ by
+// rounding: so do the steps of methods without eigenvectors.
 class ElementwiseOnTheDevice : public testing::TestWithParam<const char*> {};
 
 TEST_P(ElementwiseOnTheDevice, FollowsTheHostThroughTraining) {

@@ -1,8 +1,8 @@
 #pragma once
-// Algorithm 2 of the paper, line by line, for one matrix: the specification of lather/optim/kronecker/ss_esoap.cpp.
-// Factors live in parameter space, the check multiplies out Q^T A Q, S and Y are differences of stored
-// arrays. Shared with the fast form: the eigensolver with its rule for order and degenerate eigenvalues, and
-// the options.
+// Algorithm 2 of the paper, line by line, for one matrix: the specification of
+// lather/optim/kronecker/ss_esoap.cpp. Factors live in parameter space, the check multiplies out Q^T A Q, S
+// and Y are differences of stored arrays. Shared with the fast form: the eigensolver with its rule for order
+// and degenerate eigenvalues, and the options.
 
 #include <algorithm>
 #include <cmath>

@@ -41,9 +41,10 @@ class StateArrays final : public StateVisitor {
   std::map<std::string, std::vector<double>> arrays_;
 };
 
-// ||gamma V_t - V*|| <= (1 - gamma) ||V_t|| + 2 ||C_t||_2 ||I - U||_F + ||C_{t+1} - C_t||_F for the first change of
-// basis of a column of weights. Before it Q = I and V_t is the diagonal of C_t = L_t; C_{t+1} = Q D Q^T in the new
-// basis, where V* = diag D is the variance that Adam would have there.
+// For the first change of basis of a column of weights,
+//   ||gamma V_t - V*|| <= (1 - gamma) ||V_t|| + 2 ||C_t||_2 ||I - U||_F + ||C_{t+1} - C_t||_F.
+// Before it Q = I and V_t is the diagonal of C_t = L_t; C_{t+1} = Q D Q^T in the new basis, where V* = diag D
+// is the variance that Adam would have there.
 TEST(Theorems, VarianceMismatchIsBoundedAcrossABasisChange) {
   double tightest = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {

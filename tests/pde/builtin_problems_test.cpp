@@ -66,7 +66,8 @@ TEST(BuiltInProblems, ClosedFormOfTheHeatEquationSolvesIt) { expect_residuals_va
 TEST(BuiltInProblems, ClosedFormOfHelmholtzSolvesIt) { expect_residuals_vanish("helmholtz", 1e-11); }
 // N = u/(x(1-x)y(1-y)) loses digits near the walls.
 TEST(BuiltInProblems, ClosedFormOfPoissonSolvesIt) { expect_residuals_vanish("poisson-2d", 1e-10, 0.05); }
-// N = (U + z - z^3)/z^5 loses digits near 0, and the residual is divided by z^4 there: nine powers of ten at z = 0.1.
+// N = (U + z - z^3)/z^5 loses digits near 0, and the residual
+// is divided by z^4 there: nine powers of ten at z = 0.1.
 TEST(BuiltInProblems, ClosedFormOfTheSelfSimilarProfileSolvesIt) {
   expect_residuals_vanish("burgers-selfsimilar", 1e-9, 0.2);
 }

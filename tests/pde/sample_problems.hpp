@@ -40,7 +40,8 @@ inline MultiIndex index_of(const std::array<int, 3>& orders) {
   return index;
 }
 
-// Two outputs; one residual that is nonlinear in the values and contains every derivative of the set, one that is linear.
+// Two outputs; one residual that is nonlinear in the values and
+// contains every derivative of the set, one that is linear.
 inline Problem make_problem(const DerivativeSet& set, const NetworkOptions& network) {
   Problem p;
   const std::vector<std::string> names{"x", "y", "t"};

@@ -33,9 +33,9 @@ TEST(CavityDefault, MeetsItsEquationsInside) {
   }
 }
 
-// Their second-order grid misses the spectral benchmark of the next test by up to 1.9e-2 in v near the right wall
-// (Re = 1000, x = 0.9453: -0.39188 against our -0.41038), and more at Re = 5000 (x = 0.9688: 2.3e-2), so no closer
-// agreement can be asked for.
+// Their second-order grid misses the spectral benchmark of the next test by up to 1.9e-2
+// in v near the right wall (Re = 1000, x = 0.9453: -0.39188 against our -0.41038), and
+// more at Re = 5000 (x = 0.9688: 2.3e-2), so no closer agreement can be asked for.
 TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
   expect_ghia(
       *solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache()), 2,
@@ -43,9 +43,9 @@ TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
   expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 2.5e-2);
 }
 
-// Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000: the figures and the places
-// as several independent public transcriptions of their tables have them (the paper itself was not at hand); a later
-// spectral computation quoted beside one of them has -0.5270773 for the last.
+// Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000: the figures and the
+// places as several independent public transcriptions of their tables have them (the paper itself was not at
+// hand); a later spectral computation quoted beside one of them has -0.5270773 for the last.
 TEST(CavityUnitLid, AgreesWithTheBenchmarkExtremaAtReynolds1000) {
   const auto flow =
       solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache());

@@ -62,8 +62,9 @@ struct FunctionCase {
   double low, high;  // where the function is smooth
 };
 
-// Every function, and compositions that use every rule: value by the plain evaluator in quad precision; derivatives up to
-// order 4 against central differences in quad precision; the compiled program in double against quad.
+// Every function, and compositions that use every rule: value by the plain
+// evaluator in quad precision; derivatives up to order 4 against central
+// differences in quad precision; the compiled program in double against quad.
 class EveryFunction : public testing::TestWithParam<FunctionCase> {};
 
 TEST_P(EveryFunction, HasExactDerivativesAndACompiledProgramThatAgrees) {

@@ -10,7 +10,8 @@ class ComputedReference : public ::testing::TestWithParam<ReferenceCase> {};
 
 TEST_P(ComputedReference, SolvesTheFilesEquationsAndConditions) { test::expect_reference_solves(GetParam()); }
 
-// Measured: the figures in words, with LATHER_SHOW=1 (residuals, where they are largest, and the sizes of the summands).
+// Measured: the figures in words, with LATHER_SHOW=1 (residuals,
+// where they are largest, and the sizes of the summands).
 const std::vector<pde::Override> kCoarseProfile = {{"reference.q_points", "48"},
                                                    {"reference.eta_points", "44"}};
 const ReferenceCase kCases[] = {
@@ -27,7 +28,7 @@ const ReferenceCase kCases[] = {
      {},
      {{"x", {-0.95, 0.95}}, {"t", {0.01, 1}}}},
     {"gray-scott",
-     1e-7,  // Measured: 1e-5, 5e-7, 2.3e-8 with 128, 160, 192 modes, whatever the steps and the tolerance in time.
+     1e-7,  // Measured: 1e-5, 5e-7, 2.3e-8 with 128, 160, 192 modes, whatever the steps in time.
      2e-6,
      "192 modes; the continued initial field jumps by 1e-4 where the period closes",
      {{"reference.modes", "192"}, {"reference.end_time", "0.1"}, {"domain.t", "[0, 0.1]"}},

@@ -1,5 +1,5 @@
-// Three hundred steps with a small network lower the validation loss (mean squares of all terms at held-out points, with
-// the problem's own weights) of every problem by the factor stated here.
+// Three hundred steps with a small network lower the validation loss (mean squares of all terms at held-out
+// points, with the problem's own weights) of every problem by the factor stated here.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
 #pragma once
-// A problem that trains in a moment, and a folder that goes away with the test.
+// A problem file that trains in a moment, and a folder that goes away with the test. Built in C++:
+// heat_training.hpp.
 
 #include <stdlib.h>
 

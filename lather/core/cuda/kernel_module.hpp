@@ -1,7 +1,7 @@
 #pragma once
-// CUDA source text to kernels, through NVRTC. It may include the files that are embedded (kernel_files.hpp). Compiled
-// code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else ~/.cache/lather) under a hash of source,
-// included files, architecture and compiler version.
+// CUDA source text to kernels, through NVRTC. It may include the files that are embedded (kernel_files.hpp).
+// Compiled code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else ~/.cache/lather) under a
+// hash of source, included files, architecture and compiler version.
 
 #include <cstring>
 #include <span>

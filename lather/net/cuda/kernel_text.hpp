@@ -1,7 +1,7 @@
 #pragma once
-// The text of one kernel function while it grows. Its shape is always the same: what a thread needs at all its
-// points, then a loop over points that loads packs of neighbouring columns, computes lane by lane and stores,
-// then sums over the thread block.
+// The text of one kernel function while it grows. Its shape is always the same: what a
+// thread needs at all its points, then a loop over points that loads packs of neighbouring
+// columns, computes lane by lane and stores, then sums over the thread block.
 
 #include <set>
 #include <string>

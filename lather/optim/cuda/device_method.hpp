@@ -1,7 +1,7 @@
 #pragma once
-// The loop that gradient methods on the GPU share, as optim/first_order/gradient_method.hpp is on the host: parameters and
-// state stay on the device, a step is a CUDA graph, and several steps are launched before the host looks.
-// The bits do not depend on how many.
+// The loop that gradient methods on the GPU share, as optim/first_order/gradient_method.hpp
+// is on the host: parameters and state stay on the device, a step is a CUDA graph, and
+// several steps are launched before the host looks. The bits do not depend on how many.
 
 #include <map>
 #include <memory>

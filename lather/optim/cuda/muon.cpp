@@ -1,5 +1,5 @@
-// Muon on the GPU: the steps of optim/first_order/muon.cpp, Newton–Schulz as batched products over matrices of equal
-// sides.
+// Muon on the GPU: the steps of optim/first_order/muon.cpp,
+// Newton–Schulz as batched products over matrices of equal sides.
 
 #include <algorithm>
 #include <map>

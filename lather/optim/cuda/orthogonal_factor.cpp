@@ -1,8 +1,8 @@
 // J = Q R by Cholesky factorizations in passes (shifted CholeskyQR, Fukaya et al. 2020): each is a SYRK, a
 // Cholesky factorization and a triangular solution for blocks of rows, all at the speed of matrix products.
 //
-//   G = Q^T Q + s I with Q = J L^{-T}      L = R^T so far (the first pass: Q = J), s as small as Cholesky allows
-//   C C^T = G,  L <- L C                    the condition number of Q falls to about its product with sqrt(s) in every pass
+//   G = Q^T Q + s I with Q = J L^{-T}   L = R^T so far (the first pass: Q = J), s as small as Cholesky allows
+//   C C^T = G,  L <- L C                every pass multiplies the condition number of Q by about sqrt(s)
 //
 // The last pass needs no shift: its G is near the identity, and c = C^{-1} Q^T r is as good as Householder's.
 

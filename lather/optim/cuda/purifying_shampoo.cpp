@@ -1,5 +1,6 @@
-// Purifying Shampoo on the GPU: the steps of optim/kronecker/purifying_shampoo.cpp, all layers at once. Where a look at
-// the bases finds one that no longer fits, the step halts and the host launches the eigensolver and the rest.
+// Purifying Shampoo on the GPU: the steps of optim/kronecker/purifying_shampoo.cpp,
+// all layers at once. Where a look at the bases finds one that no longer fits, the
+// step halts and the host launches the eigensolver and the rest.
 
 #include "lather/optim/cuda/device_method.hpp"
 #include "lather/optim/cuda/make_on_device.hpp"

@@ -1,5 +1,5 @@
-// SS-eSOAP on the GPU: the steps of optim/kronecker/ss_esoap.cpp, all layers at once. A step whose trigger fires halts;
-// the host then launches the change of basis and the rest of that step.
+// SS-eSOAP on the GPU: the steps of optim/kronecker/ss_esoap.cpp, all layers at once. A step whose trigger
+// fires halts; the host then launches the change of basis and the rest of that step.
 
 #include <algorithm>
 

@@ -32,8 +32,8 @@ struct LossGroups {
   std::vector<std::size_t> of_term;
   std::vector<double> weights;  // of the directions, one per group
 };
-// Throws Error where the options do not fit the loss terms, or where there were `before` groups (0: no step has been
-// taken) and the number has changed.
+// Throws Error where the options do not fit the loss terms, or where there
+// were `before` groups (0: no step has been taken) and the number has changed.
 LossGroups loss_groups(const MultiAdamOptions& options, const std::vector<bool>& term_is_equation,
                        std::size_t before);
 void require_whole_groups(const MultiAdamOptions& options);

@@ -13,8 +13,8 @@ LATHER_HOST_DEVICE double shampoo_root(long long rows, long long cols) {
 LATHER_HOST_DEVICE double eigenvalue_shift(double smallest, double epsilon) {
   return smallest < epsilon ? epsilon - smallest : 0;
 }
-// X diag(this) times its transpose is A^(-1/root). An exactly singular factor with epsilon = 0 has no inverse root; that
-// direction is left out.
+// X diag(this) times its transpose is A^(-1/root). An exactly singular
+// factor with epsilon = 0 has no inverse root; that direction is left out.
 LATHER_HOST_DEVICE double half_inverse_root(double eigenvalue, double root) {
   return eigenvalue > 0 ? pow(eigenvalue, -0.5 / root) : 0;
 }

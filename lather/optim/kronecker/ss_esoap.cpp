@@ -151,7 +151,8 @@ void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool rig
   ++basis_updates_;
 }
 
-// `order` is that of the old directions by what the factor has on its diagonal. False if the old basis is kept.
+// `order` is that of the old directions by what the factor has
+// on its diagonal. False if the old basis is kept.
 bool SsEsoap::replace_basis(KroneckerSide& side, std::vector<std::size_t>& order) {
   if (!side.active()) return false;
   sort_descending_diagonal(side, order);

@@ -1,7 +1,7 @@
 #pragma once
 // SS-eSOAP: Adam in an adaptively refreshed Kronecker eigenbasis, with a self-scaling factor tau from the
-// last secant ("Self-Scaled Adaptive Preconditioning for Physics-Informed Learning", Algorithm 2). This is the
-// fast form; tests/optim/ss_esoap_literal.hpp is the specification it is tested against.
+// last secant ("Self-Scaled Adaptive Preconditioning for Physics-Informed Learning", Algorithm 2). This is
+// the fast form; tests/optim/ss_esoap_literal.hpp is the specification it is tested against.
 
 #include "lather/optim/first_order/gradient_method.hpp"
 #include "lather/optim/kronecker/factors.hpp"
@@ -31,7 +31,8 @@ class SsEsoap final : public MatrixMethod {
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
-    // Of the transition `permute`: where the directions of a new basis come from; empty: the basis is the old one.
+    // Of the transition `permute`: where the directions of a new
+    // basis come from; empty: the basis is the old one.
     std::vector<std::size_t> left_order{}, right_order{};
   };
 

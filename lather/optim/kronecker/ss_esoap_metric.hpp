@@ -1,5 +1,6 @@
 #pragma once
-// The quadratic forms a that SS-eSOAP compares with the secant curvature c; formulas/ss_esoap.hpp has the ratio tau.
+// The quadratic forms a that SS-eSOAP compares with the secant
+// curvature c; formulas/ss_esoap.hpp has the ratio tau.
 
 #include "lather/optim/kronecker/factors.hpp"
 #include "lather/optim/kronecker/ss_esoap_options.hpp"

@@ -1,9 +1,9 @@
 #pragma once
-// Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() has the constants and the
-// metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Three things are ours there too: tau_min, of which the
-// paper gives no value; the limit max_dimension; and eigenvalues of the metric that between two changes of basis are
-// Rayleigh quotients (secant_eigenvalues = exact solves instead). Where the paper is silent or contradicts itself:
-// docs/optimizers.md.
+// Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() has the
+// constants and the metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Three things are ours there
+// too: tau_min, of which the paper gives no value; the limit max_dimension; and eigenvalues of the metric
+// that between two changes of basis are Rayleigh quotients (secant_eigenvalues = exact solves instead). Where
+// the paper is silent or contradicts itself: docs/optimizers.md.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/formulas/ss_esoap.hpp"

@@ -1,5 +1,5 @@
-// Letters: r residuals, J their Jacobian, D the damping matrix (identity or diag(J^T J)), lambda its strength,
-// d the step, a its geodesic acceleration, s its length.
+// Letters: r residuals, J their Jacobian, D the damping matrix (identity or diag(J^T J)), lambda its
+// strength, d the step, a its geodesic acceleration, s its length.
 //
 //   (J^T J + lambda D) d = -J^T r                     linear_->damp, linear_->solve
 //   (J^T J + lambda D) a = -J^T r''                   accelerate: r'' the second difference of r along d
@@ -255,8 +255,8 @@ void LevenbergMarquardt::use_form(Residuals& source, Form form) {
       make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
 }
 
-// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
-// costs several times as much. It stays until the residuals are others.
+// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form,
+// which costs several times as much. It stays until the residuals are others.
 bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
   Residuals& source = objective.source();
   if (options_.form != Form::automatic || linear_->form() != Form::primal ||

@@ -11,7 +11,8 @@
 
 namespace lather::optim {
 
-// Copies of the pairs on the GPU. -H g is a combination of them and g whose coefficients follow from inner products alone.
+// Copies of the pairs on the GPU. -H g is a combination of them
+// and g whose coefficients follow from inner products alone.
 class DeviceSecants {
  public:
   virtual ~DeviceSecants() = default;

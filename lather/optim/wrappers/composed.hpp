@@ -9,8 +9,8 @@
 
 namespace lather::optim {
 
-// Throws Error for a layout the method cannot hold in memory.
-// On `cuda` the optimizer itself lives on the GPU if it can, and if nothing is wrapped around it but a schedule.
+// Throws Error for a layout the method cannot hold in memory. On `cuda` the optimizer itself lives on the GPU
+// if it can, and if nothing is wrapped around it but a schedule.
 std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const OptimizerSpec& spec,
                                          Device device = Device::cpu);
 

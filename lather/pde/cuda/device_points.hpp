@@ -1,5 +1,6 @@
 #pragma once
-// Training points drawn on the GPU, inside the graph of a step: the same bits as pde/sampling/sampling.cpp draws.
+// Training points drawn on the GPU, inside the graph of a
+// step: the same bits as pde/sampling/sampling.cpp draws.
 
 #include <memory>
 

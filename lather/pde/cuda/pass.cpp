@@ -1,4 +1,5 @@
-// Setting up: kernels, points and their weights. Batches and memory: pass_layout.cpp; the work itself: pass_run.cpp.
+// Setting up: kernels, points and their weights. Batches and
+// memory: pass_layout.cpp; the work itself: pass_run.cpp.
 #include <set>
 
 #include "lather/pde/cuda/pass.hpp"

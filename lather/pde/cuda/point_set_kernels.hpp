@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA kernels of a problem, as source text, beside those of its network (net/cuda/kernel_source.hpp): the
-// network's inputs from the coordinates; and output layer, residuals, loss and cotangent in one.
+// The CUDA kernels of a problem, as source text, beside those of its network (net/cuda/kernel_source.hpp):
+// the network's inputs from the coordinates; and output layer, residuals, loss and cotangent in one.
 
 #include "lather/net/cuda/kernel_source.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-// Expressions of a problem made ready for evaluation on points: which derivatives the network must carry, and programs for
-// the network's inputs, the expressions, and their adjoint. Independent of the device.
+// Expressions of a problem made ready for evaluation on points: which derivatives the network must carry, and
+// programs for the network's inputs, the expressions, and their adjoint. Independent of the device.
 
 #include "lather/net/jet_tape.hpp"
 #include "lather/pde/problem.hpp"
@@ -18,7 +18,8 @@ struct CompiledPointSet {
   symbolic::JetSet jets;
   net::JetTape tape;
 
-  // coordinates -> jets of the network's inputs. Components that do not depend on the point are constants here.
+  // coordinates -> jets of the network's inputs. Components that
+  // do not depend on the point are constants here.
   struct InputComponent {
     int input, component;
   };
@@ -40,7 +41,8 @@ struct CompiledPointSet {
   std::vector<Slot> adjoint_inputs, adjoint_outputs;
 };
 
-// `columns`: names of the data columns of the point set, empty otherwise. Throws Error for derivatives above kMaxOrder.
+// `columns`: names of the data columns of the point set, empty
+// otherwise. Throws Error for derivatives above kMaxOrder.
 CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape,
                              std::span<const symbolic::Expr> expressions,
                              std::span<const std::string> columns = {});

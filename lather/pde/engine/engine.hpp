@@ -1,5 +1,6 @@
 #pragma once
-// What a device must be able to do for PinnObjective. Everything that does not depend on the device is held here.
+// What a device must be able to do for PinnObjective.
+// Everything that does not depend on the device is held here.
 
 #include <functional>
 #include <map>
@@ -27,7 +28,8 @@ class Engine {
                                                     std::span<const symbolic::Expr> expressions,
                                                     const Points& points,
                                                     std::span<const std::string> columns) = 0;
-  // The weighted residuals and products with their Jacobian, formed on the device. Throws Error in single precision.
+  // The weighted residuals and products with their Jacobian,
+  // formed on the device. Throws Error in single precision.
   virtual optim::Residuals& jacobian() = 0;
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                              std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) = 0;

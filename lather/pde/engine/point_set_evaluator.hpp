@@ -15,7 +15,8 @@ class PointSetEvaluator {
   std::size_t tile_points() const { return executor_.capacity(); }
   std::size_t bytes() const { return executor_.bytes() + scratch_.size() * sizeof(T); }
 
-  // Points [begin, begin + count) of `points`: network forward, then the expressions. values(e) holds them afterwards.
+  // Points [begin, begin + count) of `points`: network forward,
+  // then the expressions. values(e) holds them afterwards.
   void evaluate(const Points& points, std::size_t begin, std::size_t count,
                 const net::LayerWeights<T>& weights, std::span<const double> unknowns);
   const T* values(int expression) const { return values_[expression]; }
@@ -24,8 +25,8 @@ class PointSetEvaluator {
   T* bars(int expression) { return bars_[expression]; }
   void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients,
                 std::span<T> unknown_bars);
-  // The same point by point: layer signals and derivatives by network scalars through `visitor`, by unknowns through
-  // unknown_bars(u).
+  // The same point by point: layer signals and derivatives by network
+  // scalars through `visitor`, by unknowns through unknown_bars(u).
   void visit_backward(const net::LayerWeights<T>& weights,
                       const typename net::TileExecutor<T>::Visitor& visitor);
   std::span<const T> unknown_bars(int unknown) const {

@@ -28,9 +28,9 @@ Problem read_problem_file(const std::filesystem::path& path, const std::vector<O
 Problem read_problem_text(std::string_view text, const std::string& file_name,
                           const std::vector<Override>& overrides = {});
 
-// The same for a file that was parsed already; `folder` is where its data files are looked for. Its [training] is left
-// to train/recipe.hpp.
-// A run keeps its data files in a folder of its own, by the names of their [[data]]: `kept_data`, unless empty.
+// The same for a file that was parsed already; `folder` is where its data files are
+// looked for. Its [training] is left to train/recipe.hpp. A run keeps its data files
+// in a folder of its own, by the names of their [[data]]: `kept_data`, unless empty.
 Problem read_problem(const TomlValue& root, const std::filesystem::path& folder,
                      const std::filesystem::path& kept_data = {});
 

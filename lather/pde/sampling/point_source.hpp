@@ -1,7 +1,7 @@
 #pragma once
-// Where training points come from: a recipe's keys `points`, `sampling` and `focus`, and the source that follows
-// them. Points of all methods are drawn by counter-based random numbers; adaptive
-// ones depend on the network as well.
+// Where training points come from: a recipe's keys `points`, `sampling` and
+// `focus`, and the source that follows them. Points of all methods are drawn by
+// counter-based random numbers; adaptive ones depend on the network as well.
 //
 //   points = {interior = 4096, walls = 256}
 //   sampling = {method = "adaptive", every = 1000}         # or just "sobol"
@@ -76,8 +76,9 @@ SamplingSettings sampling_settings(const PointOptions& options, const Problem& p
 // A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets
 // only; adaptive sampling begins with the second draw, before that (and for candidates) the shifted Sobol'
 // sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
-// weight * residual^2) with the weights of the moment. A share of the rows of data is held out; the others are used
-// as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from the next.
+// weight * residual^2) with the weights of the moment. A share of the rows of data is held out; the others
+// are used as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from
+// the next.
 class PointSource {
  public:
   PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);
@@ -90,8 +91,8 @@ class PointSource {
   // Whether an optimizer on the device may go past such steps: the points of its steps are drawn there.
   bool device_draws() const { return device_draws_; }
 
-  // Held-out points of a set, never trained on: drawn from a stream of their own, spread evenly over its pieces;
-  // of data the rows that are held out, or all where none is.
+  // Held-out points of a set, never trained on: drawn from a stream of their own, spread evenly over its
+  // pieces; of data the rows that are held out, or all where none is.
   Points validation(int set) const;
   std::size_t held_out_rows(int set) const;  // of data; 0: none
 

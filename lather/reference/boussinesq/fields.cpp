@@ -65,8 +65,10 @@ double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, 
   return sum;
 }
 
-// q/Q = ((1 + E)/2)^alpha, E = e^{-2 xi}: with P = (q/Q)^m, m = 2 for h and 1 else, d = 1 - tanh xi, k = sech² xi
-//   P_xi = -m alpha d P,   P_xixi = (m² alpha² d² + m alpha k) P,   xi_z = 2/(stretch (1 - z²)),   xi_zz = 2z xi_z/(1 - z²).
+// q/Q = ((1 + E)/2)^alpha, E = e^{-2 xi}: with P = (q/Q)^m,
+// m = 2 for h and 1 else, d = 1 - tanh xi, k = sech² xi
+//   P_xi = -m alpha d P,            P_xixi = (m² alpha² d² + m alpha k) P,
+//   xi_z = 2/(stretch (1 - z²)),    xi_zz = 2z xi_z/(1 - z²).
 double BoussinesqFields::even(Compact field, int by_z, int by_eta, double z, double eta,
                               double stretch) const {
   const double xi = std::log1p(2 * z / (1 - z)) / stretch, q = std::exp(-alpha_ * xi), E = std::exp(-2 * xi),

@@ -19,8 +19,8 @@ class BoussinesqFields {
 
   double lambda() const { return lambda_; }
   double compact(Compact field, int by_q, int by_eta, double q, double eta) const;
-  // The same fields with the envelope Q = (cosh xi)^-alpha instead of q = e^{-alpha xi}, as functions of (z, eta),
-  // xi = log((1 + z)/(1 - z))/stretch; by_z + by_eta <= 2, 0 <= z < 1.
+  // The same fields with the envelope Q = (cosh xi)^-alpha instead of q = e^{-alpha xi}, as functions of (z,
+  // eta), xi = log((1 + z)/(1 - z))/stretch; by_z + by_eta <= 2, 0 <= z < 1.
   double even(Compact field, int by_z, int by_eta, double z, double eta, double stretch) const;
   // ∂_1^a ∂_2^b of a physical field, a + b <= 2; y1 of either sign, y2 >= 0.
   double physical(Physical field, int a, int b, double y1, double y2) const;

@@ -7,8 +7,8 @@
 //   and the listing)
 //
 // The state and E are long double: E is the same at every step, so its rounding does not average out but adds
-// up. Measured: with this, and with times no longer rounded to 40 bits, KdV went from 5e-11 to 1.4e-14; the share
-// of each was not measured. N is multiplied by h, and double is enough for it.
+// up. Measured: with this, and with times no longer rounded to 40 bits, KdV went from 5e-11 to 1.4e-14; the
+// share of each was not measured. N is multiplied by h, and double is enough for it.
 
 #include <complex>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
-// Runs pointwise programs on the CPU: one instruction at a time over a chunk of elements small enough that all
-// intermediate arrays stay in the first-level cache.
+// Runs pointwise programs on the CPU: one instruction at a time over a chunk of elements small enough that
+// all intermediate arrays stay in the first-level cache.
 
 #include <cstddef>
 #include <span>
@@ -23,8 +23,8 @@ class Machine {
  public:
   explicit Machine(const Program& program, const Binding& binding = {});
 
-  // Elements 0 … n-1. Inputs and outputs are arrays of n elements, except scalars: inputs[i] points to one number, and
-  // summed outputs are added to the one number outputs[j] points to, in order of the elements.
+  // Elements 0 … n-1. Inputs and outputs are arrays of n elements, except scalars: inputs[i] points to one
+  // number, and summed outputs are added to the one number outputs[j] points to, in order of the elements.
   void run(std::size_t n, std::span<const T* const> inputs, std::span<T* const> outputs);
 
  private:

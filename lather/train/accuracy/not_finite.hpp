@@ -8,8 +8,8 @@
 
 namespace lather::train {
 
-// In words: the first term with a residual that is not finite, and where; or with such a loss or gradient. Empty if
-// all are finite.
+// In words: the first term with a residual that is not finite, and
+// where; or with such a loss or gradient. Empty if all are finite.
 std::string describe_not_finite(pde::PinnObjective& objective, std::span<const double> x);
 
 }  // namespace lather::train

@@ -1,11 +1,11 @@
 #pragma once
 // When a stage of training (a time window, a value of the parameter) is over, and what then.
 //
-// A stage has a share of the steps and of the time that are left when it begins: its own weight among those of the
-// stages to come. What it does not use passes on to the later ones. It ends before its share is used up when it is
-// solved (the held-out residual is at or below `target`), when the optimizer can do no more, or on a plateau of the
-// held-out loss. A stage whose share is used up and that is not solved gets another one (`prolong`), or its window is
-// halved and begun again (`halve`).
+// A stage has a share of the steps and of the time that are left when it begins: its own weight among those
+// of the stages to come. What it does not use passes on to the later ones. It ends before its share is used
+// up when it is solved (the held-out residual is at or below `target`), when the optimizer has converged or
+// stalled, or on a plateau of the held-out loss. A stage whose share is used up and that is not solved gets
+// another one (`prolong`), or its window is halved and begun again (`halve`).
 //
 //   stages = {target = 1e-4, plateau = 10, unsolved = "prolong", tries = 2}
 

@@ -7,8 +7,8 @@ namespace lather::train {
 
 namespace {
 
-// For one layer and point p: sum over components c, d of (a_c . a_d)(z_c . z_d), the squared norm of sum_c a_c z_c^T without
-// forming it; the bias adds |z_0|^2, a scale g the squared norm of its own derivative.
+// For one layer and point p: sum over components c, d of (a_c . a_d)(z_c . z_d), the squared norm of sum_c
+// a_c z_c^T without forming it; the bias adds |z_0|^2, a scale g the squared norm of its own derivative.
 class Diagonal final : public pde::PinnObjective::SignalVisitor {
  public:
   Diagonal(const pde::PinnObjective& objective, std::span<const double> x, std::span<double> k)

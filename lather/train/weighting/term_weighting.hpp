@@ -1,24 +1,25 @@
 #pragma once
-// Weights of whole terms that bring their scales into balance, renewed every n steps beginning with step 0 and the
-// problem's weights. Terms the problem gives weight 0 stay out of it. L_k is the mean square residual of term k
-// without its weight lambda_k, but with the weights of its points.
+// Weights of whole terms that bring their scales into balance, renewed every n steps beginning with step 0
+// and the problem's weights. Terms the problem gives weight 0 stay out of it. L_k is the mean square residual
+// of term k without its weight lambda_k, but with the weights of its points.
 //
 // gradient-norm and ntk:
 //
 //   lambda_k <- beta lambda_k + (1 - beta) sum_j s_j / s_k
 //
 //   gradient-norm (Wang, Teng & Perdikaris 2021; Wang et al. 2023, alg. 1): s_k = |grad L_k|.
-//   ntk (Wang, Yu & Perdikaris 2022): s_k = tr(K_k) / N_k, K_k = J_k J_k^T, the mean over the term's points of
-//   |grad r_i|^2. Departs from the paper: divided by N_k, since our terms are means; without that a term with more
-//   points would count less.
-//   Not in the papers: the denominator is s_k + 1e-5 mean(s), so a term that is solved does not get an infinite weight.
+//   ntk (Wang, Yu & Perdikaris 2022): s_k = tr(K_k) / N_k, K_k = J_k J_k^T, the mean over the term's points
+//   of |grad r_i|^2. Departs from the paper: divided by N_k, since our terms are means; without that a term
+//   with more points would count less.
+//   Not in the papers: the denominator is s_k + 1e-5 mean(s), so a term that is solved does not get an
+//   infinite weight.
 //
 // balance (Webb, Jerad & Cartis 2026, arXiv 2607.02194), with p = 0.05, then divided by the mean weight:
 //
 //   lambda_k <- lambda_k (mean_j(lambda_j L_j) / (lambda_k L_k))^p
 //
-//   The weighted losses of all terms are drawn together, slowly enough for a least-squares method to follow. Not in
-//   the paper: lambda_k L_k + 1e-12 mean in the denominator.
+//   The weighted losses of all terms are drawn together, slowly enough for a least-squares method to follow.
+//   Not in the paper: lambda_k L_k + 1e-12 mean in the denominator.
 
 #include "lather/train/weighting/weighting.hpp"
 

@@ -1,10 +1,10 @@
 #pragma once
-// How the terms of a loss, and the points within a term, are weighed against each other while training. A recipe
-// says
+// How the terms of a loss, and the points within a term, are
+// weighed against each other while training. A recipe says
 //
 //   weighting = "gradient-norm"        # fixed, gradient-norm, ntk, balance, self-adaptive; or with options:
 //   weighting = {method = "ntk", every = 1000, average = 0.9}
-//   causal_tolerance = 1.0             # weights in time, along with any of these but self-adaptive; or with options:
+//   causal_tolerance = 1.0             # weights in time, with any of these but self-adaptive; with options:
 //   causal = {tolerance = 1.0, chunks = 32}
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class Weighting {
   virtual std::string describe() const = 0;  // one line: the method and where it stands
 };
 
-// `causal`: weights in time beside those of `weighting`. Throws Error for combinations that make no sense and a
-// causal weight without a coordinate for the time.
+// `causal`: weights in time beside those of `weighting`. Throws Error for combinations that make no sense and
+// a causal weight without a coordinate for the time.
 std::unique_ptr<Weighting> make_weighting(const WeightingOptions& options,
                                           const std::optional<CausalOptions>& causal,
                                           const pde::Problem& problem);

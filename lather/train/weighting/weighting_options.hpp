@@ -58,7 +58,8 @@ struct SelfAdaptiveOptions {
 
 enum class WeightingMethod { fixed, gradient_norm, ntk, balance, self_adaptive, causal };
 
-// `weighting = "ntk"` or `weighting = {method = "ntk", every = 1000}`: the method decides which options there are.
+// `weighting = "ntk"` or `weighting = {method = "ntk",
+// every = 1000}`: the method decides which options there are.
 struct WeightingOptions {
   WeightingMethod method = WeightingMethod::fixed;
   TermWeightingOptions terms;  // gradient_norm, ntk

@@ -150,8 +150,8 @@ TEST(DeviceLayers, AccumulateFactorsAndTheirSquaresAsTheHostDoes) {
   }
 }
 
-// Eigenvectors of the factor, made unique; with pairs of equal eigenvalues too, where only the plane they span is
-// determined and linalg::make_canonical says which basis of it is meant.
+// Eigenvectors of the factor, made unique; with pairs of equal eigenvalues too, where only the plane they
+// span is determined and linalg::make_canonical says which basis of it is meant.
 TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
   REQUIRE_GPU();
   for (const bool ties : {false, true})

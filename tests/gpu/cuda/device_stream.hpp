@@ -29,8 +29,8 @@ inline std::vector<double> orthogonal_matrix(std::uint64_t seed, std::size_t d) 
   return Q;
 }
 
-// Gradients P_L D Z D P_R^T of every block with Z random, P orthogonal and D = diag(1.5^-i): the factors G G^T and
-// G^T G have eigenvalues that fall by factors of about 2.
+// Gradients P_L D Z D P_R^T of every block with Z random, P orthogonal and D = diag(1.5^-i): the factors G
+// G^T and G^T G have eigenvalues that fall by factors of about 2.
 class SeparatedGradients {
  public:
   SeparatedGradients(const ParameterLayout& layout, std::uint64_t seed) : layout_(layout), seed_(seed) {
@@ -64,8 +64,8 @@ class SeparatedGradients {
   std::vector<Bases> bases_;
 };
 
-// Two terms; an optimizer on the host asks for gradient number t, one on the device finds it in its memory. One step
-// per call of steps().
+// Two terms; an optimizer on the host asks for gradient number t, one
+// on the device finds it in its memory. One step per call of steps().
 class GivenGradients : public Objective, public CudaObjective {
  public:
   explicit GivenGradients(const ParameterLayout& layout)

@@ -1,6 +1,6 @@
 #pragma once
-// What generated kernels are written in terms of. Real, the precision, and LATHER_FUNCTION are defined by what includes
-// this (net/cuda/kernel_source.cpp).
+// What generated kernels are written in terms of. Real, the precision, and
+// LATHER_FUNCTION are defined by what includes this (net/cuda/kernel_source.cpp).
 
 struct Piece {
   int row, points, stash_row, block, blocks, point, total, unused;
@@ -62,7 +62,8 @@ LATHER_FUNCTION double sum_over_y(double value, double* shared) {
     for (int y = 0; y < blockDim.y; ++y) sum += shared[y * blockDim.x + threadIdx.x];
   return sum;
 }
-// Adds over all threads in a fixed tree; the result is valid in thread (0, 0). blockDim.x * blockDim.y is a power of two.
+// Adds over all threads in a fixed tree; the result is valid
+// in thread (0, 0). blockDim.x * blockDim.y is a power of two.
 LATHER_FUNCTION double sum_over_block(double value, double* shared) {
   const int t = threadIdx.y * blockDim.x + threadIdx.x;
   __syncthreads();

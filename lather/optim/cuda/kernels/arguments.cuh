@@ -1,9 +1,9 @@
 #pragma once
 // What kernels of optimizers work on; host and kernels read this file.
 //
-// A step is a chain of kernels and products. One of them may find that the host is needed (a new basis) or that nothing
-// can be done (a NaN): it sets Control::halt, and every kernel that changes state then does nothing, so that steps
-// already launched pass without effect.
+// A step is a chain of kernels and products. One of them may find that the host is needed (a new basis) or
+// that nothing can be done (a NaN): it sets Control::halt, and every kernel that changes state then does
+// nothing, so that steps already launched pass without effect.
 
 #include "lather/optim/formulas/ss_esoap.hpp"
 

@@ -7,8 +7,8 @@
 
 namespace lather::optim {
 
-// `product` = the factor without its bias, plus epsilon on the diagonal. In a step that has no effect the factors may be
-// anything, and the eigensolver gets the identity.
+// `product` = the factor without its bias, plus epsilon on the diagonal. In a step that has no effect the
+// factors may be anything, and the eigensolver gets the identity.
 extern "C" __global__ void __launch_bounds__(256)
     shampoo_factors(const __grid_constant__ ShampooKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];

@@ -116,7 +116,8 @@ __device__ void reflect(const double* A, int d, int k, double coefficient, doubl
   }
 }
 
-// One block of 128 × 8 threads per side: `basis` = Q of a Householder factorization of `result`, which is overwritten.
+// One block of 128 × 8 threads per side: `basis` = Q of a
+// Householder factorization of `result`, which is overwritten.
 extern "C" __global__ void __launch_bounds__(1024)
     orthonormal_factor(const __grid_constant__ SoapKernelArgs w) {
   if (w.e.s.control->halt) return;

@@ -1,5 +1,10 @@
 #pragma once
-// The kernels of every step: norms, clipping, the count of steps, the change of the parameters; and Adam.
+// The kernels of every step, in this order; Adam is a step with nothing between begin_step and descend:
+//   gradient_norms   |g|^2, in parts
+//   clip_gradient    if asked for
+//   begin_step       t <- t + 1, learning rate, bias corrections; halts where loss or gradient are not finite
+//   descend          change = -rate (u + decay w), u by the method for layers and by Adam for the rest
+//   apply_change     w <- w + change
 
 #include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/cuda/kernels/reductions.cuh"

@@ -1,6 +1,6 @@
 #pragma once
-// J^T J or J J^T at one x and its damped Cholesky factor, held where the rows of J are made: on the host or on the
-// GPU.
+// J^T J or J J^T at one x and its damped Cholesky factor, held
+// where the rows of J are made: on the host or on the GPU.
 
 #include <memory>
 #include <span>

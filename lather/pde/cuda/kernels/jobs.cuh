@@ -1,6 +1,7 @@
 #pragma once
-// Kernels that do not depend on the problem: weights into the form the products want, and sums into the gradient. Each
-// works through a list of jobs. Real is the precision of the engine, defined by what includes this.
+// Kernels that do not depend on the problem: weights into the form the
+// products want, and sums into the gradient. Each works through a list of
+// jobs. Real is the precision of the engine, defined by what includes this.
 
 #include "lather/pde/cuda/kernels/job_arguments.cuh"
 
@@ -16,7 +17,8 @@ extern "C" __global__ void __launch_bounds__(256) prepare_weights(const __grid_c
   }
 }
 
-// 32 columns × 32 rows of threads; every thread adds its rows in order, then the threads of a column are added in order.
+// 32 columns × 32 rows of threads; every thread adds its rows
+// in order, then the threads of a column are added in order.
 extern "C" __global__ void __launch_bounds__(1024) close_sums(const __grid_constant__ JobList list) {
   const CloseJob j = static_cast<const CloseJob*>(list.jobs)[blockIdx.y];
   const int t = threadIdx.y * 32 + threadIdx.x;

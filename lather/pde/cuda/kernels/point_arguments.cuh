@@ -3,7 +3,8 @@
 
 namespace lather::pde {
 
-// How coordinates of [0, 1] are made: independent, a Sobol' sequence moved by a random digital shift, or the sequence itself.
+// How coordinates of [0, 1] are made: independent, a Sobol'
+// sequence moved by a random digital shift, or the sequence itself.
 enum class DrawnDesign { uniform, shifted_sobol, sobol_sequence };
 
 // A coordinate is low + width * u; width 0: held fixed, and no random number is spent on it.
