@@ -207,7 +207,7 @@ std::size_t PointSource::held_out_rows(int set) const {
 
 // The rows that are held out, or the others. Which ones depends on the seed alone; both keep their order.
 Points PointSource::rows_of(int set, bool held_out) const {
-  Points all = data_points(problem_, set);
+  const Points all = data_points(problem_, set);
   const Random random(seed_, stream_of({kHeldOutRows, static_cast<std::uint64_t>(set)}));
   std::vector<std::pair<std::uint64_t, std::size_t>> order(all.count());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = {random.bits(i), i};
@@ -222,7 +222,7 @@ Points PointSource::rows_of(int set, bool held_out) const {
 }
 
 Points PointSource::draw_batch(int set, std::uint64_t batch) const {
-  const Points all = rows_of(set, false);
+  Points all = rows_of(set, false);
   const std::size_t rows = all.count(), size = static_cast<std::size_t>(settings_.options.data_batch);
   if (size == 0 || size >= rows) return all;
   Points points = empty_points(all.coordinates.size());
