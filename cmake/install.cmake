@@ -1,8 +1,9 @@
-# `cmake --install` gives headers, the library, the command, the problem files, the experiments and a package for find_package(lather).
+# `cmake --install` gives headers, the libraries (C++ static, C shared), the command, the problem files, the experiments and a package for find_package(lather).
 include(CMakePackageConfigHelpers)
-install(TARGETS lather lather_options EXPORT latherTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS lather lather_shared lather_options EXPORT latherTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS lather_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY lather DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh")
+install(DIRECTORY lather DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp" PATTERN "*.cuh" PATTERN "*.h")
 install(DIRECTORY problems experiments DESTINATION ${CMAKE_INSTALL_DATADIR}/lather)
 install(FILES docs/lather.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(EXPORT latherTargets NAMESPACE lather:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lather)

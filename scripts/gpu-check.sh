@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything about CUDA in one go, on a machine with a GPU and no network: build, tests (label gpu), compute-sanitizer, benchmark,
 # peers. Needs .staged (scripts/stage-headers.sh) where packages are missing. Logs go to $OUT (default: build/gpu-logs).
-#   scripts/gpu-check.sh [build|test|sanitize|bench|fused|profile|cpu|peers]…      default: build test bench peers
+#   scripts/gpu-check.sh [build|test|sanitize|bench|fused|profile|cpu|peers|python]…      default: build test bench peers
 set -uo pipefail
 cd "$(dirname "$0")/.."
 OUT=${OUT:-build/gpu-logs}
@@ -35,6 +35,10 @@ for step in "${steps[@]}"; do
       python3 .staged/peers/peer_jax.py 2>&1 | tee "$OUT/peer_jax.log" | grep -E "JAX|Error"
       python3 bench/peer_jax_more.py 2>&1 | tee "$OUT/peer_jax_more.log" | grep -E "JAX|Error"
       python3 .staged/peers/peer_torch.py 2>&1 | tee "$OUT/peer_torch.log" | grep -E "W=|Error" ;;
+    python)  # the package on CUDA tensors; needs build, PyTorch, NumPy
+      { cmake --preset cuda && cmake --build --preset cuda --target lather_shared; } >"$OUT/python-build.log" 2>&1 || { tail -20 "$OUT/python-build.log"; exit 1; }
+      LATHER_LIBRARY=build/cuda/lib/liblather.so PYTHONPATH=python python3 python/tests/gpu_check.py "$OUT/python.json" 2>&1 | tee "$OUT/python.log"
+      [ "${PIPESTATUS[0]}" -eq 0 ] || status=1 ;;
     *) echo "unknown step $step" >&2; exit 2 ;;
   esac
 done

@@ -267,9 +267,11 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
 Config resolve(const ConfigRequest& request) {
   require_device(request.device);
   Config config;
-  const auto path = std::filesystem::absolute(pde::find_problem(request.problem));
+  const bool given = !request.text.empty();
+  const std::filesystem::path path = given ? std::filesystem::path(request.problem)
+                                           : std::filesystem::absolute(pde::find_problem(request.problem));
   config.problem.file = path.string();
-  config.problem.text = read_file(path);
+  config.problem.text = given ? request.text : read_file(path);
   const SortedSettings settings = sort_settings(config.problem.tree(), request.settings);
   const TomlValue root = with_defaults(config, request, settings);
   check_all_recipes(root, path.parent_path());

@@ -54,6 +54,7 @@ struct ProblemSource {
 // Every member has an initializer, so that a few may be named: resolve({.problem = "burgers", .seed = 2}).
 struct ConfigRequest {
   std::string problem = {};                  // a name or a file
+  std::string text = {};                     // of the problem; `problem` is then only its name in messages
   std::string recipe = {};                   // [training.RECIPE]; empty: quick, or best on the GPU
   std::string optimizer = {};                // empty: the recipe's
   std::vector<pde::Override> settings = {};  // optimizer.…, training.…, and any path of the problem file

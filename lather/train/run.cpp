@@ -52,8 +52,8 @@ class Run {
       time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
       const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last || trainer_.stage_due(), stage_ends);
+      tell(report, stage_ends);  // first: whoever watches may ask for the end
       ending = check_limits(report);
-      tell(report, stage_ends);
       if (!ending && checkpoint_due()) save();
     }
     save();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the build given as $1 into a temporary folder, then configures, builds and runs a project that uses the package: the
-# programs of examples/ and every C++ snippet of the README and the docs. $2: a folder of headers, where they are not installed.
+# programs of examples/ and every C and C++ snippet of the README and the docs. $2: a folder of headers, where they are not installed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 cmake --install "$1" --prefix "$work/installed" >/dev/null
 [ -f "$work/installed/share/lather/experiments/matrix-tasks.json" ] || { echo "experiments are not installed"; exit 1; }
 mkdir "$work/project" "$work/here"
-cp "$root/tests/consumer/CMakeLists.txt" "$root"/examples/*.cpp "$work/project/"
+cp "$root/tests/consumer/CMakeLists.txt" "$root"/examples/*.cpp "$root"/examples/*.c "$work/project/"
 
 # A snippet without main(): its includes and using directives stay outside, the rest becomes the body.
 for page in "$root/README.md" "$root"/docs/*.md; do
@@ -28,14 +28,17 @@ for page in "$root/README.md" "$root"/docs/*.md; do
     /^```/ && inside { inside = 0; finish(); next }
     inside { line[++n] = $0; if ($0 ~ /int main\(/) whole = 1 }' "$page"
 done
+# Snippets in C are whole programs.
+awk -v stem="$work/project/snippet_" '/^```c$/ { inside = 1; count++; file = stem count ".c"; next } /^```/ { inside = 0 } inside { print > file }' "$root"/docs/*.md
 # The README's own PDE, which its C++ snippet reads.
 awk '/^```toml/ { inside = 1; next } /^```/ && inside { exit } inside' "$root/README.md" >"$work/here/heat.toml"
 
 cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_BUILD_TYPE=Release ${2:+-DCMAKE_CXX_FLAGS=-isystem\ $2} >/dev/null
 cmake --build "$work/build" -j 2 >"$work/build.log" 2>&1 || { grep -E "error" -A5 "$work/build.log" || tail -20 "$work/build.log"; exit 1; }
 cd "$work/here"
-for source in "$work"/project/*.cpp; do
+for source in "$work"/project/*.cpp "$work"/project/*.c; do
   name=$(basename "$source" .cpp)
+  [[ $source == *.c ]] && name=$(basename "$source" .c)_in_c
   echo "== $name"
   "$work/build/$name" || { echo "$name failed with status $?"; exit 1; }
 done | tee "$work/out"

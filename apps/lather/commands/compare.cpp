@@ -11,6 +11,7 @@
 #include "lather/core/files.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/report/comparison.hpp"
+#include "lather/train/session.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -30,26 +31,11 @@ struct CompareArguments {
 
 // The summary of one run: done already, gone on with, or begun. `interrupted` is set by Ctrl-C.
 Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
-  const bool begun = fs::exists(path / "config.json");
-  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
-  if (begun && train::identity(train::read_config(path / "config.json")) != train::identity(config))
-    throw Error(fmt::format("'{}' holds a run with other settings; give another --out", path.string()));
-  if (fs::exists(path / "summary.json"))
-    if (auto summary = train::read_json(path / "summary.json");
-        summary.value("reason", "") != "interrupted" && summary.value("step", 0) >= 1) {
-      const bool same_limit =
-          train::to_json(train::read_config(path / "config.json"))["stop"] == train::to_json(config)["stop"];
-      if (same_limit) return summary;
-    }
-  train::Trainer trainer(config);
-  double seconds = 0;
-  if (begun) {
-    std::vector<std::string> messages;
-    seconds = train::restore(trainer, folder, messages);
-    for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
-    folder.write_json("config.json", train::to_json(config));
-  }
-  const auto outcome = train_with_progress(trainer, folder, {quiet, false}, seconds);
+  if (auto summary = train::finished_summary(config, path); !summary.is_null()) return summary;
+  auto session = train::begin_or_resume_session(config, path);
+  for (const auto& message : session.messages) fmt::print(stderr, "lather: {}\n", message);
+  const auto outcome =
+      train_with_progress(*session.trainer, *session.folder, {quiet, false}, session.seconds);
   interrupted = outcome.reason == train::EndReason::interrupted;
   return options::to_json(outcome.summary);
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/train/session.hpp"
 #include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
@@ -73,28 +73,23 @@ int end(const train::Outcome& outcome, const train::RunFolder& folder, const tra
   return exit_status_of(outcome, trainer.config());
 }
 
-void apply_limits(train::StopOptions& stop, const ConfigArguments& a) {
-  if (a.steps) stop.steps = *a.steps;
-  if (a.seconds) stop.seconds = *a.seconds;
-  if (a.patience) stop.patience = *a.patience;
-  if (!a.target.empty()) stop.target = train::parse_target(a.target);
+train::NewLimits limits_of(const ConfigArguments& a) {
+  train::NewLimits limits{a.steps, a.patience, a.seconds, {}};
+  if (!a.target.empty()) limits.target = train::parse_target(a.target);
+  return limits;
+}
+
+void say(const std::vector<std::string>& messages) {
+  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
 }
 
 int resume(const TrainArguments& a) {
-  auto folder = train::RunFolder::open(a.resume);
-  train::Config config = train::read_config(folder.path() / "config.json");
-  const auto before = train::to_json(config);
-  apply_limits(config.stop, a.config);
-  train::require_measurable_target(config, train::read_problem(config));
-  train::Trainer trainer(config);
-  std::vector<std::string> messages;
-  const double seconds = train::restore(trainer, folder, messages);
-  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
-  if (train::to_json(config) != before) folder.write_json("config.json", train::to_json(config));
+  auto session = train::resume_session(a.resume, limits_of(a.config));
+  say(session.messages);
   if (!a.mode.quiet && !a.mode.json)
-    fmt::print("resuming {} at step {}\n", folder.path().string(), trainer.step());
-  const auto outcome = train_with_progress(trainer, folder, a.mode, seconds);
-  return end(outcome, folder, trainer, a.mode);
+    fmt::print("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
+  const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode, session.seconds);
+  return end(outcome, *session.folder, *session.trainer, a.mode);
 }
 
 std::string memory(const train::Trainer& trainer) {
@@ -105,25 +100,20 @@ std::string memory(const train::Trainer& trainer) {
   return text;
 }
 
-void start_from(const std::string& run, train::Config& config) {
-  std::vector<std::string> messages;
-  auto point = std::make_shared<train::StartingPoint>(train::read_starting_point(run, messages));
-  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
-  config.from = point->run;
-  config.start = std::move(point);
-}
-
 int start(const TrainArguments& a) {
   train::Config config;
   if (a.config_file.empty()) {
     config = train::resolve(request_from(a.config));
   } else {
     config = train::read_config(a.config_file);
-    apply_limits(config.stop, a.config);
+    train::apply_limits(config.stop, limits_of(a.config));
     train::require_measurable_target(config, train::read_problem(config));
   }
-  if (!a.from.empty()) start_from(a.from, config);
-  train::Trainer trainer(config);
+  std::vector<std::string> messages;
+  if (!a.from.empty()) train::start_from(a.from, config, messages);
+  say(messages);
+  auto session = train::begin_session(config, a.out);
+  const train::Trainer& trainer = *session.trainer;
   if (!a.mode.quiet) {
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);
@@ -136,19 +126,14 @@ int start(const TrainArguments& a) {
     for (const auto& reason : config.chosen) fmt::print("  {}\n", reason);
   }
   if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());
-  const std::filesystem::path path =
-      !a.out.empty() ? std::filesystem::path(a.out)
-                     : train::create_unused_folder("runs", fmt::format("{}-{}-{}", config.problem.name,
-                                                                       config.optimizer.name, config.seed));
-  auto folder = train::RunFolder::create(path, config);
   if (!a.mode.quiet && !a.mode.json)
     fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
                config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
                config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
                config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
-               memory(trainer), path.string());
-  const auto outcome = train_with_progress(trainer, folder, a.mode);
-  return end(outcome, folder, trainer, a.mode);
+               memory(trainer), session.folder->path().string());
+  const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode);
+  return end(outcome, *session.folder, trainer, a.mode);
 }
 
 }  // namespace

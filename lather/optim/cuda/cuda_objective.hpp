@@ -15,6 +15,8 @@ class CudaObjective {
   virtual ~CudaObjective() = default;
   virtual cudaStream_t stream() = 0;
   virtual double* device_parameters() = 0;
+  // The parameters stay in device_parameters(): the host's array, which may be empty, is neither read nor written.
+  virtual bool holds_parameters() const { return false; }
   virtual double* device_gradient() = 0;
   virtual const double* device_losses() = 0;            // sums of point weight * residual^2, one per term
   virtual std::vector<double> loss_scales() const = 0;  // what makes them losses, in the same order

@@ -268,14 +268,15 @@ StepReport DeviceMethod::step(Objective& objective, std::span<double> x) {
 
 StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::span<const double> factors,
                                std::int64_t& done) {
-  if (x.size() != layout_.size())
-    throw Error(fmt::format("optimizer was made for {} parameters, got {}", layout_.size(), x.size()));
   CudaObjective* device = objective.cuda_objective();
   if (!device) throw Error("the optimizer is on the GPU, the objective is not");
+  const std::size_t size = device->holds_parameters() ? objective.size() : x.size();
+  if (size != layout_.size())
+    throw Error(fmt::format("optimizer was made for {} parameters, got {}", layout_.size(), size));
   factors = factors.first(std::min(factors.size(), kMostSteps));
   prepare(objective, *device);
   bind(*device);
-  put_parameters(x);
+  if (!device->holds_parameters()) put_parameters(x);
   put_factors(factors);
   now_.index = 0;
   now_.points_changed = 0;
@@ -291,10 +292,12 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
     evaluations += now_.index - before;
   }
   factor_ = factors[std::max(0, now_.index - 1)];
-  cuda::check(cudaMemcpyAsync(host_parameters_.data(), work_.x, x.size_bytes(), cudaMemcpyDeviceToHost,
-                              device->stream()));
-  cuda::check(cudaStreamSynchronize(device->stream()));
-  std::copy_n(host_parameters_.data(), x.size(), x.begin());
+  if (!device->holds_parameters()) {
+    cuda::check(cudaMemcpyAsync(host_parameters_.data(), work_.x, x.size_bytes(), cudaMemcpyDeviceToHost,
+                                device->stream()));
+    cuda::check(cudaStreamSynchronize(device->stream()));
+    std::copy_n(host_parameters_.data(), x.size(), x.begin());
+  }
 
   StepReport report;
   report.loss = now_.loss;

@@ -1,0 +1,251 @@
+#include "lather/pde/objective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lather/capi/handles.hpp"
+#include "lather/capi/settings.hpp"
+#include "lather/optim/foreign_parameters.hpp"
+
+namespace lather::capi {
+
+namespace {
+
+// A function of the caller's as an objective.
+class CallersFunction final : public optim::Objective {
+ public:
+  CallersFunction(const lather_function& function, optim::ParameterLayout layout)
+      : f_(function), layout_(std::move(layout)) {
+    const bool squares = f_.residual_count > 0;
+    if (squares && (!f_.residuals || !f_.jacobian))
+      throw Error("lather_function: residual_count is given, residuals or jacobian is NULL");
+    if (!squares && !f_.value) throw Error("lather_function: value is NULL, and there are no residuals");
+  }
+  const optim::ParameterLayout& layout() const override { return layout_; }
+  double value(std::span<const double> x) override {
+    if (!f_.value) return sum_of_squares(x);
+    double value = 0;
+    call(f_.value(f_.user, x.data(), &value, nullptr));
+    return value;
+  }
+  double value_and_gradient(std::span<const double> x, std::span<double> gradient) override {
+    if (f_.value) {
+      double value = 0;
+      call(f_.value(f_.user, x.data(), &value, gradient.data()));
+      return value;
+    }
+    const double value = sum_of_squares(x);
+    transposed_jacobian_times(x, r_, gradient);  // gradient = 2 J^T r
+    for (double& g : gradient) g *= 2;
+    return value;
+  }
+  std::size_t residual_count() const override { return f_.residual_count; }
+  void residuals(std::span<const double> x, std::span<double> r) override {
+    call(f_.residuals(f_.user, x.data(), r.data()));
+  }
+  void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override {
+    call(f_.jacobian(f_.user, x.data(), first, count, rows));
+  }
+
+ private:
+  static void call(std::int32_t status) {
+    if (status != 0) throw CallbackFailed();
+  }
+  double sum_of_squares(std::span<const double> x) {
+    r_.resize(f_.residual_count);
+    residuals(x, r_);
+    double sum = 0;
+    for (const double r : r_) sum += r * r;
+    return sum;
+  }
+  lather_function f_;
+  optim::ParameterLayout layout_;
+  std::vector<double> r_;
+};
+
+pde::PinnObjective& loss_of(lather_objective* objective) {
+  auto* loss = required(objective, "objective").loss;
+  if (!loss) throw Error("this objective is a function of the caller's; problems only have points and seeds");
+  return *loss;
+}
+
+optim::Objective& squares_of(lather_objective* objective) {
+  auto& function = *required(objective, "objective").objective;
+  if (function.residual_count() == 0) throw Error("this objective has no residuals");
+  return function;
+}
+
+template <class T>
+std::span<T> array(T* data, std::size_t size, const char* name) {
+  return {&required(data, name), size};
+}
+
+void draw_points(lather_objective& handle, std::uint64_t seed, std::span<const double> x) {
+  pde::PointSource source(handle.loss->problem(), handle.sampling, seed);
+  source.update(0, *handle.loss, x);
+}
+
+std::unique_ptr<lather_objective> objective_of(const train::ProblemSource& source, const char* settings) {
+  const train::Config config = train::resolve(read_settings(settings, source));
+  const pde::Problem problem = train::read_problem(config);
+  auto handle = std::make_unique<lather_objective>();
+  auto loss = std::make_unique<pde::PinnObjective>(
+      problem, pde::EngineOptions{config.device, static_cast<int>(config.threads), config.precision});
+  handle->loss = loss.get();
+  handle->objective = std::move(loss);
+  handle->sampling = pde::sampling_settings(config.training.points, problem);
+  draw_points(*handle, config.seed, handle->loss->initialize(config.seed));
+  return handle;
+}
+
+void set_points(pde::PinnObjective& loss, const std::string& name, std::size_t count, const double* rows) {
+  const auto& sets = loss.problem().point_sets;
+  std::vector<std::string> names;
+  std::size_t chosen = sets.size();
+  for (std::size_t s = 0; s < sets.size(); ++s) {
+    names.push_back(sets[s].name);
+    if (sets[s].name == name) chosen = s;
+  }
+  if (chosen == sets.size()) throw Error(unknown_name_message("point set", name, names));
+  if (sets[chosen].kind == pde::PointSet::Kind::data)
+    throw Error(fmt::format("'{}' is a set of data; its points are those of its file", name));
+  if (count == 0) throw Error(fmt::format("'{}': expected at least one point", name));
+  const auto dimensions = static_cast<std::size_t>(loss.problem().dimensions());
+  const auto given = array(rows, count * dimensions, "coordinates");
+  pde::Points points;
+  points.coordinates.assign(dimensions, std::vector<double>(count));
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t k = 0; k < dimensions; ++k) points.coordinates[k][i] = given[i * dimensions + k];
+  loss.set_points(static_cast<int>(chosen), std::move(points));
+}
+
+}  // namespace
+
+extern "C" {
+
+std::int32_t lather_objective_create(const lather_problem* problem, const char* settings,
+                                     lather_objective** objective) {
+  return guarded([&] {
+    required(objective, "the pointer for the result");
+    *objective = objective_of(required(problem, "problem").source, settings).release();
+  });
+}
+
+std::int32_t lather_objective_from_function(const lather_function* function, const char* blocks,
+                                            lather_objective** objective) {
+  return guarded([&] {
+    required(objective, "the pointer for the result");
+    lather_function known{};
+    std::memcpy(&known, function, std::min<std::size_t>(required(function, "function").size, sizeof known));
+    auto handle = std::make_unique<lather_objective>();
+    handle->objective = std::make_unique<CallersFunction>(known, read_blocks(blocks));
+    *objective = handle.release();
+  });
+}
+
+void lather_objective_free(lather_objective* objective) { delete objective; }
+
+std::int32_t lather_objective_info(lather_objective* objective, const char** json) {
+  return guarded([&] {
+    auto& function = *required(objective, "objective").objective;
+    nlohmann::json info = {{"size", function.size()},
+                           {"residual_count", function.residual_count()},
+                           {"blocks", blocks_json(function.layout())},
+                           {"terms", function.term_names()},
+                           {"point_sets", nlohmann::json::object()}};
+    if (const auto* loss = objective->loss)
+      for (std::size_t s = 0; s < loss->problem().point_sets.size(); ++s)
+        info["point_sets"][loss->problem().point_sets[s].name] = loss->points(static_cast<int>(s)).count();
+    give_json(json, info);
+  });
+}
+
+std::uint64_t lather_objective_size(const lather_objective* objective) {
+  return objective ? objective->objective->size() : 0;
+}
+
+std::uint64_t lather_objective_residual_count(const lather_objective* objective) {
+  return objective ? objective->objective->residual_count() : 0;
+}
+
+std::int32_t lather_objective_initialize(lather_objective* objective, std::uint64_t seed, double* x) {
+  return guarded([&] {
+    auto& loss = loss_of(objective);
+    const auto start = loss.initialize(seed);
+    std::copy(start.begin(), start.end(), &required(x, "x"));
+    draw_points(*objective, seed, start);
+  });
+}
+
+std::int32_t lather_objective_set_points(lather_objective* objective, const char* set, std::uint64_t count,
+                                         const double* coordinates) {
+  return guarded([&] { set_points(loss_of(objective), required_text(set, "set"), count, coordinates); });
+}
+
+std::int32_t lather_objective_value(lather_objective* objective, const double* x, double* value) {
+  return guarded([&] {
+    auto& function = *required(objective, "objective").objective;
+    required(value, "value") = function.value(array(x, function.size(), "x"));
+  });
+}
+
+std::int32_t lather_objective_gradient(lather_objective* objective, const double* x, double* value,
+                                       double* gradient) {
+  return guarded([&] {
+    auto& function = *required(objective, "objective").objective;
+    const double at_x = function.value_and_gradient(array(x, function.size(), "x"),
+                                                    array(gradient, function.size(), "gradient"));
+    if (value) *value = at_x;
+  });
+}
+
+std::int32_t lather_objective_gradient_on_device(lather_objective* objective, const double* x, double* value,
+                                                 double* gradient, void* stream) {
+  return guarded([&] {
+    auto& loss = loss_of(objective);
+    const double at_x =
+        optim::gradient_on_device(loss, &required(x, "x"), &required(gradient, "gradient"), stream);
+    if (value) *value = at_x;
+  });
+}
+
+std::int32_t lather_objective_residuals(lather_objective* objective, const double* x, double* r) {
+  return guarded([&] {
+    auto& f = squares_of(objective);
+    f.residuals(array(x, f.size(), "x"), array(r, f.residual_count(), "r"));
+  });
+}
+
+std::int32_t lather_objective_jacobian(lather_objective* objective, const double* x, std::uint64_t first,
+                                       std::uint64_t count, double* rows) {
+  return guarded([&] {
+    auto& f = squares_of(objective);
+    const std::size_t all = f.residual_count();
+    if (first > all || count > all - first)
+      throw Error(fmt::format("rows {} to {} of a Jacobian with {} rows", first, first + count, all));
+    if (count > 0) f.jacobian_rows(array(x, f.size(), "x"), first, count, &required(rows, "rows"));
+  });
+}
+
+std::int32_t lather_objective_jacobian_times(lather_objective* objective, const double* x, const double* v,
+                                             double* Jv) {
+  return guarded([&] {
+    auto& f = squares_of(objective);
+    f.jacobian_times(array(x, f.size(), "x"), array(v, f.size(), "v"), array(Jv, f.residual_count(), "Jv"));
+  });
+}
+
+std::int32_t lather_objective_transposed_jacobian_times(lather_objective* objective, const double* x,
+                                                        const double* w, double* Jtw) {
+  return guarded([&] {
+    auto& f = squares_of(objective);
+    f.transposed_jacobian_times(array(x, f.size(), "x"), array(w, f.residual_count(), "w"),
+                                array(Jtw, f.size(), "Jtw"));
+  });
+}
+
+}  // extern "C"
+
+}  // namespace lather::capi

@@ -1,0 +1,22 @@
+#pragma once
+// What callers write as JSON, read strictly: unknown keys are errors that name the nearest one.
+
+#include <string>
+
+#include "lather/capi/guard.hpp"
+#include "lather/optim/parameters.hpp"
+#include "lather/train/session.hpp"
+
+namespace lather::capi {
+
+// NULL and "" are an empty object.
+nlohmann::json parse_object(const char* text, const std::string& name);
+
+// Settings of a run of `problem`.
+train::ConfigRequest read_settings(const char* text, const train::ProblemSource& problem);
+train::NewLimits read_limits(const char* text);
+
+optim::ParameterLayout read_blocks(const char* text);
+nlohmann::json blocks_json(const optim::ParameterLayout& layout);
+
+}  // namespace lather::capi

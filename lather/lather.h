@@ -1,0 +1,244 @@
+/* The C interface of Lather: liblather.so. docs/c-interface.md is the manual, examples/train.c a program.
+ *
+ * Conventions
+ *  - Functions return LATHER_OK or another status; lather_last_error() then says in words what was wrong. No
+ *    exception leaves the library, nothing is printed.
+ *  - Objects are opaque. NAME_free() takes NULL too. Different objects may be used by different threads at
+ *    the same time, one object by one thread at a time; lather_trainer_stop() may be called from anywhere.
+ *  - Settings and results with many parts are JSON. A text that comes back belongs to the calling thread and
+ *    stays valid until its next call that returns a text.
+ *  - Structures begin with `size`, set by whoever fills them to sizeof(structure): later versions may append
+ *    members, and nothing is read or written beyond `size`.
+ *  - Arrays are double, row-major, on the host unless said otherwise. Texts are UTF-8.
+ *  - The library keeps the meaning of everything here as long as lather_api_version() is the same. */
+#ifndef LATHER_LATHER_H
+#define LATHER_LATHER_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LATHER_API_VERSION 1
+
+enum {
+  LATHER_OK = 0,
+  LATHER_INVALID = 1,       /* an input, a file, a setting: the message names it and what was expected */
+  LATHER_OUT_OF_MEMORY = 2,
+  LATHER_CALLBACK = 3,      /* a function of the caller's returned something other than 0 */
+  LATHER_FAILED = 4         /* anything else */
+};
+
+/* How a step went (lather_step.status). Everything but RUNNING: further steps would do nothing new. */
+enum { LATHER_RUNNING = 0, LATHER_CONVERGED = 1, LATHER_STALLED = 2, LATHER_NON_FINITE = 3 };
+enum { LATHER_CPU = 0, LATHER_CUDA = 1 };
+enum { LATHER_FLOAT64 = 0, LATHER_FLOAT32 = 1 };
+
+typedef struct lather_problem lather_problem;
+typedef struct lather_objective lather_objective;
+typedef struct lather_optimizer lather_optimizer;
+typedef struct lather_trainer lather_trainer;
+
+int32_t lather_api_version(void);
+const char* lather_version(void);
+/* Of the last call of this thread that failed. */
+const char* lather_last_error(void);
+/* {"version", "cpu", "cores", "cuda": "the GPU, or what is missing", …} */
+int32_t lather_environment(const char** json);
+
+/* ---- Problems ------------------------------------------------------------------------------------- */
+
+/* Names of all problems that are found, as a JSON list. $LATHER_PROBLEMS names further folders. */
+int32_t lather_problem_names(const char** json);
+/* A bundled problem by its name, or a file. */
+int32_t lather_problem_open(const char* name_or_file, lather_problem** problem);
+/* `name` stands for the file in messages; data files are looked for in its folder. */
+int32_t lather_problem_from_text(const char* text, const char* name, lather_problem** problem);
+void lather_problem_free(lather_problem* problem);
+/* {"name", "title", "file", "text", "coordinates", "domain", "fields", "unknowns", "terms", "point_sets",
+   "recipes", "warnings", "description"} */
+int32_t lather_problem_info(const lather_problem* problem, const char** json);
+
+/* Settings of objectives and trainers are a JSON object, NULL for defaults:
+     {"recipe": "quick", "optimizer": "lm", "device": "cpu", "precision": "float64", "seed": 0, "threads": 0,
+      "steps": 100, "seconds": 60, "target": "l2=1e-6", "patience": 0,
+      "set": {"network": {"width": 64}, "optimizer.learning_rate": 1e-3}} */
+
+/* ---- Optimizers ----------------------------------------------------------------------------------- */
+
+/* {NAME: {"summary", "family", "needs_residuals", "on_device", "options": [{"name", "type", "default",
+   "range", "help"}]}} */
+int32_t lather_optimizer_catalogue(const char** json);
+
+typedef struct lather_step {
+  uint64_t size;
+  double loss;           /* at the parameters before the step */
+  double gradient_norm;
+  double step_norm;
+  int64_t steps;         /* taken */
+  int64_t evaluations;
+  int64_t basis_updates;
+  int64_t status;        /* LATHER_RUNNING, … */
+  const char* message;   /* in words, or empty; valid until the next step in this thread */
+} lather_step;
+
+/* `settings`: {"name": "adam", "learning_rate": 1e-3, "clip": {"limit": 1}, …}.
+   `blocks`: what the flat array of parameters is made of,
+     [{"name": "layer1.weight", "rows": 2, "cols": 64}, {"name": "layer1.bias", "size": 64}, …];
+   with rows and cols a block is a matrix (row-major), with size a vector. "role", where it is known: hidden,
+   input, output, bias, gate or unknown. device: LATHER_CPU or LATHER_CUDA. */
+int32_t lather_optimizer_create(const char* settings, const char* blocks, int32_t device,
+                                lather_optimizer** optimizer);
+void lather_optimizer_free(lather_optimizer* optimizer);
+uint64_t lather_optimizer_size(const lather_optimizer* optimizer); /* number of parameters */
+/* One iteration on an objective from x (host); x is changed. `step` may be NULL. */
+int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective* objective, double* x,
+                              lather_step* step);
+
+/* A block in memory of the caller's, host or device, contiguous. */
+typedef struct lather_tensor {
+  void* parameter;
+  const void* gradient;
+  int64_t type; /* LATHER_FLOAT64 or LATHER_FLOAT32, of both */
+} lather_tensor;
+/* One iteration of a first-order or Kronecker method by gradients that are known: parameters are changed in
+   place. One tensor per block, in their order. Memory lies where the optimizer lives; on LATHER_CUDA the step
+   is ordered after what `stream` (a cudaStream_t; NULL: the default one) holds and before what it gets. */
+int32_t lather_optimizer_apply(lather_optimizer* optimizer, const lather_tensor* tensors, uint64_t count,
+                               double loss, void* stream, lather_step* step);
+/* Multiplies the learning rate given in the settings. Methods with a line search ignore it. */
+int32_t lather_optimizer_set_rate_factor(lather_optimizer* optimizer, double factor);
+/* Points or weights are others now: differences of gradients across the change are void. */
+int32_t lather_optimizer_objective_changed(lather_optimizer* optimizer);
+/* {"memory_bytes", "diagnostics": [{"block", "quantity", "value"}]} of the last step. */
+int32_t lather_optimizer_info(const lather_optimizer* optimizer, const char** json);
+/* Everything needed to go on bit for bit, as bytes; they belong to the thread like texts. An optimizer made
+   by the same settings and blocks, on either device, reads them back. */
+int32_t lather_optimizer_save(lather_optimizer* optimizer, const void** bytes, uint64_t* count);
+int32_t lather_optimizer_load(lather_optimizer* optimizer, const void* bytes, uint64_t count);
+
+/* ---- Objectives ----------------------------------------------------------------------------------- */
+
+/* The loss of a problem at the points that a run with these settings begins with. */
+int32_t lather_objective_create(const lather_problem* problem, const char* settings,
+                                lather_objective** objective);
+
+/* A function of the caller's. `value` alone serves gradient and quasi-Newton methods; with residuals and rows
+   of their Jacobian least-squares methods too. If `value` is NULL it is the sum of the squared residuals.
+   A function that returns anything but 0 ends the call it was made from with LATHER_CALLBACK. */
+typedef struct lather_function {
+  uint64_t size;
+  void* user;
+  /* gradient may be NULL: only the value is wanted */
+  int32_t (*value)(void* user, const double* x, double* value, double* gradient);
+  uint64_t residual_count; /* 0: not a sum of squares */
+  int32_t (*residuals)(void* user, const double* x, double* r);
+  /* rows [first, first + count) of dr/dx */
+  int32_t (*jacobian)(void* user, const double* x, uint64_t first, uint64_t count, double* rows);
+} lather_function;
+int32_t lather_objective_from_function(const lather_function* function, const char* blocks,
+                                       lather_objective** objective);
+void lather_objective_free(lather_objective* objective);
+/* {"size", "residual_count", "blocks": [{"name", "offset", "rows", "cols", "matrix", "role"}], "terms",
+   "point_sets": {NAME: number of points}} */
+int32_t lather_objective_info(lather_objective* objective, const char** json);
+uint64_t lather_objective_size(const lather_objective* objective);
+uint64_t lather_objective_residual_count(const lather_objective* objective);
+/* Of problems: weights by a seed, and the points they begin with. */
+int32_t lather_objective_initialize(lather_objective* objective, uint64_t seed, double* x);
+/* Of problems: points of a set (not of data), `count` rows of coordinates. */
+int32_t lather_objective_set_points(lather_objective* objective, const char* set, uint64_t count,
+                                    const double* coordinates);
+int32_t lather_objective_value(lather_objective* objective, const double* x, double* value);
+int32_t lather_objective_gradient(lather_objective* objective, const double* x, double* value,
+                                  double* gradient);
+/* The same for a problem on LATHER_CUDA: x and gradient are device memory, ordered on `stream` as in
+   lather_optimizer_apply. */
+int32_t lather_objective_gradient_on_device(lather_objective* objective, const double* x, double* value,
+                                            double* gradient, void* stream);
+/* value = r^T r, J = dr/dx (residual_count × size). */
+int32_t lather_objective_residuals(lather_objective* objective, const double* x, double* r);
+int32_t lather_objective_jacobian(lather_objective* objective, const double* x, uint64_t first,
+                                  uint64_t count, double* rows);
+int32_t lather_objective_jacobian_times(lather_objective* objective, const double* x, const double* v,
+                                        double* Jv);
+int32_t lather_objective_transposed_jacobian_times(lather_objective* objective, const double* x,
+                                                   const double* w, double* Jtw);
+
+/* ---- Training ------------------------------------------------------------------------------------- */
+
+/* `folder`: the run folder, "" for runs/PROBLEM-OPTIMIZER-SEED-N, NULL for none (stepping only). `from`: a
+   run whose best network is the starting point, or NULL. */
+int32_t lather_trainer_create(const lather_problem* problem, const char* settings, const char* folder,
+                              const char* from, lather_trainer** trainer);
+/* As `create` for a folder that may hold the same run, begun earlier: it goes on there. A run that has ended
+   with the same limits is opened as it is; lather_trainer_run() then returns its summary at once. */
+int32_t lather_trainer_create_or_resume(const lather_problem* problem, const char* settings,
+                                        const char* folder, lather_trainer** trainer);
+/* Goes on with a run, bit for bit. `limits`: {"steps", "seconds", "target", "patience"} or NULL. */
+int32_t lather_trainer_resume(const char* folder, const char* limits, lather_trainer** trainer);
+/* A run for reading: metrics, predictions. */
+int32_t lather_trainer_open(const char* folder, lather_trainer** trainer);
+void lather_trainer_free(lather_trainer* trainer);
+
+/* {"folder", "config", "step", "best_step", "parameters", "coordinates", "domain", "fields", "unknowns",
+   "terms", "chosen", "warnings", "messages", "finished"} */
+int32_t lather_trainer_info(lather_trainer* trainer, const char** json);
+/* One iteration, or up to `most` where the optimizer can take several at once. Nothing is written. */
+int32_t lather_trainer_step(lather_trainer* trainer, int64_t most, lather_step* step);
+
+typedef struct lather_progress {
+  uint64_t size;
+  int64_t step, steps;
+  int64_t stage, stages;
+  double loss, gradient_norm;
+  double residual, l2; /* of the last validation; NaN where there is none */
+  double seconds, steps_per_second, seconds_left;
+  int64_t recorded;    /* a line of the history was written at this step */
+} lather_progress;
+
+typedef struct lather_watcher {
+  uint64_t size;
+  void* user;
+  /* After recorded steps, and once per `interval` seconds. Anything but 0 stops the run, which is saved. */
+  int32_t (*progress)(void* user, const lather_progress* progress);
+  void (*message)(void* user, const char* text);
+  double interval;
+} lather_watcher;
+/* To the end of the settings, with history and checkpoints in the folder. `watcher` may be NULL, so may
+   its functions. `summary`: what summary.json holds. */
+int32_t lather_trainer_run(lather_trainer* trainer, const lather_watcher* watcher, const char** summary);
+/* Asks a run in another thread, or in this one from a signal handler, to save and end. */
+void lather_trainer_stop(lather_trainer* trainer);
+
+/* Residuals at held-out points, errors against the reference, unknowns: as summary.json. fine: on the grid of
+   `lather eval`, which may take seconds. */
+int32_t lather_trainer_summary(lather_trainer* trainer, int32_t fine, const char** json);
+uint64_t lather_trainer_size(const lather_trainer* trainer);
+/* best: those of the best validation so far; else the present ones. */
+int32_t lather_trainer_parameters(lather_trainer* trainer, int32_t best, double* parameters);
+/* Values of quantities ("u", "u_x", "v_xxt", separated by commas) at `count` rows of coordinates: `values` is
+   count × quantities. */
+int32_t lather_trainer_predict(lather_trainer* trainer, int32_t best, const char* quantities,
+                               uint64_t count, const double* coordinates, double* values);
+/* The true fields, count × fields, NaN where not known. May compute the reference first. */
+int32_t lather_trainer_reference(lather_trainer* trainer, uint64_t count, const double* coordinates,
+                                 double* values);
+/* A checkpoint in a file, and back into a trainer made by the same settings. */
+int32_t lather_trainer_save(lather_trainer* trainer, const char* file);
+int32_t lather_trainer_load(lather_trainer* trainer, const char* file);
+
+/* ---- Reports -------------------------------------------------------------------------------------- */
+
+/* Run folders, or folders of comparisons. The HTML page, or an SVG figure, as text. */
+int32_t lather_report_page(const char* const* runs, uint64_t count, const char** html);
+int32_t lather_report_figure(const char* const* runs, uint64_t count, const char** svg);
+/* A Markdown table from [{"name": "adam", "summaries": […]}, …]: mean and deviation per group. */
+int32_t lather_report_table(const char* groups, int32_t last, const char** markdown);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,19 @@
+#pragma once
+// What the kernels of foreign_parameters.cuh work on; host and kernels read this file.
+
+namespace lather::optim {
+
+struct ForeignBlockArgs {
+  void* parameter;
+  const void* gradient;
+  long long offset, size;
+  int is_float32, padding;
+};
+
+struct ForeignKernelArgs {
+  const ForeignBlockArgs* blocks;
+  double* x;
+  double* gradient;
+};
+
+}  // namespace lather::optim

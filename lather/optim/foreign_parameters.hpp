@@ -1,0 +1,37 @@
+#pragma once
+// Steps by given gradients on parameters that lie in someone else's memory, block by block: tensors of a
+// deep-learning framework. The optimizer's own numbers are double whatever the blocks are.
+
+#include <memory>
+#include <span>
+
+#include "lather/core/device.hpp"
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+// Contiguous, in the order of the layout's blocks.
+struct ForeignBlock {
+  enum class Type { float64, float32 };
+  void* parameter;
+  const void* gradient;
+  Type type;
+};
+
+class ForeignParameters {
+ public:
+  virtual ~ForeignParameters() = default;
+  // For methods that ask for one gradient at the present parameters. `stream` (cudaStream_t) orders the step
+  // on the GPU; the host has no use for it.
+  virtual StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
+                          void* stream) = 0;
+};
+
+// On `cuda` the optimizer must live there too. Throws Error where this program has no CUDA.
+std::unique_ptr<ForeignParameters> make_foreign_parameters(const ParameterLayout& layout, Device device);
+std::unique_ptr<ForeignParameters> make_foreign_parameters_on_device(const ParameterLayout& layout);
+
+// Value and gradient of an objective on the GPU, x and gradient being device memory, ordered on `stream`.
+double gradient_on_device(Objective& objective, const double* x, double* gradient, void* stream);
+
+}  // namespace lather::optim
