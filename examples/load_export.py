@@ -11,6 +11,7 @@ import json, math, struct, sys
 FUNCTIONS = {name: getattr(math, name) for name in "exp log sin cos tan sinh cosh tanh asinh atan erf".split()}
 FUNCTIONS.update(abs=abs, min=min, max=max, sign=lambda x: (x > 0) - (x < 0), step=lambda x: 1.0 if x >= 0 else 0.0,
                  sigmoid=lambda x: 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x)),
+                 atan2=math.atan2, gate=lambda c, a: a if c else 0.0,
                  softplus=lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))))
 
 

@@ -52,6 +52,7 @@ inline Quad asinh(Quad x) { return asinhq(x.v); }
 inline Quad atan(Quad x) { return atanq(x.v); }
 inline Quad erf(Quad x) { return erfq(x.v); }
 inline Quad fabs(Quad x) { return fabsq(x.v); }
+inline Quad atan2(Quad y, Quad x) { return atan2q(y.v, x.v); }
 inline Quad pow(Quad x, Quad y) { return powq(x.v, y.v); }
 
 }  // namespace lather::test

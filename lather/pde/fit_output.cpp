@@ -29,7 +29,8 @@ class OutputRows final : public PinnObjective::SignalVisitor {
             row[i * layer_.out.width + j] +=
                 s.in[(c * points + p) * s.in_stride + i] * s.out_bar[(c * points + p) * s.out_stride + j];
       for (int j = 0; j < layer_.out.width; ++j)
-        row[layer_.in.width * layer_.out.width + j] = s.out_bar[p * s.out_stride + j];
+        for (int c = 0; c < s.values; ++c)
+          row[layer_.in.width * layer_.out.width + j] += s.out_bar[(c * points + p) * s.out_stride + j];
     }
   }
   void scalar(int, std::size_t, std::span<const double>) override {}
@@ -57,7 +58,7 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
     const int set = problem.terms[k].point_set;
     if (which == OutputFit::conditions && problem.point_sets[set].kind == PointSet::Kind::interior) continue;
     terms.push_back(static_cast<int>(k));
-    residuals += objective.points(set).count();
+    residuals += objective.residuals_of(set);
   }
   if (terms.empty()) return false;
 
@@ -83,7 +84,7 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
   std::size_t row = 0, offset = 0;  // among the chosen residuals, and among all
   auto chosen = terms.begin();
   for (int k = 0; chosen != terms.end(); ++k) {
-    const std::size_t count = objective.points(problem.terms[k].point_set).count();
+    const std::size_t count = objective.residuals_of(problem.terms[k].point_set);
     if (k == *chosen) {
       std::copy_n(all.data() + offset, count, r.data() + row);
       OutputRows rows(objective, layer, J, row);

@@ -70,18 +70,22 @@ void PinnObjective::set_points(int point_set, Points points) {
     for (const auto& array : *group)
       if (array.size() != points.count())
         throw Error(fmt::format("points of '{}': coordinates of different lengths", set.name));
+  if (points.count() % set.group != 0)
+    throw Error(
+        fmt::format("points of '{}' come in groups of {}, got {}", set.name, set.group, points.count()));
   engine_->points[point_set] = std::move(points);
   for (int k : engine_->terms_of[point_set]) engine_->point_weights[k].clear();
   engine_->points_changed(point_set);
 }
 
 const Points& PinnObjective::points(int point_set) const { return engine_->points.at(point_set); }
+std::size_t PinnObjective::residuals_of(int point_set) const { return engine_->residuals_of(point_set); }
 void PinnObjective::set_term_weight(int term, double weight) { engine_->term_weights.at(term) = weight; }
 double PinnObjective::term_weight(int term) const { return engine_->term_weights.at(term); }
 
 void PinnObjective::set_point_weights(int term, std::vector<double> weights) {
   const auto& t = engine_->problem.terms.at(term);
-  const std::size_t count = engine_->points[t.point_set].count();
+  const std::size_t count = engine_->residuals_of(t.point_set);
   if (!weights.empty() && weights.size() != count)
     throw Error(fmt::format("term '{}' has {} points, got {} weights", t.name, count, weights.size()));
   engine_->point_weights[term] = std::move(weights);

@@ -41,13 +41,15 @@ class PinnObjective final : public optim::Objective {
 
   void set_points(int point_set, Points points);
   const Points& points(int point_set) const;
+  std::size_t residuals_of(
+      int point_set) const;  // of each of its terms: one per point, or per group of points
   // Offers the device to draw points itself, in rows of steps that an optimizer there takes; whether it
   // will. set_step: the number of the next step.
   bool draw_points(const PointPlan& plan);
   void set_step(std::int64_t step);
   void set_term_weight(int term, double weight);
   double term_weight(int term) const;
-  // One weight per point of the term's set; empty: all 1.
+  // One weight per residual of the term; empty: all 1.
   void set_point_weights(int term, std::vector<double> weights);
   std::span<const double> point_weights(int term) const;  // empty again after set_points
 
@@ -75,9 +77,13 @@ class PinnObjective final : public optim::Objective {
   // For curvature methods: what one tile of one term's points sends back through
   // the network, point by point, when d loss / d residual_i = seed_i. Points do
   // not mix, so point i's rows give row i of the Jacobian (times seed_i).
+  //
+  // Where residuals are sums over groups of points, "point" means such a group,
+  // and its members are further components.
   struct LayerSignals {
     std::size_t block;  // of the layer's weight in layout(); its bias and scale follow in the layout
     int components;     // derivatives carried; rows are component-major: row c * points + p
+    int values;         // the first of them are values, not derivatives: these feel the bias
     const double* in;   // what the layer was fed
     std::size_t in_stride;
     const double* out_bar;  // what came back; d residual_p / d W = sum_c in_row^T out_bar_row

@@ -25,18 +25,31 @@ struct Unknown {
   std::optional<double> known_value;  // for judging the result
 };
 
-// Part of the domain's boundary: coordinates held fixed (NaN: free). All free: the interior.
-using Piece = std::vector<double>;
+struct Geometry;
+class Region;
+
+// Part of the domain: coordinates held fixed (NaN: free), and a region that the others must lie in; no
+// region: all of the box. Nothing fixed and no region: the interior of a box.
+struct Piece : std::vector<double> {
+  using std::vector<double>::vector;
+  std::shared_ptr<const Region> region;
+};
 
 struct PointSet {
   enum class Kind { interior, boundary, data };
   std::string name;
   Kind kind = Kind::interior;
-  std::vector<Piece> pieces;  // boundary: the union of these, each with an equal share of the points
-  std::vector<std::string>
-      columns;  // data: names of the values given at each point; their symbols are "data:NAME"
+  // Boundary: the union of these, each with an equal share of the points. Interior: none, or the region of a
+  // shape.
+  std::vector<Piece> pieces;
+  // Names of the values that belong to each point; their symbols are "data:NAME". Of data they are measured,
+  // of other sets they come from the geometry (normals, distances): see region.hpp.
+  std::vector<std::string> columns;
   std::vector<std::vector<double>> rows;  // data: coordinates, then columns
   std::string file = {};                  // data: where the rows were read
+  // The residuals of so many rows, one after the other, are added up before they are squared: integrals by
+  // quadrature, and differences between two places. Data only.
+  std::size_t group = 1;
   bool hold_out = true;  // data: a share of the rows may be held out; not where all of them are needed
 };
 
@@ -64,7 +77,8 @@ struct Problem {
   std::string name, title;
   std::shared_ptr<symbolic::Graph> graph = std::make_shared<symbolic::Graph>();
   std::shared_ptr<OutputSymbols> symbols;
-  std::vector<Interval> domain;                // one per coordinate
+  std::vector<Interval> domain;                // one per coordinate; of shapes the box around them
+  std::shared_ptr<const Geometry> geometry;    // where the domain is no box
   std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions of the coordinates
   std::vector<Field> fields;
   std::vector<Field> exact;  // the true fields in closed form (coordinates only), where known
@@ -73,6 +87,7 @@ struct Problem {
   std::vector<Term> terms;
   net::NetworkOptions network;
   ReferenceRequest reference;
+  std::vector<std::string> files;     // read besides data, such as meshes
   std::vector<std::string> warnings;  // what is probably not meant, with its place in the file
 
   int dimensions() const { return static_cast<int>(domain.size()); }

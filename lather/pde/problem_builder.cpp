@@ -7,6 +7,8 @@
 #include <limits>
 #include <numbers>
 
+#include "lather/pde/sampling/region.hpp"
+
 namespace lather::pde {
 
 using symbolic::Expr;
@@ -141,6 +143,7 @@ void ProblemBuilder::add_terms(const std::string& name, int point_set, const std
   if (!(weight >= 0) || !std::isfinite(weight))
     throw Error(where, fmt::format("the weight of '{}' must be a non-negative number", name));
   if (residuals.empty()) throw Error(where, fmt::format("'{}' has no residual", name));
+  add_columns(problem_.point_sets[point_set], residuals, where);
   for (std::size_t i = 0; i < residuals.size(); ++i) {
     const std::string term = residuals.size() == 1 ? name : fmt::format("{}.{}", name, i + 1);
     if (std::any_of(problem_.terms.begin(), problem_.terms.end(),
@@ -164,10 +167,49 @@ void ProblemBuilder::equation(const std::string& name, const std::vector<Expr>& 
   const auto& sets = problem_.point_sets;
   const auto interior = std::find_if(sets.begin(), sets.end(),
                                      [](const PointSet& s) { return s.kind == PointSet::Kind::interior; });
+  std::vector<Piece> pieces;
+  if (problem_.geometry) {
+    const auto& domain = problem_.geometry->domain;
+    Piece piece(problem_.domain.size(), std::numeric_limits<double>::quiet_NaN());
+    const auto region = std::make_shared<Region>(problem_.geometry, Region::Carrier::inside, domain, Filter{},
+                                                 domain->bounds(), "the domain");
+    if (interior == sets.end()) region->measure(problem_.domain, piece);
+    piece.region = region;
+    pieces.push_back(piece);
+  }
   const int set = interior != sets.end()
                       ? static_cast<int>(interior - sets.begin())
-                      : point_set({"interior", PointSet::Kind::interior, {}, {}, {}}, where);
+                      : point_set({"interior", PointSet::Kind::interior, pieces, {}, {}}, where);
   add_terms(name, set, residuals, weight, where);
+}
+
+void ProblemBuilder::equation_in(const std::string& name, const Piece& piece,
+                                 const std::vector<Expr>& residuals, double weight,
+                                 const SourceLocation& where) {
+  add_terms(name, point_set({name, PointSet::Kind::interior, {piece}, {}, {}}, where), residuals, weight,
+            where);
+}
+
+void ProblemBuilder::geometry(std::shared_ptr<const Geometry> geometry) {
+  problem_.geometry = std::move(geometry);
+}
+
+// Values of the geometry that the residuals use.
+void ProblemBuilder::add_columns(PointSet& set, const std::vector<Expr>& residuals,
+                                 const SourceLocation& where) const {
+  if (set.kind == PointSet::Kind::data || set.pieces.empty() || !set.pieces[0].region) return;
+  const auto known = region_columns(*set.pieces[0].region->shapes());
+  for (Expr s : symbolic::symbols_of(residuals))
+    for (const auto& name : known)
+      if (s.node().name == "data:" + name &&
+          std::find(set.columns.begin(), set.columns.end(), name) == set.columns.end()) {
+        const bool on_boundary = std::all_of(set.pieces.begin(), set.pieces.end(), [](const Piece& piece) {
+          return piece.region->carrier() == Region::Carrier::boundary;
+        });
+        if (name == "arc" && !on_boundary)
+          throw Error(where, "'arc' is the length along a boundary: it has no value on '" + set.name + "'");
+        set.columns.push_back(name);
+      }
 }
 
 void ProblemBuilder::condition(const std::string& name, const std::vector<Piece>& pieces,
@@ -175,7 +217,7 @@ void ProblemBuilder::condition(const std::string& name, const std::vector<Piece>
                                const SourceLocation& where) {
   if (pieces.empty()) throw Error(where, fmt::format("the condition '{}' holds nowhere", name));
   for (const Piece& piece : pieces)
-    if (std::all_of(piece.begin(), piece.end(), [](double x) { return std::isnan(x); }))
+    if (!piece.region && std::all_of(piece.begin(), piece.end(), [](double x) { return std::isnan(x); }))
       throw Error(where, fmt::format("the condition '{}' must fix at least one coordinate", name));
   add_terms(name, point_set({name, PointSet::Kind::boundary, pieces, {}, {}}, where), residuals, weight,
             where);
@@ -193,6 +235,15 @@ void ProblemBuilder::data(const std::string& name, std::vector<std::string> colu
   if (rows.empty()) throw Error(where, fmt::format("the data '{}' has no rows", name));
   add_terms(name, point_set({name, PointSet::Kind::data, {}, std::move(columns), std::move(rows)}, where),
             residuals, weight, where);
+}
+
+void ProblemBuilder::grouped(const std::string& name, std::vector<std::string> columns,
+                             std::vector<std::vector<double>> rows, std::size_t group,
+                             const std::vector<Expr>& residuals, double weight, const SourceLocation& where) {
+  PointSet set{name, PointSet::Kind::data, {}, std::move(columns), std::move(rows)};
+  set.group = group;
+  set.hold_out = false;
+  add_terms(name, point_set(std::move(set), where), residuals, weight, where);
 }
 
 void ProblemBuilder::periodic(const std::string& coordinate, const SourceLocation& where) {

@@ -60,6 +60,9 @@ class ProblemBuilder {
   void equation(const std::string& name, Expr residual, double weight = 1) {
     equation(name, std::vector{residual}, weight);
   }
+  // The same in a part of the interior, on points of its own that bear the equation's name.
+  void equation_in(const std::string& name, const Piece& piece, const std::vector<Expr>& residuals,
+                   double weight = 1, const SourceLocation& where = {});
   void condition(const std::string& name, const std::vector<Piece>& pieces,
                  const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
   void condition(const std::string& name, const std::vector<Piece>& pieces, Expr residual,
@@ -71,6 +74,11 @@ class ProblemBuilder {
   void data(const std::string& name, std::vector<std::string> columns, std::vector<std::vector<double>> rows,
             const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
 
+  // Rows of which `group` at a time are added up before they are squared; `columns` are symbols "data:NAME".
+  void grouped(const std::string& name, std::vector<std::string> columns,
+               std::vector<std::vector<double>> rows, std::size_t group, const std::vector<Expr>& residuals,
+               double weight, const SourceLocation& where);
+
   // What the network is fed. By default every coordinate, mapped to [-1, 1].
   void periodic(const std::string& coordinate,
                 const SourceLocation& where = {});  // cosines and sines instead
@@ -81,14 +89,18 @@ class ProblemBuilder {
 
   void exact(const std::string& field, Expr value, const SourceLocation& where = {});
 
+  // Shapes: the equations hold in the domain of `geometry`. After the coordinates, before the first equation.
+  void geometry(std::shared_ptr<const Geometry> geometry);
+
   // What has been built so far; network options, training and reference may be set on it directly.
   Problem& problem() { return problem_; }
-  const NameTable& names() const { return names_; }
+  NameTable& names() { return names_; }
   Problem build();
 
  private:
   int coordinate_index(const std::string& name, const SourceLocation& where) const;
   int point_set(PointSet set, const SourceLocation& where);
+  void add_columns(PointSet& set, const std::vector<Expr>& residuals, const SourceLocation& where) const;
   void add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals, double weight,
                  const SourceLocation& where);
   std::vector<Expr> default_inputs() const;

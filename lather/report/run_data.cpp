@@ -199,6 +199,21 @@ Json checked_fields(const Json& fields) {
       fail(fmt::format("'{}' has {} values, expected {}", name, list.size(), points));
     result["arrays"][name] = std::move(list);
   }
+  if (!fields.contains("outline")) return result;
+  // Lines of points [x, y].
+  result["outline"] = Json::array();
+  if (!fields["outline"].is_array()) fail("'outline' is not a list");
+  for (const auto& line : fields["outline"]) {
+    if (!line.is_array()) fail("a line of 'outline' is not a list");
+    Json points_of_line = Json::array();
+    for (const auto& point : line) {
+      Json pair = numbers(point, "outline");
+      if (pair.size() != 2 || !pair[0].is_number() || !pair[1].is_number())
+        fail("a point of 'outline' is no pair");
+      points_of_line.push_back(std::move(pair));
+    }
+    result["outline"].push_back(std::move(points_of_line));
+  }
   return result;
 }
 

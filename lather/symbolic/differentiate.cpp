@@ -37,7 +37,12 @@ Expr rule(Expr e, const std::vector<Expr>& d, const SymbolDerivative& of_symbol)
       const Expr first = step(n.kind == Kind::min ? b - a : a - b);  // 1 where the first argument is taken
       return first * d[0] + (1.0 - first) * d[1];
     }
-    case Kind::power: {  // a^b: b a^(b-1) Da + a^b log(a) Db
+    case Kind::atan2: {  // (x Dy - y Dx) / (x^2 + y^2)
+      const Expr y = n.arguments[0], x = n.arguments[1];
+      return (x * d[0] - y * d[1]) / (pow(x, 2) + pow(y, 2));
+    }
+    case Kind::gate: return gate(n.arguments[0], d[1]);  // not across the switch
+    case Kind::power: {                                  // a^b: b a^(b-1) Da + a^b log(a) Db
       const Expr a = n.arguments[0], b = n.arguments[1];
       Expr result = b * pow(a, b - 1.0) * d[0];
       if (!d[1].is_constant(0)) result = result + e * log(a) * d[1];

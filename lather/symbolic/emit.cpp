@@ -12,6 +12,7 @@ LATHER_FUNCTION Real sign_of(Real x) { return x > 0 ? Real(1) : x < 0 ? Real(-1)
 LATHER_FUNCTION Real step_of(Real x) { return x >= 0 ? Real(1) : Real(0); }
 LATHER_FUNCTION Real lesser(Real a, Real b) { return b < a ? b : a; }
 LATHER_FUNCTION Real greater(Real a, Real b) { return a < b ? b : a; }
+LATHER_FUNCTION Real gate_of(Real a, Real b) { return a != 0 ? b : Real(0); }
 LATHER_FUNCTION Real sigmoid(Real x) {
   const Real e = exp(-fabs(x));
   return (x >= 0 ? Real(1) : e) / (Real(1) + e);
@@ -41,6 +42,8 @@ std::string expression(Opcode op, const std::string& a, const std::string& b, co
     case Opcode::subtract_product: return fmt::format("fma(-({}), {}, {})", a, b, c);
     case Opcode::min: return fmt::format("lesser({}, {})", a, b);
     case Opcode::max: return fmt::format("greater({}, {})", a, b);
+    case Opcode::atan2: return fmt::format("atan2({}, {})", a, b);
+    case Opcode::gate: return fmt::format("gate_of({}, {})", a, b);
     case Opcode::power: return fmt::format("pow({}, {})", a, b);
     case Opcode::abs: return call("fabs");
     case Opcode::sign: return call("sign_of");

@@ -159,6 +159,8 @@ Expr Graph::function(Kind kind, Expr first, Expr second) {
   if (first.is_constant() && second.is_constant())
     return constant(apply(kind, first.node().constant, second.node().constant));
   if ((kind == Kind::min || kind == Kind::max) && first == second) return first;
+  if (kind == Kind::gate && first.is_constant()) return first.is_constant(0) ? first : second;
+  if (kind == Kind::gate && second.is_constant(0)) return second;
   Node n(kind);
   n.arguments = {first, second};
   return intern(std::move(n));

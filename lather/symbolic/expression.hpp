@@ -47,10 +47,12 @@ enum class Kind : std::uint8_t {
   // functions of two arguments
   min,
   max,
+  atan2,
+  gate,
   power,
 };
-// sign(0) = 0; step(x) = 1 for x >= 0, else 0; power is a^b
-// with b not a number (numbers become exponents of products).
+// sign(0) = 0; step(x) = 1 for x >= 0, else 0; gate(c, a) = a where c is not 0, else 0,
+// whatever a is; power is a^b with b not a number (numbers become exponents of products).
 
 bool is_unary(Kind kind);
 std::string_view function_name(Kind kind);
@@ -157,6 +159,8 @@ inline Expr sigmoid(Expr a) { return a.graph().function(Kind::sigmoid, a); }
 inline Expr softplus(Expr a) { return a.graph().function(Kind::softplus, a); }
 inline Expr min(Expr a, Expr b) { return a.graph().function(Kind::min, a, b); }
 inline Expr max(Expr a, Expr b) { return a.graph().function(Kind::max, a, b); }
+inline Expr atan2(Expr y, Expr x) { return y.graph().function(Kind::atan2, y, x); }
+inline Expr gate(Expr c, Expr a) { return a.graph().function(Kind::gate, c, a); }
 
 // All nodes below `roots`, every node after its arguments, each once.
 std::vector<Expr> topological_order(std::span<const Expr> roots);

@@ -25,6 +25,8 @@ std::string_view function_name(Kind kind) {
     case Kind::softplus: return "softplus";
     case Kind::min: return "min";
     case Kind::max: return "max";
+    case Kind::atan2: return "atan2";
+    case Kind::gate: return "gate";
     case Kind::power: return "pow";
     default: return "";
   }
@@ -55,11 +57,15 @@ Expr derivative_of_function(Kind kind, Expr x) {
 namespace {
 
 constexpr std::array kFunctions = {
-    FunctionName{"exp", 1},  FunctionName{"log", 1},     FunctionName{"sqrt", 1},     FunctionName{"sin", 1},
-    FunctionName{"cos", 1},  FunctionName{"tan", 1},     FunctionName{"sinh", 1},     FunctionName{"cosh", 1},
-    FunctionName{"tanh", 1}, FunctionName{"asinh", 1},   FunctionName{"atan", 1},     FunctionName{"erf", 1},
-    FunctionName{"abs", 1},  FunctionName{"sign", 1},    FunctionName{"step", 1},     FunctionName{"min", 2},
-    FunctionName{"max", 2},  FunctionName{"sigmoid", 1}, FunctionName{"softplus", 1}, FunctionName{"pow", 2},
+    FunctionName{"exp", 1},      FunctionName{"log", 1},   FunctionName{"sqrt", 1},
+    FunctionName{"sin", 1},      FunctionName{"cos", 1},   FunctionName{"tan", 1},
+    FunctionName{"sinh", 1},     FunctionName{"cosh", 1},  FunctionName{"tanh", 1},
+    FunctionName{"asinh", 1},    FunctionName{"atan", 1},  FunctionName{"erf", 1},
+    FunctionName{"abs", 1},      FunctionName{"sign", 1},  FunctionName{"step", 1},
+    FunctionName{"min", 2},      FunctionName{"max", 2},   FunctionName{"sigmoid", 1},
+    FunctionName{"softplus", 1}, FunctionName{"pow", 2},   FunctionName{"asin", 1},
+    FunctionName{"acos", 1},     FunctionName{"atan2", 2}, FunctionName{"acosh", 1},
+    FunctionName{"atanh", 1},    FunctionName{"log10", 1}, FunctionName{"sech", 1},
 };
 
 }  // namespace
@@ -68,7 +74,14 @@ std::span<const FunctionName> known_functions() { return kFunctions; }
 
 Expr call(std::string_view name, std::span<const Expr> arguments) {
   Graph& g = arguments[0].graph();
-  if (name == "sqrt") return sqrt(arguments[0]);
+  const Expr x = arguments[0];
+  if (name == "sqrt") return sqrt(x);
+  if (name == "asin") return atan2(x, sqrt(1.0 - pow(x, 2)));
+  if (name == "acos") return atan2(sqrt(1.0 - pow(x, 2)), x);
+  if (name == "acosh") return log(x + sqrt(x - 1.0) * sqrt(x + 1.0));
+  if (name == "atanh") return 0.5 * log((1.0 + x) / (1.0 - x));
+  if (name == "log10") return std::numbers::log10e * log(x);
+  if (name == "sech") return 1.0 / cosh(x);
   for (int k = static_cast<int>(Kind::exp); k <= static_cast<int>(Kind::power); ++k) {
     const Kind kind = static_cast<Kind>(k);
     if (function_name(kind) != name) continue;

@@ -37,10 +37,12 @@ Real apply(Kind kind, Real x) {
 
 template <class Real>
 Real apply(Kind kind, Real a, Real b) {
-  using std::pow;
+  using std::pow, std::atan2;
   switch (kind) {
     case Kind::min: return b < a ? b : a;
     case Kind::max: return a < b ? b : a;
+    case Kind::atan2: return atan2(a, b);
+    case Kind::gate: return a > Real(0) || a < Real(0) ? b : Real(0);
     case Kind::power: return pow(a, b);
     default: return Real(NAN);
   }

@@ -31,6 +31,8 @@ Opcode opcode_of(Kind kind) {
     case Kind::softplus: return Opcode::softplus;
     case Kind::min: return Opcode::min;
     case Kind::max: return Opcode::max;
+    case Kind::atan2: return Opcode::atan2;
+    case Kind::gate: return Opcode::gate;
     default: return Opcode::power;
   }
 }

@@ -37,6 +37,7 @@ std::string printable(char c) {
 // expression := term (('+'|'-') term)*        term := unary (('*'|'/') unary)*
 // unary := ('-'|'+') unary | power            power := primary ('^' unary)?
 // primary := number | name | name '(' expression (',' expression)* ')' | '(' expression ')'
+//          | 'if' '(' expression ('<'|'>'|'<='|'>=') expression ',' expression ',' expression ')'
 class Parser {
  public:
   Parser(std::string_view text, Graph& graph, Scope& scope, const SourceLocation& where)
@@ -133,11 +134,13 @@ class Parser {
   Expr call_of(const Token& token) {
     const std::size_t opening = token_.position;
     if (token.text == "D") return derivative_call(opening);
+    if (token.text == "distance") return distance_call(opening);
+    if (token.text == "if") return choice_call(opening);
     const auto functions = known_functions();
     const auto f = std::find_if(functions.begin(), functions.end(),
                                 [&](const FunctionName& n) { return n.name == token.text; });
     if (f == functions.end()) {
-      std::vector<std::string> names{"D"};
+      std::vector<std::string> names{"D", "if", "distance"};
       for (const auto& known : functions) names.emplace_back(known.name);
       fail(token.position, unknown_name_message("function", token.text, names));
     }
@@ -152,6 +155,36 @@ class Parser {
       fail(token.position, fmt::format("{} takes {} argument{}, got {}", f->name, f->arguments,
                                        f->arguments == 1 ? "" : "s", arguments.size()));
     return call(f->name, arguments);
+  }
+
+  // if(a < b, this, that)
+  Expr choice_call(std::size_t opening) {
+    advance();  // '('
+    const Expr left = expression();
+    const Token comparison = token_;
+    if (!is_symbol("<") && !is_symbol(">") && !is_symbol("<=") && !is_symbol(">="))
+      fail(comparison.position, "if needs a comparison, as in if(x < 0.5, a, b)");
+    advance();
+    const Expr right = expression();
+    const bool strict = comparison.text.size() == 1;
+    // step(d) is 1 for d >= 0; a strict comparison is the opposite one denied.
+    const Expr difference = (comparison.text[0] == '<') == strict ? left - right : right - left;
+    const Expr holds = strict ? 1.0 - step(difference) : step(difference);
+    if (!accept(",")) fail(token_.position, "if takes a comparison and two values: if(x < 0.5, a, b)");
+    const Expr then = expression();
+    if (!accept(",")) fail(token_.position, "if takes a comparison and two values: if(x < 0.5, a, b)");
+    const Expr otherwise = expression();
+    expect(")", opening);
+    return gate(holds, then) + gate(1.0 - holds, otherwise);
+  }
+
+  Expr distance_call(std::size_t opening) {
+    advance();  // '('
+    const Token shape = token_;
+    if (shape.kind != TokenKind::name) fail(shape.position, "expected the name of a shape: distance(hole)");
+    advance();
+    expect(")", opening);
+    return scope_.distance(shape.text, place(shape.position));
   }
 
   Expr derivative_call(std::size_t opening) {
@@ -195,8 +228,9 @@ class Parser {
       while (position_ < text_.size() && (is_name_start(text_[position_]) || is_digit(text_[position_])))
         ++position_;
       token_ = {TokenKind::name, text_.substr(start, position_ - start), 0, start};
-    } else if (std::string_view("+-*/^(),").find(c) != std::string_view::npos) {
-      position_ += text_.substr(start, 2) == "**" ? 2 : 1;
+    } else if (std::string_view("+-*/^(),<>").find(c) != std::string_view::npos) {
+      const auto two = text_.substr(start, 2);
+      position_ += two == "**" || two == "<=" || two == ">=" ? 2 : 1;
       token_ = {TokenKind::symbol, text_.substr(start, position_ - start), 0, start};
     } else {
       fail(start, "unexpected " + printable(c));

@@ -1,7 +1,8 @@
 #pragma once
-// From text to expression. The language: numbers, names, + - * / ^ (also
-// **), parentheses, calls of known_functions(), and D(e, x, …), the total
-// derivative of any expression. What a name means is up to the Scope.
+// From text to expression. The language: numbers, names, + - * / ^ (also **),
+// parentheses, calls of known_functions(), if(a < b, c, d), distance(shape), and
+// D(e, x, …), the total derivative of any expression. What a name means is up to
+// the Scope.
 
 #include <string>
 #include <string_view>
@@ -19,6 +20,10 @@ class Scope {
   virtual Expr name(std::string_view name, const SourceLocation& where) = 0;
   // D(e, direction). Throws Error if derivatives make no sense here or the direction is unknown.
   virtual Expr derivative(Expr e, std::string_view direction, const SourceLocation& where) = 0;
+  // distance(name): of the shape called so. Throws Error unless there are shapes.
+  virtual Expr distance(std::string_view /*name*/, const SourceLocation& where) {
+    throw Error(where, "distance() has no meaning here");
+  }
 };
 
 // Where the text stands in a file; columns of errors count from its first character.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kOpcodeNames[] = {
     "copy", "add", "sub", "mul", "div", "multiply_add", "multiply_subtract", "subtract_product", "sqrt",
     "exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "abs", "sign",
-    "step", "sigmoid", "softplus", "min", "max", "power"};
+    "step", "sigmoid", "softplus", "min", "max", "atan2", "gate", "power"};
 // clang-format on
 
 }  // namespace
@@ -31,6 +31,8 @@ int operand_count(Opcode op) {
     case Opcode::div:
     case Opcode::min:
     case Opcode::max:
+    case Opcode::atan2:
+    case Opcode::gate:
     case Opcode::power: return 2;
     default: return 1;
   }

@@ -38,6 +38,8 @@ enum class Opcode : std::uint8_t {
   softplus,
   min,
   max,
+  atan2,
+  gate,  // b where a is not 0, else 0
   power,
 };
 std::string_view opcode_name(Opcode op);

@@ -106,6 +106,12 @@ class Run {
       std::filesystem::create_directory(data);
       write_file_atomically(copy, read_file(set.file));
     }
+    for (const std::filesystem::path file : trainer_.problem().files) {
+      const auto copy = data / file.filename();
+      if (std::filesystem::exists(copy)) continue;
+      std::filesystem::create_directory(data);
+      write_file_atomically(copy, read_file(file));
+    }
     const auto& config = trainer_.config();
     if (config.start && !std::filesystem::exists(folder_.path() / "start.json"))
       folder_.write_json("start.json", to_json(*config.start));

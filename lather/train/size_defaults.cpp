@@ -166,7 +166,7 @@ std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOpt
   std::size_t rows = 0;
   for (const auto& term : problem.terms) {
     const auto& set = problem.point_sets[term.point_set];
-    rows += set.kind == pde::PointSet::Kind::data ? set.rows.size() : counts[term.point_set];
+    rows += set.kind == pde::PointSet::Kind::data ? set.rows.size() / set.group : counts[term.point_set];
   }
   if (rows >= 2 * parameters) return "";
   const auto equations = static_cast<std::size_t>(std::max<std::int64_t>(1, equations_in(problem)));

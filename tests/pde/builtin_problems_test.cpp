@@ -6,6 +6,7 @@
 
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
+#include "lather/pde/sampling/sampling.hpp"
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/symbolic/evaluate.hpp"
 
@@ -58,6 +59,46 @@ void expect_residuals_vanish(const std::string& name, double tolerance, double m
       EXPECT_NEAR(symbolic::evaluate(residual, at), 0, tolerance) << name << ": " << term.name;
     }
   }
+}
+
+// The same on shapes: at points of the term's region, with the normals they have there.
+void expect_residuals_vanish_on_shape(const std::string& name, double tolerance) {
+  const Problem problem = read_problem_file(find_problem(name));
+  ASSERT_EQ(problem.exact.size(), problem.fields.size());
+  const auto outputs = exact_outputs(problem);
+  for (const auto& term : problem.terms) {
+    const auto& set = problem.point_sets[term.point_set];
+    if (set.kind == PointSet::Kind::data) continue;
+    ExprMap<Expr> jets;
+    for (Expr s : symbolic::symbols_of(std::span(&term.residual, 1)))
+      if (const auto d = problem.symbols->find(s)) {
+        Expr derivative = outputs[d->output];
+        for (int i = 0; i < problem.dimensions(); ++i)
+          for (int k = 0; k < d->orders.order[i]; ++k)
+            derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
+        jets[s] = derivative;
+      }
+    const Expr residual = symbolic::substitute(term.residual, jets);
+    for (const auto& piece : set.pieces) {
+      const Points points =
+          points_in(problem.domain, piece, SamplingMethod::uniform, 50, 1, 2, 0, set.columns);
+      for (std::size_t n = 0; n < points.count(); ++n) {
+        ExprMap<double> at;
+        for (int i = 0; i < problem.dimensions(); ++i)
+          at[problem.symbols->coordinate(i)] = points.coordinates[i][n];
+        for (std::size_t k = 0; k < set.columns.size(); ++k)
+          at[problem.graph->symbol("data:" + set.columns[k])] = points.columns[k][n];
+        EXPECT_NEAR(symbolic::evaluate(residual, at), 0, tolerance) << name << ": " << term.name;
+      }
+    }
+  }
+}
+
+TEST(BuiltInProblems, ClosedFormsOnShapesSolveThem) {
+  expect_residuals_vanish_on_shape("disk-with-hole", 1e-11);
+  expect_residuals_vanish_on_shape("helmholtz-absorbing", 1e-11);
+  expect_residuals_vanish_on_shape("heat-in-body", 1e-12);
+  expect_residuals_vanish_on_shape("lshape", 1e-6);  // fourth roots of rounding at the corner
 }
 
 // Second derivatives of the wave are as large as 355, so rounding leaves about 1e-12.

@@ -1,4 +1,4 @@
-// Every TOML example of docs/problem-files.md is a whole problem and is read.
+// Every TOML example of docs/problem-files.md and docs/geometry.md is a whole problem and is read.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -12,9 +12,9 @@
 namespace lather::pde {
 namespace {
 
-TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
+void expect_examples_are_read(const std::string& file_of_page, int least) {
   std::stringstream page;
-  page << std::ifstream(lather::test::source_path("docs/problem-files.md")).rdbuf();
+  page << std::ifstream(lather::test::source_path(file_of_page)).rdbuf();
   const std::string text = page.str(), opening = "```toml\n";
   int examples = 0;
   for (std::size_t at = text.find(opening); at != std::string::npos; at = text.find(opening, at)) {
@@ -32,8 +32,13 @@ TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
     }
     ++examples;
   }
-  EXPECT_GE(examples, 10);
+  EXPECT_GE(examples, least);
 }
+
+TEST(ManualOfProblemFiles, HasOnlyExamplesThatAreRead) {
+  expect_examples_are_read("docs/problem-files.md", 10);
+}
+TEST(ManualOfGeometry, HasOnlyExamplesThatAreRead) { expect_examples_are_read("docs/geometry.md", 6); }
 
 }  // namespace
 }  // namespace lather::pde

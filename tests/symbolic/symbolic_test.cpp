@@ -119,7 +119,27 @@ INSTANTIATE_TEST_SUITE_P(
         FunctionCase{"exp(-x^2)/(1 + x^2)", -2, 2},
         FunctionCase{"sin(x)*cos(x)*tanh(x)/(2 + sin(x*z))", -2, 2},
         FunctionCase{"-x*y + z*(x - y)^2 - 3", -2, 2}, FunctionCase{"1/(x*y)", 0.5, 2},
-        FunctionCase{"x*0.5*(1 + erf(x/sqrt(2)))", -3, 3}));
+        FunctionCase{"x*0.5*(1 + erf(x/sqrt(2)))", -3, 3}, FunctionCase{"asin(x)", -0.8, 0.8},
+        FunctionCase{"acos(x)", -0.8, 0.8}, FunctionCase{"atan2(x, y)", -2, 2},
+        FunctionCase{"atan2(1 + y, x)", -2, 2}, FunctionCase{"acosh(x)", 1.3, 3},
+        FunctionCase{"atanh(x)", -0.8, 0.8}, FunctionCase{"log10(x)", 0.5, 3}, FunctionCase{"sech(x)", -2, 2},
+        FunctionCase{"if(x < 0, sin(x), x^2*y)", 0.1, 2}, FunctionCase{"if(x < 0, sin(x), x^2*y)", -2, -0.1},
+        FunctionCase{"if(x >= 3, log(x - 3), x)", -2, 2}));
+
+TEST(Parser, ReadsChoicesBothSidesOfTheSwitch) {
+  Workbench w;
+  const auto at = [&](const std::string& text, double x) { return evaluate<double>(w(text), {{w("x"), x}}); };
+  for (const double x : {-1.0, 0.0, 1.0}) {
+    EXPECT_EQ(at("if(x < 0, 1, 2)", x), x < 0 ? 1 : 2);
+    EXPECT_EQ(at("if(x <= 0, 1, 2)", x), x <= 0 ? 1 : 2);
+    EXPECT_EQ(at("if(x > 0, 1, 2)", x), x > 0 ? 1 : 2);
+    EXPECT_EQ(at("if(x >= 0, 1, 2)", x), x >= 0 ? 1 : 2);
+  }
+  EXPECT_EQ(at("if(x > 0, log(x), 7)", -1), 7);  // what is not chosen does not spoil the value
+  EXPECT_DOUBLE_EQ(at("atan2(x, -1)", 1e-9), std::atan2(1e-9, -1.0));
+  EXPECT_DOUBLE_EQ(at("asin(x)", 1), std::asin(1.0));
+  EXPECT_DOUBLE_EQ(at("acos(x)", -1), std::acos(-1.0));
+}
 
 TEST(Parser, DIsTheTotalDerivativeOfAnyExpression) {
   Workbench w;

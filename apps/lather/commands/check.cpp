@@ -10,6 +10,8 @@
 #include "lather/experiment/plan.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_text.hpp"
+#include "lather/pde/sampling/point_source.hpp"
+#include "lather/report/draw/domain_picture.hpp"
 #include "lather/train/recipe.hpp"
 #include "lather/train/trainer.hpp"
 #include "settings.hpp"
@@ -63,22 +65,37 @@ bool names_an_experiment(const std::string& name) {
   return !known(pde::list_problems()) && known(experiment::list_experiments());
 }
 
+void draw_domain(const train::Config& config, const std::string& file) {
+  const pde::Problem problem = train::read_problem(config);
+  pde::PinnObjective objective(problem);
+  const auto x = objective.initialize(config.seed);
+  pde::PointSource source(problem, pde::sampling_settings(config.training.points, problem), config.seed);
+  source.update(0, objective, x);
+  std::vector<pde::Points> points;
+  for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
+    points.push_back(objective.points(static_cast<int>(s)));
+  write_file_atomically(file, report::domain_picture(problem, points));
+  fmt::print("picture      {}\n", file);
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, int&) {
   auto* check =
       app.add_subcommand("check", "Check a problem or experiment file and show what was understood");
   auto a = std::make_shared<ConfigArguments>();
+  auto svg = std::make_shared<std::string>();
   check->add_option("problem", a->problem, "a file, or the name of a built-in problem or experiment")
       ->required()
       ->type_name("PROBLEM");
   check->add_option("--optimizer", a->optimizer, "optimizer name, see `lather list optimizers`");
+  check->add_option("--svg", *svg, "draw the domain with its point sets")->type_name("FILE");
   add_config_options(*check, *a);
   check->footer(
       "Examples:\n  lather check my_pde.toml\n  lather check experiments/kfac.toml\n  lather check burgers "
       "--recipe paper --set "
-      "parameters.nu=0.02");
-  check->callback([a] {
+      "parameters.nu=0.02\n  lather check disk-with-hole --svg domain.svg");
+  check->callback([a, svg] {
     if (names_an_experiment(a->problem)) {
       check_experiment(experiment::find_experiment(a->problem));
       return;
@@ -86,6 +103,7 @@ void add_check(CLI::App& app, int&) {
     const train::Config config = train::resolve(request_from(*a));
     fmt::print("{}", pde::describe(train::read_problem(config)));
     print_training(config);
+    if (!svg->empty()) draw_domain(config, *svg);
   });
 }
 

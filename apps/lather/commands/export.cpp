@@ -1,4 +1,4 @@
-// lather export RUN --format npz|vtk|safetensors
+// lather export RUN --format npz|vtk|vtu|safetensors
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -23,7 +23,7 @@ struct ExportArguments {
   std::vector<std::string> derivatives;
   std::vector<std::size_t> grid;
   std::size_t window = 1;
-  bool last = false;
+  bool last = false, errors = false;
 };
 
 // Throws Error for a grid that this machine cannot hold.
@@ -48,11 +48,14 @@ train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> count
 }  // namespace
 
 void add_export(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("export", "Export fields (npz, vtk) or the network (safetensors)");
+  auto* command = app.add_subcommand("export", "Export fields (npz, vtk, vtu) or the network (safetensors)");
   auto a = std::make_shared<ExportArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
-  command->add_option("--format", a->format, "npz (NumPy), vtk (ParaView) or safetensors (the network)")
-      ->check(CLI::IsMember({"npz", "vtk", "safetensors"}));
+  command
+      ->add_option("--format", a->format,
+                   "npz (NumPy), vtk or vtu (ParaView; vtu: shapes) or safetensors (the network)")
+      ->check(CLI::IsMember({"npz", "vtk", "vtu", "safetensors"}));
+  command->add_flag("--errors", a->errors, "npz, vtu: residuals, reference and errors as well");
   command->add_option("--out", a->out, "output file (default: in the run folder)")->type_name("FILE");
   command->add_option("--grid", a->grid, "points along each coordinate: 201,101")
       ->transform(whole_number(1, kMostPointsOfAnAxis))
@@ -89,8 +92,10 @@ void add_export(CLI::App& app, int&) {
       bytes = report::export_safetensors(solution, a->window - 1);
     else {
       const auto grid = grid_for(problem, a->grid, quantities.size());
-      bytes = a->format == "npz" ? report::export_npz(solution, grid, quantities)
-                                 : report::export_vti(solution, grid, quantities);
+      if (a->errors && a->format == "vtk") throw Error("--errors: choose --format npz or vtu");
+      bytes = a->format == "npz"   ? report::export_npz(solution, grid, quantities, a->errors)
+              : a->format == "vtu" ? report::export_vtu(solution, grid, quantities, a->errors)
+                                   : report::export_vti(solution, grid, quantities);
     }
     write_file_atomically(file, bytes);
     fmt::print("{}\n", file.string());

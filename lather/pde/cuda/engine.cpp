@@ -310,6 +310,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
 }  // namespace
 
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options) {
+  for (const auto& set : problem.point_sets)
+    if (set.group > 1)
+      throw Error(fmt::format(
+          "'{}' adds up values of several points, which is not available on the GPU: integrals and "
+          "conditions that link places run with --device cpu",
+          set.name));
   if (options.precision == Precision::float32) return std::make_unique<CudaEngine<float>>(problem, options);
   return std::make_unique<CudaEngine<double>>(problem, options);
 }

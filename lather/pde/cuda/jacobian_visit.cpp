@@ -65,7 +65,7 @@ void show(const Window& window, std::size_t begin, std::size_t end, int thread,
     const std::size_t stride = layer.out_bar.stride;
     for (std::size_t row = 0; row < window.components * count; ++row)  // linear in the seed of their point
       for (std::size_t j = 0; j < stride; ++j) out_bar[row * stride + j] *= seed(row % count);
-    visitor.layer(thread, {layer.block, static_cast<int>(window.components), in.data(), layer.in.stride,
+    visitor.layer(thread, {layer.block, static_cast<int>(window.components), 1, in.data(), layer.in.stride,
                            out_bar.data(), stride});
   }
   std::vector<double> per_point(count);

@@ -42,6 +42,9 @@ class Engine {
   virtual std::size_t workspace_bytes() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
 
+  std::size_t group_of(int set) const { return problem.point_sets[set].group; }
+  std::size_t residuals_of(int set) const { return points.at(set).count() / group_of(set); }
+
   Problem problem;
   EngineOptions options;
   net::Tape tape;

@@ -35,11 +35,14 @@ class CpuEngine final : public Engine {
         weights_(tape),
         tiles_of_(sets.size()),
         bounds_(team_.size() + 1) {
-    for (const auto& set : sets) tile_points_.push_back(tile_points_for(set));
+    for (std::size_t s = 0; s < sets.size(); ++s) {
+      const std::size_t points = tile_points_for(sets[s]), group = group_of(static_cast<int>(s));
+      tile_points_.push_back(group == 1 ? points : std::max<std::size_t>(1, points / group) * group);
+    }
     for (int t = 0; t < team_.size(); ++t) {
       auto& thread = threads_.emplace_back(tape);
       for (std::size_t s = 0; s < sets.size(); ++s)
-        thread.workers.emplace_back(sets[s], tape, tile_points_[s]);
+        thread.workers.emplace_back(sets[s], tape, tile_points_[s], group_of(static_cast<int>(s)));
       thread.sums.resize(problem.terms.size());
       thread.unknown_bars.resize(std::max<std::size_t>(1, problem.unknowns.size()));
     }
@@ -109,7 +112,9 @@ class CpuEngine final : public Engine {
         auto& worker = thread.workers[s];
         worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
         for (int k : terms)
-          if (r[k]) std::copy_n(worker.values(place_in_set[k]), tile.count, r[k] + tile.begin);
+          if (r[k])
+            add_groups(static_cast<int>(s), worker.values(place_in_set[k]), tile.count,
+                       r[k] + tile.begin / group_of(static_cast<int>(s)));
       });
     }
   }
@@ -147,8 +152,11 @@ class CpuEngine final : public Engine {
         const Tile& tile = all_tiles_[i];
         auto& worker = thread.workers[tile.set];
         worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
+        const std::size_t group = group_of(tile.set);
         for (int k : terms_of[tile.set])
-          std::copy_n(seeds[k].data() + tile.begin, tile.count, worker.bars(place_in_set[k]));
+          for (std::size_t j = 0; j < group; ++j)
+            std::copy_n(seeds[k].data() + tile.begin / group, tile.count / group,
+                        worker.bars(place_in_set[k]) + j * (tile.count / group));
         worker.backward(weights_, thread.gradients, thread.unknown_bars);
       }
     });
@@ -162,36 +170,48 @@ class CpuEngine final : public Engine {
     } else {
       weights_.update(x, frozen);
       const int set = problem.terms[term].point_set;
-      const std::size_t tile_size = tile_points_[set], tiles = (count + tile_size - 1) / tile_size;
+      // Groups of points are points with so many more components.
+      const std::size_t group = group_of(set), tile_size = tile_points_[set] / group,
+                        tiles = (count + tile_size - 1) / tile_size;
       team_.run([&](int t) {
         auto& worker = threads_[t].workers[set];
+        std::vector<T> sums(tile_size);
+        const auto per_group = [&](std::span<const T> values) {
+          if (group == 1) return values;
+          add_groups(set, values.data(), values.size(), sums.data());
+          return std::span<const T>(sums.data(), values.size() / group);
+        };
+        const int members = static_cast<int>(group);
         const typename net::TileExecutor<T>::Visitor signals{
             [&](const net::LayerSignals<T>& s) {
               const auto block = static_cast<std::size_t>(tape.operations()[s.operation].dense->weight.block);
-              visitor.layer(t, {block, s.components, s.in, s.in_stride, s.out_bar, s.out_stride});
+              visitor.layer(
+                  t, {block, s.components * members, members, s.in, s.in_stride, s.out_bar, s.out_stride});
             },
             [&](int block, std::span<const T> values) {
-              visitor.scalar(t, tape.parameters().blocks()[block].offset, values);
+              visitor.scalar(t, tape.parameters().blocks()[block].offset, per_group(values));
             }};
         const auto [begin, end] = share_of(tiles, t, team_.size());
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t start = i * tile_size, size = std::min(tile_size, count - start);
-          worker.evaluate(points[set], first + start, size, weights_, unknowns_of(x));
-          for (int other : terms_of[set]) {
-            T* bars = worker.bars(place_in_set[other]);
-            if (other != term)
-              std::fill_n(bars, size, T(0));
-            else if (seeds.empty())
-              std::fill_n(bars, size, T(1));
-            else
-              std::copy_n(seeds.data() + start, size, bars);
-          }
+          worker.evaluate(points[set], (first + start) * group, size * group, weights_, unknowns_of(x));
+          for (int other : terms_of[set])
+            for (std::size_t j = 0; j < group; ++j) {
+              T* bars = worker.bars(place_in_set[other]) + j * size;
+              if (other != term)
+                std::fill_n(bars, size, T(0));
+              else if (seeds.empty())
+                std::fill_n(bars, size, T(1));
+              else
+                std::copy_n(seeds.data() + start, size, bars);
+            }
           visitor.begin_tile(t, first + start, size);
-          visitor.residuals(t, {worker.values(place_in_set[term]), size});
+          visitor.residuals(t, per_group({worker.values(place_in_set[term]), size * group}));
           worker.visit_backward(weights_, signals);
           for (const Slot& slot : sets[set].adjoint_outputs)
             if (slot.what == Slot::What::unknown_bar)
-              visitor.scalar(t, tape.parameters().size() + slot.index, worker.unknown_bars(slot.index));
+              visitor.scalar(t, tape.parameters().size() + slot.index,
+                             per_group(worker.unknown_bars(slot.index)));
           visitor.end_tile(t);
         }
       });
@@ -230,13 +250,24 @@ class CpuEngine final : public Engine {
   void add_term(Thread& thread, PointSetEvaluator<T>& worker, const Tile& tile, int k, bool with_bars) {
     const T* r = worker.values(place_in_set[k]);
     const auto& weights = point_weights[k];
-    const double* p = weights.empty() ? nullptr : weights.data() + tile.begin;
+    const std::size_t group = group_of(tile.set), groups = tile.count / group;
+    const double* p = weights.empty() ? nullptr : weights.data() + tile.begin / group;
+    const double scale = 2 * term_weights[k] / static_cast<double>(residuals_of(tile.set));
     double sum = 0;
+    if (group > 1) {
+      std::vector<double> sums(groups);
+      add_groups(tile.set, r, tile.count, sums.data());
+      for (std::size_t q = 0; q < groups; ++q) sum += (p ? p[q] : 1.0) * sums[q] * sums[q];
+      thread.sums[k] += sum;
+      for (std::size_t i = 0; i < tile.count && with_bars; ++i)
+        worker.bars(place_in_set[k])[i] =
+            static_cast<T>(scale * (p ? p[i % groups] : 1.0) * sums[i % groups]);
+      return;
+    }
     for (std::size_t i = 0; i < tile.count; ++i)
       sum += (p ? p[i] : 1.0) * static_cast<double>(r[i]) * static_cast<double>(r[i]);
     thread.sums[k] += sum;
     if (!with_bars) return;
-    const double scale = 2 * term_weights[k] / static_cast<double>(points[tile.set].count());
     T* bars = worker.bars(place_in_set[k]);
     for (std::size_t i = 0; i < tile.count; ++i)
       bars[i] = static_cast<T>(scale * (p ? p[i] : 1.0) * static_cast<double>(r[i]));
@@ -246,7 +277,18 @@ class CpuEngine final : public Engine {
     for (std::size_t k = 0; k < losses.size(); ++k) {
       double sum = 0;
       for (const auto& thread : threads_) sum += thread.sums[k];
-      losses[k] = term_weights[k] * sum / static_cast<double>(points[problem.terms[k].point_set].count());
+      losses[k] = term_weights[k] * sum / static_cast<double>(residuals_of(problem.terms[k].point_set));
+    }
+  }
+
+  // Values of the points of a tile, added up by groups.
+  template <class From, class To>
+  void add_groups(int set, const From* values, std::size_t count, To* sums) const {
+    const std::size_t group = group_of(set), groups = count / group;
+    for (std::size_t q = 0; q < groups; ++q) {
+      double sum = 0;
+      for (std::size_t j = 0; j < group; ++j) sum += static_cast<double>(values[j * groups + q]);
+      sums[q] = static_cast<To>(group == 1 ? values[q] : sum);
     }
   }
 
@@ -287,7 +329,7 @@ class CpuEngine final : public Engine {
       write_gradient(x, gradients[k]);
     }
     for (std::size_t k = 0; k < losses.size(); ++k)
-      losses[k] = term_weights[k] * sums[k] / static_cast<double>(points[problem.terms[k].point_set].count());
+      losses[k] = term_weights[k] * sums[k] / static_cast<double>(residuals_of(problem.terms[k].point_set));
   }
 
   template <class F>

@@ -8,7 +8,7 @@ namespace lather::pde {
 
 std::size_t EngineResiduals::residual_count() const {
   std::size_t count = 0;
-  for (const auto& term : engine_.problem.terms) count += engine_.points[term.point_set].count();
+  for (const auto& term : engine_.problem.terms) count += engine_.residuals_of(term.point_set);
   return count;
 }
 
@@ -17,7 +17,7 @@ void EngineResiduals::residuals(std::span<const double> x, std::span<double> r) 
   std::size_t offset = 0;
   for (const auto& term : engine_.problem.terms) {
     parts.push_back(r.data() + offset);
-    offset += engine_.points[term.point_set].count();
+    offset += engine_.residuals_of(term.point_set);
   }
   engine_.residuals(x, parts);
   for (std::size_t k = 0; k < parts.size(); ++k) {

@@ -64,7 +64,7 @@ class ProductWriter final : public PinnObjective::SignalVisitor {
                       rows = s.components * t.points;
     if (t.product.size() < rows * stride) t.product = Buffer<double>(rows * stride);
     linalg::multiply(rows, s.in, s.in_stride, packed_[s.block], t.product.data(), stride,
-                     l.bias ? v_.data() + l.bias->offset : nullptr, t.points, false);
+                     l.bias ? v_.data() + l.bias->offset : nullptr, s.values * t.points, false);
     for (std::size_t row = 0; row < rows; ++row)
       out_[t.first + row % t.points] +=
           std::inner_product(t.product.data() + row * stride, t.product.data() + row * stride + n,
@@ -93,7 +93,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
  public:
   struct Layer {
     std::size_t in = 0, out = 0, in_stride = 0, out_stride = 0;
-    int components = 0;
+    int components = 0, values = 1;
     bool bias = false, used = false;
     Buffer<double> a, z;  // point-major: row p * components + c
   };
@@ -104,7 +104,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
         threads_(engine.team().size()),
         points_(points) {}
 
-  void prepare(std::size_t block, int components) {
+  void prepare(std::size_t block, int components, int values) {
     std::lock_guard lock(mutex_);
     Layer& l = layers[block];
     if (l.used) return;
@@ -114,6 +114,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
     l.in_stride = linalg::padded_width<double>(l.in);
     l.out_stride = linalg::padded_width<double>(l.out);
     l.components = components;
+    l.values = values;
     l.bias = b.bias != nullptr;
     l.a = Buffer<double>(points_ * components * l.in_stride);
     l.z = Buffer<double>(points_ * components * l.out_stride);
@@ -123,7 +124,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
     threads_[thread] = {first, points};
   }
   void layer(int thread, const PinnObjective::LayerSignals& s) override {
-    prepare(s.block, s.components);
+    prepare(s.block, s.components, s.values);
     Layer& l = layers[s.block];
     const auto [first, points] = threads_[thread];
     for (std::size_t p = 0; p < points; ++p)
@@ -185,8 +186,11 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
         const std::size_t at = (p * left.components + c) * ld + q * right.components;
         for (int d = 0; d < right.components; ++d) sum += scratch[0][at + d] * scratch[1][at + d];
       }
-      // The bias is one more input that is 1 in the value and 0 in the derivatives.
-      if (left.bias) sum += scratch[1][p * left.components * ld + q * right.components];
+      // The bias is one more input that is 1 in the values and 0 in the derivatives.
+      if (left.bias)
+        for (int c = 0; c < left.values; ++c)
+          for (int d = 0; d < right.values; ++d)
+            sum += scratch[1][(p * left.components + c) * ld + q * right.components + d];
       K[p * stride + q] += sum;
     }
 }
@@ -198,7 +202,7 @@ void HostJacobian::jacobian_rows(std::span<const double> x, std::size_t first, s
   std::fill_n(rows, count * size(), 0.0);
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
-    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
+    const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
     const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
     if (begin < end) {
       const auto seeds = root_weights(engine_, static_cast<int>(k));
@@ -224,7 +228,7 @@ void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::sp
   std::vector<Rows> row_blocks;
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
-    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
+    const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
     const auto seeds = root_weights(engine_, static_cast<int>(k));
     stores.push_back(std::make_unique<SignalStore>(engine_, points));
     engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
@@ -264,7 +268,7 @@ void HostJacobian::jacobian_times(std::span<const double> x, std::span<const dou
                                   std::span<double> Jv) {
   std::size_t offset = 0;
   for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
-    const std::size_t points = engine_.points[engine_.problem.terms[k].point_set].count();
+    const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
     const auto seeds = root_weights(engine_, static_cast<int>(k));
     ProductWriter writer(engine_, x, v, Jv.subspan(offset, points));
     engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, writer);

@@ -117,7 +117,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
       double *a = t.a.data() + to * a_stride, *z = t.z.data() + to * z_stride;
       for (std::size_t i = 0; i < m; ++i) a[i] += share * s.in[from * s.in_stride + i];
       for (std::size_t j = 0; j < n; ++j) z[j] += s.out_bar[from * s.out_stride + j] * (g ? g[j] : 1);
-      if (has_bias(s.block) && from < t.points) a[m] = share;
+      if (has_bias(s.block) && from < s.values * t.points) a[m] += share;
     }
     return rows;
   }
@@ -130,7 +130,8 @@ class FactorSums final : public PinnObjective::SignalVisitor {
     for (std::size_t p = 0; p < t.points; ++p)
       for (std::size_t j = 0; j < n; ++j) {
         if (l.bias) {
-          const double by_bias = s.out_bar[p * s.out_stride + j];
+          double by_bias = 0;
+          for (int c = 0; c < s.values; ++c) by_bias += s.out_bar[(c * t.points + p) * s.out_stride + j];
           t.diagonal[l.bias->offset + j] += by_bias * by_bias;
         }
         double by_scale = 0;  // sum_c (a_c V)_j z_cj

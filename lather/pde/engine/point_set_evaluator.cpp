@@ -27,8 +27,9 @@ int highest(const std::vector<Slot>& slots, What what) {
 
 template <class T>
 PointSetEvaluator<T>::PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape,
-                                        std::size_t tile_points)
+                                        std::size_t tile_points, std::size_t group)
     : set_(&set),
+      group_(group),
       executor_(tape, set.tape, tile_points),
       input_(set.input),
       value_machine_(set.values, {positions(set.values_inputs, What::unknown), {}}),
@@ -80,10 +81,18 @@ const T* PointSetEvaluator<T>::source(const Slot& slot) {
 
 template <class T>
 void PointSetEvaluator<T>::load_inputs(const Points& points, std::size_t begin, std::size_t count) {
-  for (std::size_t i = 0; i < coordinates_.size(); ++i)
-    std::copy_n(points.coordinates[i].data() + begin, count, coordinates_[i]);
-  for (std::size_t k = 0; k < columns_.size(); ++k)
-    std::copy_n(points.columns[k].data() + begin, count, columns_[k]);
+  const auto load = [&](const std::vector<double>& from, T* to) {
+    if (group_ == 1) {
+      std::copy_n(from.data() + begin, count, to);
+      return;
+    }
+    const std::size_t groups = count / group_;
+    for (std::size_t q = 0; q < groups; ++q)
+      for (std::size_t j = 0; j < group_; ++j)
+        to[j * groups + q] = static_cast<T>(from[begin + q * group_ + j]);
+  };
+  for (std::size_t i = 0; i < coordinates_.size(); ++i) load(points.coordinates[i], coordinates_[i]);
+  for (std::size_t k = 0; k < columns_.size(); ++k) load(points.columns[k], columns_[k]);
   executor_.begin(count);
 
   for (std::size_t i = 0; i < set_->input_coordinates.size(); ++i)

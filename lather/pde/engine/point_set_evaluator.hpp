@@ -10,7 +10,10 @@ namespace lather::pde {
 template <class T>
 class PointSetEvaluator {
  public:
-  PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape, std::size_t tile_points);
+  // `group`: so many points, one after the other, belong together. In a tile their arrays are dealt out: the
+  // first points of all groups, then the second ones, and so on.
+  PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape, std::size_t tile_points,
+                    std::size_t group = 1);
 
   std::size_t tile_points() const { return executor_.capacity(); }
   std::size_t bytes() const { return executor_.bytes() + scratch_.size() * sizeof(T); }
@@ -39,6 +42,7 @@ class PointSetEvaluator {
   void run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars);
 
   const CompiledPointSet* set_;
+  std::size_t group_;
   net::TileExecutor<T> executor_;
   symbolic::Machine<T> input_, value_machine_;
   symbolic::Machine<T> adjoint_machine_,

@@ -19,7 +19,7 @@ std::vector<LayerBlocks> layers_by_weight_block(const Engine& engine) {
 }
 
 std::vector<double> root_weights(const Engine& engine, int term) {
-  const std::size_t count = engine.points[engine.problem.terms[term].point_set].count();
+  const std::size_t count = engine.residuals_of(engine.problem.terms[term].point_set);
   const auto& weights = engine.point_weights[term];
   std::vector<double> roots(count);
   for (std::size_t i = 0; i < count; ++i)

@@ -31,7 +31,12 @@ class RowWriter final : public PinnObjective::SignalVisitor {
     t.weight.resize(m * n);
     for (std::size_t p = 0; p < t.points; ++p) {
       add_products(s, p, t.points, m, n, t.weight.data());
-      if (l.bias) target_.write(t.first + p, l.bias->offset, s.out_bar + p * s.out_stride, n);
+      if (l.bias) {
+        t.bias.assign(n, 0.0);
+        for (int c = 0; c < s.values; ++c)
+          for (std::size_t j = 0; j < n; ++j) t.bias[j] += s.out_bar[(c * t.points + p) * s.out_stride + j];
+        target_.write(t.first + p, l.bias->offset, t.bias.data(), n);
+      }
       if (l.scale) {
         split_scale(l, t);
         target_.write(t.first + p, l.scale->offset, t.scale.data(), n);
@@ -49,7 +54,7 @@ class RowWriter final : public PinnObjective::SignalVisitor {
  private:
   struct Thread {
     std::size_t first = 0, points = 0;
-    std::vector<double> weight, scale;  // one point's derivatives by a layer's
+    std::vector<double> weight, bias, scale;  // one point's derivatives by a layer's
   };
 
   // w = sum_c a_c z_c^T

@@ -41,7 +41,7 @@ std::vector<std::string_view> names_in(std::string_view text) {
 
 bool is_reserved(std::string_view name) {
   const auto functions = symbolic::known_functions();
-  return name == "pi" || name == "e" || name == "D" ||
+  return name == "pi" || name == "e" || name == "D" || name == "if" ||
          std::any_of(functions.begin(), functions.end(), [&](const auto& f) { return f.name == name; });
 }
 
@@ -226,6 +226,11 @@ void NameTable::resolve() {
 SourceLocation NameTable::where(std::string_view name) const {
   const Entry* entry = find(name);
   return entry ? entry->where : SourceLocation{};
+}
+
+Expr NameTable::distance(std::string_view name, const SourceLocation& where) {
+  if (!distance_) throw Error(where, "distance() measures from shapes: there is no [shape]");
+  return distance_(name, where);
 }
 
 void NameTable::resolve_entry(Entry& entry) {

@@ -3,6 +3,7 @@
 // coordinates), fields, network outputs, parameters, unknowns and intermediate definitions, in whatever order
 // they were written; and derivatives, as D(e, x, …) or by short names such as u_x, u_tt, psi_z1z2.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ class NameTable final : public symbolic::Scope {
                             const SourceLocation& where) override;
 
   SourceLocation where(std::string_view name) const;  // where a name was introduced
+  bool knows(std::string_view name) const { return find(name) || !readings(name).empty(); }
+  bool is_unknown(std::string_view name) const {  // one that is trained
+    const Entry* entry = find(name);
+    return entry && entry->kind == NameKind::unknown;
+  }
+
+  // What distance(NAME) means; without one it is an error.
+  using Distance = std::function<symbolic::Expr(std::string_view, const SourceLocation&)>;
+  void set_distance(Distance distance) { distance_ = std::move(distance); }
+  symbolic::Expr distance(std::string_view name, const SourceLocation& where) override;
 
   // Throws Error unless `e` is made of coordinates and numbers (and unknowns, if allowed).
   void require_coordinates_only(symbolic::Expr e, bool unknowns_allowed, const SourceLocation& where,
@@ -78,6 +89,7 @@ class NameTable final : public symbolic::Scope {
   // inverse_[i][j] = d coordinate (map_coordinates_[j]) / d physical i
   std::vector<std::vector<symbolic::Expr>> inverse_;
   std::vector<int> map_coordinates_;
+  Distance distance_;
 };
 
 }  // namespace lather::pde

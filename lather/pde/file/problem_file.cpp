@@ -9,6 +9,7 @@
 #include "lather/core/formats/toml.hpp"
 #include "lather/pde/file/problem_tables.hpp"
 #include "lather/pde/file/read_network.hpp"
+#include "lather/pde/file/read_shapes.hpp"
 #include "lather/pde/file/read_terms.hpp"
 #include "lather/pde/problem_builder.hpp"
 
@@ -16,9 +17,10 @@ namespace lather::pde {
 
 namespace {
 
-const std::vector<std::string> kSections = {
-    "name", "title",  "coordinates", "fields",   "periodic", "domain", "parameters", "let",      "condition",
-    "map",  "ansatz", "unknown",     "equation", "network",  "data",   "training",   "reference"};
+const std::vector<std::string> kSections = {"name",     "title",      "coordinates", "fields",    "periodic",
+                                            "domain",   "parameters", "let",         "condition", "map",
+                                            "ansatz",   "unknown",    "equation",    "network",   "data",
+                                            "training", "reference",  "shape",       "integral"};
 
 class Reader {
  public:
@@ -35,7 +37,9 @@ class Reader {
     // Parameters first, for numbers may use them; everything else may refer to everything.
     read_definitions("parameters", NameKind::parameter);
     builder_.resolve();
-    read_domain(coordinates);
+    const auto geometry = read_shapes(root_, coordinates, folder_, kept_data_, builder_);
+    read_domain(coordinates, geometry.get());
+    use_shapes(geometry);
     read_unknowns();
     read_definitions("let", NameKind::let);
     read_definitions("map", NameKind::physical);
@@ -111,13 +115,36 @@ class Reader {
     }
   }
 
-  void read_domain(const std::vector<SourceText>& coordinates) {
-    const TomlValue& domain = root_.required("domain", "the problem").as_table("[domain]");
+  void use_shapes(std::shared_ptr<const Geometry> geometry) {
+    if (!geometry) return;
+    if (const TomlValue* map = root_.find("map"))
+      throw Error(map->where,
+                  "[map] and [shape] cannot be combined: shapes are made of the coordinates themselves");
+    builder_.geometry(geometry);
+    builder_.names().set_distance([this, geometry](std::string_view name, const SourceLocation& where) {
+      return smooth_distance_to(builder_.problem(), *geometry, name, where);
+    });
+  }
+
+  // The ends of a coordinate of a shape are those of the shape.
+  void read_domain(const std::vector<SourceText>& coordinates, const Geometry* geometry) {
+    const TomlValue& domain = geometry && !root_.find("domain")
+                                  ? problem_section(root_, "domain")
+                                  : root_.required("domain", "the problem").as_table("[domain]");
     std::vector<std::string> names;
     for (const auto& c : coordinates) names.push_back(c.text);
     only_problem_keys(domain, "[domain]", names);
     for (const auto& c : coordinates) {
       const TomlValue* ends = domain.find(c.text);
+      if (const int axis = axis_of(geometry, c.text); axis >= 0) {
+        if (ends)
+          throw Error(
+              ends->where,
+              fmt::format("leave '{}' out of [domain]: its range is that of the shape 'domain'", c.text));
+        const auto box = geometry->domain->bounds();
+        builder_.coordinate(c.text, box.low[axis], box.high[axis], c.where);
+        continue;
+      }
       if (!ends)
         throw Error(domain.where,
                     fmt::format("[domain] needs the ends of the coordinate '{}', such as {} = [0, 1]", c.text,
@@ -131,6 +158,12 @@ class Reader {
         throw Error(ends->where, fmt::format("the domain of '{}' is empty: [{}, {}]", c.text, low, high));
       builder_.coordinate(c.text, low, high, c.where);
     }
+  }
+
+  static int axis_of(const Geometry* geometry, const std::string& coordinate) {
+    if (!geometry) return -1;
+    const auto at = std::find(geometry->names.begin(), geometry->names.end(), coordinate);
+    return at == geometry->names.end() ? -1 : static_cast<int>(at - geometry->names.begin());
   }
 
   void read_unknowns() {

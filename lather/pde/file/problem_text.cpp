@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lather/pde/sampling/region.hpp"
+
 namespace lather::pde {
 
 using symbolic::Expr;
@@ -32,12 +34,22 @@ double tree_size(Expr e) {
 
 std::string where_text(const Problem& problem, const PointSet& set) {
   switch (set.kind) {
-    case PointSet::Kind::interior: return "in the interior";
-    case PointSet::Kind::data: return fmt::format("at {} points of data", set.rows.size());
+    case PointSet::Kind::interior:
+      return set.pieces.empty() ? "in the interior" : "in " + set.pieces[0].region->text();
+    case PointSet::Kind::data:
+      if (set.group == 1) return fmt::format("at {} points of data", set.rows.size());
+      if (!set.columns.empty() && set.columns[0] == "side")
+        return fmt::format("between {} pairs of places", set.rows.size() / set.group);
+      return fmt::format("{} integral{} of {} nodes", set.rows.size() / set.group,
+                         set.rows.size() > set.group ? "s" : "", set.group);
     case PointSet::Kind::boundary: break;
   }
   std::vector<std::string> pieces;
   for (const auto& piece : set.pieces) {
+    if (piece.region) {
+      pieces.push_back(piece.region->text());
+      continue;
+    }
     std::vector<std::string> fixed;
     for (int i = 0; i < problem.dimensions(); ++i)
       if (!std::isnan(piece[i]))
@@ -86,6 +98,18 @@ std::string describe(const Problem& problem) {
   for (int i = 0; i < problem.dimensions(); ++i)
     line(i == 0 ? "coordinates" : "",
          fmt::format("{} in [{}, {}]", coordinates[i], problem.domain[i].low, problem.domain[i].high));
+  if (problem.geometry) {
+    const geometry::Shape& domain = *problem.geometry->domain;
+    const auto area = geometry::measure(domain), edge = geometry::Boundary(domain).measure();
+    const auto text = [](const geometry::Measure& m) {
+      return m.error > 0 ? fmt::format("{:.5g} +- {:.1g}", m.value, m.error)
+                         : fmt::format("{:.10g}", m.value);
+    };
+    constexpr const char* kInside[] = {"length", "area", "volume"};
+    constexpr const char* kBoundary[] = {"ends", "boundary length", "boundary area"};
+    line("domain", fmt::format("{} {}, {} {}", kInside[domain.dimension() - 1], text(area),
+                               kBoundary[domain.dimension() - 1], text(edge)));
+  }
   std::vector<std::string> inputs;
   for (Expr e : problem.network_inputs) inputs.push_back(written_out(problem, e));
   line("network", fmt::format("inputs {}", fmt::join(inputs, ", ")));

@@ -5,50 +5,23 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "lather/pde/file/data_file.hpp"
 #include "lather/pde/file/problem_tables.hpp"
+#include "lather/pde/file/read_links.hpp"
+#include "lather/pde/file/read_shapes.hpp"
+#include "lather/pde/file/read_where.hpp"
+#include "lather/pde/file/source_parts.hpp"
+#include "lather/pde/sampling/region.hpp"
 
 namespace lather::pde {
 
 using symbolic::Expr;
 
 namespace {
-
-std::string trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
-}
-
-// Part of a text, with its place in the file.
-SourceText part(const SourceText& whole, std::size_t begin, std::size_t end) {
-  while (begin < end && std::string_view(" \t\r\n").find(whole.text[begin]) != std::string_view::npos)
-    ++begin;
-  SourceText piece{trimmed(std::string_view(whole.text).substr(begin, end - begin)), whole.place(begin), {}};
-  if (!whole.places.empty()) {
-    const auto first = whole.places.begin() + static_cast<std::ptrdiff_t>(begin);
-    piece.places.assign(first, first + static_cast<std::ptrdiff_t>(piece.text.size()) + 1);
-  }
-  return piece;
-}
-
-// Splits at separators that stand outside parentheses.
-std::vector<SourceText> split(const SourceText& whole, char separator) {
-  std::vector<SourceText> parts;
-  std::size_t begin = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i <= whole.text.size(); ++i) {
-    const char c = i < whole.text.size() ? whole.text[i] : separator;
-    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
-    if (i == whole.text.size() || (c == separator && depth <= 0)) {
-      parts.push_back(part(whole, begin, i));
-      begin = i + 1;
-    }
-  }
-  return parts;
-}
 
 class TermReader {
  public:
@@ -58,23 +31,51 @@ class TermReader {
 
   void read_equations() {
     for (const auto& table : problem_tables(root_, "equation")) {
-      only_problem_keys(table, "[[equation]]", {"name", "residual", "weight"});
+      only_problem_keys(table, "[[equation]]", {"name", "where", "residual", "weight"});
       const SourceText name = term_name(table, "[[equation]]");
-      builder_.equation(name.text, residuals(table, "[[equation]]"), weight(table),
-                        table.required("residual", "[[equation]]").where);
+      const SourceLocation& at = table.required("residual", "[[equation]]").where;
+      auto [list, factor, uses_geometry] = weighted_residuals(table, "[[equation]]");
+      if (const TomlValue* where = table.find("where")) {
+        const SourceText& text = where->as_text("where");
+        const auto pieces = read_where(text, builder_);
+        if (pieces.size() != 1 || !pieces[0].region ||
+            pieces[0].region->carrier() != Region::Carrier::inside || !is_open(pieces[0]))
+          throw Error(where->where,
+                      "an equation holds in part of the interior, such as \"inside inner\" or \"x > 0.5\"; "
+                      "what holds "
+                      "on a face or a boundary is a [[condition]]");
+        builder_.equation_in(name.text, pieces[0], list, factor, at);
+      } else if (uses_geometry && !builder_.problem().geometry) {
+        Piece whole(builder_.problem().domain.size(), std::numeric_limits<double>::quiet_NaN());
+        builder_.equation_in(name.text, with_region(whole, {"the domain", at, {}}, builder_), list, factor,
+                             at);
+      } else {
+        builder_.equation(name.text, list, factor, at);
+      }
     }
   }
 
   void read_conditions() {
     for (const auto& table : problem_tables(root_, "condition")) {
-      only_problem_keys(table, "[[condition]]", {"name", "where", "residual", "weight"});
       const SourceText name = term_name(table, "[[condition]]");
+      if (table.find("linked")) {
+        read_linked(table, name.text, builder_);
+        continue;
+      }
+      only_problem_keys(table, "[[condition]]", {"name", "where", "residual", "weight", "linked"});
+      const auto [list, factor, uses_geometry] = weighted_residuals(table, "[[condition]]");
       std::vector<Piece> pieces;
-      for (const auto& face : table.required("where", "[[condition]]").as_texts("where"))
-        pieces.push_back(read_face(face));
-      builder_.condition(name.text, pieces, residuals(table, "[[condition]]"), weight(table),
-                         table.required("residual", "[[condition]]").where);
+      for (const auto& text : table.required("where", "[[condition]]").as_texts("where"))
+        for (Piece& piece : read_where(text, builder_))
+          pieces.push_back(uses_geometry && !piece.region ? with_region(std::move(piece), text, builder_)
+                                                          : std::move(piece));
+      builder_.condition(name.text, pieces, list, factor, table.required("residual", "[[condition]]").where);
     }
+  }
+
+  void read_integrals() {
+    for (const auto& table : problem_tables(root_, "integral"))
+      read_integral(table, term_name(table, "[[integral]]").text, builder_);
   }
 
   void read_data() {
@@ -105,6 +106,64 @@ class TermReader {
     return list;
   }
 
+  static bool is_open(const Piece& piece) {
+    return std::all_of(piece.begin(), piece.end(), [](double v) { return std::isnan(v); });
+  }
+
+  struct WeightedResiduals {
+    std::vector<Expr> residuals;
+    double weight = 1;
+    bool uses_geometry = false;  // normals, distances
+  };
+  // A weight that depends on the place becomes part of the residuals, by its root: w r^2 = (sqrt(w) r)^2.
+  WeightedResiduals weighted_residuals(const TomlValue& table, const std::string& what) {
+    WeightedResiduals result;
+    const auto columns = declare_geometry_columns();
+    try {
+      result.residuals = residuals(table, what);
+      if (const TomlValue* value = table.find("weight"); value && value->is_text()) {
+        const Expr w = builder_.parse(value->text);
+        if (w.is_constant())
+          result.weight = weight(table);
+        else
+          weigh(result.residuals, w, value->where);
+      } else {
+        result.weight = weight(table);
+      }
+    } catch (...) {
+      for (const auto& name : columns) builder_.names().remove(name);
+      throw;
+    }
+    for (const auto& name : columns) builder_.names().remove(name);
+    for (Expr s : symbolic::symbols_of(result.residuals))
+      for (const auto& name : columns) result.uses_geometry |= s.node().name == "data:" + name;
+    return result;
+  }
+
+  void weigh(std::vector<Expr>& residuals, Expr w, const SourceLocation& where) {
+    for (Expr s : symbolic::symbols_of(std::span(&w, 1)))
+      if (builder_.problem().symbols->find(s) || builder_.names().is_unknown(s.node().name))
+        throw Error(
+            where,
+            "a weight may depend on coordinates, parameters, sdf and normals, not on what is solved for");
+    for (Expr& r : residuals) r = sqrt(w) * r;
+  }
+
+  // The names of normals and distances, as far as the file does not use them for something else.
+  std::vector<std::string> declare_geometry_columns() {
+    const auto& names = builder_.problem().symbols->coordinate_names();
+    std::vector<std::string> declared;
+    std::vector<std::string> known{"sdf", "arc"};
+    if (builder_.problem().geometry)
+      known = region_columns(*builder_.problem().geometry);
+    else
+      for (const int k : space_coordinates(names)) known.push_back("normal_" + names[k]);
+    for (const auto& name : known)
+      if (!builder_.names().knows(name)) declared.push_back(name);
+    builder_.begin_data(declared);
+    return declared;
+  }
+
   double weight(const TomlValue& table) {
     const TomlValue* value = table.find("weight");
     if (!value) return 1;
@@ -126,21 +185,6 @@ class TermReader {
       throw Error(name.where,
                   fmt::format("the name '{}' is used twice among equations, conditions and data", name.text));
     return name;
-  }
-
-  // "t = 0" or "x = 0, y = 1".
-  Piece read_face(const SourceText& text) {
-    std::vector<std::pair<std::string, double>> fixed;
-    for (const auto& equality : split(text, ',')) {
-      const auto sides = split(equality, '=');
-      if (sides.size() != 2 || sides[0].text.empty() || sides[1].text.empty())
-        throw Error(equality.place(0),
-                    fmt::format("expected an equality such as t = 0, found '{}'", equality.text));
-      fixed.emplace_back(sides[0].text,
-                         builder_.parse_number(sides[1], fmt::format("the value of {}", sides[0].text)));
-      builder_.face({fixed.back()}, sides[0].place(0));  // to blame the right coordinate
-    }
-    return builder_.face(fixed, text.place(0));
   }
 
   // Columns by name: the coordinates first, as the engine wants them, then the values.
@@ -194,6 +238,7 @@ void read_terms(const TomlValue& root, const std::filesystem::path& folder,
   TermReader reader(root, folder, kept_data, builder);
   reader.read_equations();
   reader.read_conditions();
+  reader.read_integrals();
   reader.read_data();
 }
 

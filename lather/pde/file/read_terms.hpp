@@ -1,5 +1,5 @@
 #pragma once
-// The terms of the loss in a problem file: [[equation]], [[condition]] and [[data]].
+// The terms of the loss in a problem file: [[equation]], [[condition]], [[integral]] and [[data]].
 
 #include <filesystem>
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "lather/pde/sampling/region.hpp"
+
 namespace lather::pde {
 
 namespace {
@@ -21,6 +23,7 @@ Points empty_points(std::size_t coordinates) {
 }
 
 void append_point(Points& points, const Points& from, std::size_t i) {
+  points.columns.resize(from.columns.size());
   for (std::size_t k = 0; k < from.coordinates.size(); ++k)
     points.coordinates[k].push_back(from.coordinates[k][i]);
   for (std::size_t k = 0; k < from.columns.size(); ++k) points.columns[k].push_back(from.columns[k][i]);
@@ -62,7 +65,7 @@ std::optional<PointPlan> PointSource::plan() const {
       continue;
     }
     for (const Part& part : parts_of(set)) {
-      if (part.method == SamplingMethod::adaptive) return {};
+      if (part.method == SamplingMethod::adaptive || part.piece.region) return {};  // drawn on the host
       const SamplingMethod method = plain_method(part.method, settings_.options.shift);
       if (method != SamplingMethod::grid)  // which is always the same
         plan.parts.push_back({set, part.index, part.first, part.count, method, part.box, part.piece});
@@ -114,10 +117,10 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
   for (const Part& part : parts_of(set)) {
     const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, part.index});
     if (part.method == SamplingMethod::adaptive && draw > 0 && s.kind == PointSet::Kind::interior)
-      append(points, draw_adaptive(set, part.box, part.count, stream, objective, x));
+      append(points, draw_adaptive(set, part, stream, objective, x));
     else
       append(points, points_in(part.box, part.piece, plain_method(part.method, settings_.options.shift),
-                               part.count, seed_, stream, draw * part.count));
+                               part.count, seed_, stream, draw * part.count, s.columns));
   }
   return points;
 }
@@ -142,6 +145,7 @@ std::vector<PointSource::Part> PointSource::pieces_of(int set, std::size_t count
 
 // The regions of interest of the interior, and the rest over all of it.
 std::vector<PointSource::Part> PointSource::regions_of(int set) const {
+  const auto& pieces = problem_.point_sets[set].pieces;
   std::vector<Focus> regions = settings_.focus;
   double rest = 1;
   for (const auto& region : regions) rest -= region.share;
@@ -155,24 +159,27 @@ std::vector<PointSource::Part> PointSource::regions_of(int set) const {
     const std::size_t first = place(end);
     end = i + 1 == regions.size() ? 1 : end + regions[i].share;
     const std::size_t count = place(end) - first;
-    if (count > 0)
-      parts.push_back(
-          {i, first, count, regions[i].method.value_or(settings_.options.method), regions[i].box, {}});
+    if (count == 0) continue;
+    Piece piece = pieces.empty() ? Piece{} : pieces[0];
+    if (regions[i].near)
+      piece.region = piece.region->close_to(regions[i].near, regions[i].within, problem_.domain, piece);
+    parts.push_back({i, first, count, regions[i].method.value_or(settings_.options.method), regions[i].box,
+                     std::move(piece)});
   }
   return parts;
 }
 
-Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::size_t count,
-                                  std::uint64_t stream, PinnObjective& objective,
+Points PointSource::draw_adaptive(int set, const Part& part, std::uint64_t stream, PinnObjective& objective,
                                   std::span<const double> x) const {
   const auto& o = settings_.options;
+  const auto& columns = problem_.point_sets[set].columns;
   const std::size_t candidates =
-      o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * count;
-  const Points all =
-      points_in(box, {}, SamplingMethod::sobol, candidates, seed_, stream_of({kCandidates, stream}));
+      o.candidates > 0 ? static_cast<std::size_t>(o.candidates) : kCandidatesPerPoint * part.count;
+  const Points all = points_in(part.box, part.piece, SamplingMethod::sobol, candidates, seed_,
+                               stream_of({kCandidates, stream}), 0, columns);
   std::vector<symbolic::Expr> residuals;
   for (int k : terms_of_[set]) residuals.push_back(problem_.terms[k].residual);
-  const auto values = objective.evaluate(x, residuals, all);
+  const auto values = objective.evaluate(x, residuals, all, columns);
   std::vector<double> r(all.count());
   for (std::size_t e = 0; e < values.size(); ++e) {
     const double weight = objective.term_weight(terms_of_[set][e]);
@@ -181,9 +188,8 @@ Points PointSource::draw_adaptive(int set, std::span<const Interval> box, std::s
   for (double& v : r) v = std::sqrt(v);
   Points points = empty_points(problem_.domain.size());
   for (const std::size_t i :
-       adaptive_choice(r, o.exponent, o.floor, count, Random(seed_, stream_of({kChoice, stream}))))
-    for (std::size_t k = 0; k < points.coordinates.size(); ++k)
-      points.coordinates[k].push_back(all.coordinates[k][i]);
+       adaptive_choice(r, o.exponent, o.floor, part.count, Random(seed_, stream_of({kChoice, stream}))))
+    append_point(points, all, i);
   return points;
 }
 
@@ -224,7 +230,7 @@ Points PointSource::rows_of(int set, bool held_out) const {
 Points PointSource::draw_batch(int set, std::uint64_t batch) const {
   Points all = rows_of(set, false);
   const std::size_t rows = all.count(), size = static_cast<std::size_t>(settings_.options.data_batch);
-  if (size == 0 || size >= rows) return all;
+  if (size == 0 || size >= rows || problem_.point_sets[set].group > 1) return all;
   Points points = empty_points(all.coordinates.size());
   points.columns.resize(all.columns.size());
   // Row number `first + j` of an endless list of passes, each in an order of its own.
@@ -250,7 +256,8 @@ Points PointSource::validation(int set) const {
   Points points = empty_points(problem_.domain.size());
   for (const Part& part : pieces_of(set, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
     append(points, points_in(part.box, part.piece, SamplingMethod::sobol, part.count, seed_,
-                             stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index})));
+                             stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index}), 0,
+                             problem_.point_sets[set].columns));
   return points;
 }
 

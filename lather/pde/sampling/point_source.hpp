@@ -7,6 +7,7 @@
 //   sampling = {method = "adaptive", every = 1000}         # or just "sobol"
 //   sampling = {method = "adaptive", every = 10, until = 4000}   # from step 4000 on the points stay
 //   focus = [{share = 0.5, z = [0, 3]}, {share = 0.25, method = "uniform"}]
+//   focus = [{share = 0.3, near = "hole", within = 0.05}]        # of shapes: a boundary layer
 
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "lather/core/options.hpp"
 #include "lather/core/recurrence.hpp"
 #include "lather/core/state.hpp"
+#include "lather/geometry/shape.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling/point_plan.hpp"
 
@@ -38,6 +40,8 @@ struct FocusOptions {
   double share = 0;
   std::optional<SamplingMethod> method;                  // default: that of `sampling`
   std::map<std::string, std::vector<double>> intervals;  // coordinate: low, high
+  std::string near;   // the name of a shape; its points lie close to its boundary
+  double within = 0;  // at most so far from it
   void fields(FieldVisitor& v);
 };
 
@@ -54,6 +58,8 @@ struct Focus {
   double share = 0;  // of the points of every interior set
   std::vector<Interval> box;
   std::optional<SamplingMethod> method;  // default: that of the settings
+  geometry::ShapePtr near = nullptr;     // close to its boundary
+  double within = 0;
 };
 
 struct SamplingSettings {
@@ -111,8 +117,8 @@ class PointSource {
   std::vector<Part> regions_of(int set) const;
   std::optional<PointPlan> plan() const;  // none where points are drawn rarely, or not by number alone
   Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
-  Points draw_adaptive(int set, std::span<const Interval> box, std::size_t count, std::uint64_t stream,
-                       PinnObjective& objective, std::span<const double> x) const;
+  Points draw_adaptive(int set, const Part& part, std::uint64_t stream, PinnObjective& objective,
+                       std::span<const double> x) const;
   Points draw_batch(int set, std::uint64_t batch) const;
   Points rows_of(int set, bool held_out) const;
   std::int64_t period(int set) const;

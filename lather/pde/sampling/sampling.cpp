@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lather/pde/formulas/sampling.hpp"
+#include "lather/pde/sampling/region.hpp"
 #include "lather/pde/sampling/sobol.hpp"
 
 namespace lather::pde {
@@ -97,7 +98,9 @@ std::vector<std::vector<double>> unit_points(SamplingMethod method, std::size_t 
 }
 
 Points points_in(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
-                 std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
+                 std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+                 std::span<const std::string> columns) {
+  if (piece.region) return piece.region->draw(box, piece, method, count, seed, stream, first, columns);
   const auto is_free = [&](std::size_t k) { return piece.empty() || std::isnan(piece[k]); };
   int free = 0;
   for (std::size_t k = 0; k < box.size(); ++k) free += is_free(k);

@@ -32,9 +32,10 @@ std::vector<std::vector<double>> unit_points(SamplingMethod method, std::size_t 
                                              std::uint64_t first = 0);
 
 // The same in a part of the domain: coordinates that `piece` holds fixed keep their value, the others run
-// through `box`.
+// through `box` and lie in the region of the piece, which then gives the values of `columns` (region.hpp).
 Points points_in(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
-                 std::uint64_t seed, std::uint64_t stream, std::uint64_t first = 0);
+                 std::uint64_t seed, std::uint64_t stream, std::uint64_t first = 0,
+                 std::span<const std::string> columns = {});
 
 void append(Points& points, const Points& more);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/geometry.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/pde/sampling/sobol.hpp"
 
@@ -32,6 +33,7 @@ std::vector<std::size_t> read_counts(const std::map<std::string, std::int64_t>& 
     if (set.kind != PointSet::Kind::data) names.push_back(set.name);
     std::size_t count = set.kind == PointSet::Kind::interior ? kInteriorPoints : 0;
     for (const auto& piece : set.pieces) {
+      if (set.kind == PointSet::Kind::interior) break;
       const bool one_point = std::none_of(piece.begin(), piece.end(), [](double v) { return std::isnan(v); });
       count += one_point ? 1 : kBoundaryPoints;
     }
@@ -65,6 +67,20 @@ Interval read_interval(const std::vector<double>& ends, const std::string& name,
   return cut;
 }
 
+void read_near(const FocusOptions& options, const Problem& problem, Focus& focus) {
+  if (options.near.empty() || !(options.within > 0))
+    throw Error("focus: near and within go together, as in {share = 0.3, near = \"hole\", within = 0.05}");
+  if (!problem.geometry) throw Error("focus: near needs shapes: there is no [shape]");
+  const auto found = problem.geometry->shapes.find(options.near);
+  if (found == problem.geometry->shapes.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : problem.geometry->shapes) names.push_back(name);
+    throw Error("focus: " + unknown_name_message("shape", options.near, names));
+  }
+  focus.near = found->second;
+  focus.within = options.within;
+}
+
 std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Problem& problem) {
   const auto& coordinates = problem.symbols->coordinate_names();
   std::vector<Focus> focus;
@@ -75,13 +91,14 @@ std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Probl
     for (const auto& [name, ends] : options.intervals) {
       const auto at = std::find(coordinates.begin(), coordinates.end(), name);
       if (at == coordinates.end()) {
-        std::vector<std::string> known{"share", "method"};
+        std::vector<std::string> known{"share", "method", "near", "within"};
         known.insert(known.end(), coordinates.begin(), coordinates.end());
         throw Error("focus: " + unknown_name_message("key", name, known));
       }
       const auto k = static_cast<std::size_t>(at - coordinates.begin());
       f.box[k] = read_interval(ends, name, problem.domain[k]);
     }
+    if (!options.near.empty() || options.within != 0) read_near(options, problem, f);
     total += f.share;
     focus.push_back(std::move(f));
   }
@@ -112,6 +129,8 @@ void SamplingOptions::fields(FieldVisitor& v) {
 void FocusOptions::fields(FieldVisitor& v) {
   v.real("share", share, "of the points", unit_open_left());
   visit_method(v, method, "how its points are chosen; default: as the others");
+  v.text("near", near, "a shape: points lie close to its boundary");
+  v.real("within", within, "at most so far from it", non_negative());
   v.other_reals(intervals, "coordinate = [low, high]");
 }
 

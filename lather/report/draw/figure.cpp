@@ -144,6 +144,17 @@ Axis range_of(std::vector<double> values, bool logarithmic) {
   return high > low ? Axis{low, high, logarithmic, ""} : Axis{low - 0.5, high + 0.5, logarithmic, ""};
 }
 
+// The boundary of a shape, where the run has one.
+void draw_outline(Svg& svg, const Box& box, const Plane& plane, const Json& fields) {
+  if (!fields.contains("outline")) return;
+  for (const auto& line : fields["outline"]) {
+    std::vector<Svg::Share> shares;
+    for (const auto& p : line)
+      shares.push_back({plane.x.share(p[0].get<double>()), plane.y.share(p[1].get<double>())});
+    svg.curve(box, shares, "#30343b", 1);
+  }
+}
+
 void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<double>& values,
               bool logarithmic) {
   Axis scale = range_of(values, logarithmic);
@@ -206,6 +217,7 @@ void draw_maps(Svg& svg, double left, const RunData& best) {
   svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
            kSub);
   draw_map(svg, {left, kTop, kMapWidth, kPlot}, plane, values_on(plane, arrays[field]), false);
+  draw_outline(svg, {left, kTop, kMapWidth, kPlot}, plane, best.fields);
   const std::string error = field + ".error";
   if (!arrays.contains(error)) return;
   auto sizes = values_on(plane, arrays[error]);
@@ -213,6 +225,7 @@ void draw_maps(Svg& svg, double left, const RunData& best) {
   svg.text(left + kStep, 30, "Its error", kHeading);
   svg.text(left + kStep, 47, "magnitude, against the reference", kSub);
   draw_map(svg, {left + kStep, kTop, kMapWidth, kPlot}, plane, sizes, true);
+  draw_outline(svg, {left + kStep, kTop, kMapWidth, kPlot}, plane, best.fields);
 }
 
 }  // namespace

@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/geometry.hpp"
 #include "lather/report/export/network_text.hpp"
 #include "lather/report/export/safetensors.hpp"
 #include "lather/report/export/vtk.hpp"
+#include "lather/report/export/vtu.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 
 namespace lather::report {
 
@@ -46,9 +49,55 @@ std::vector<NamedArray> grid_arrays(const train::Solution& solution, const train
   return arrays;
 }
 
+std::vector<NamedArray> error_arrays(const train::Solution& solution, const train::Grid& grid) {
+  const pde::Problem& problem = solution.problem();
+  std::vector<std::size_t> shape;
+  for (const auto& axis : grid.axes) shape.push_back(axis.size());
+  const pde::Points points = grid.points();
+  std::vector<NamedArray> arrays;
+  if (const auto truth = train::closed_form(problem); truth) {
+    const auto values = solution.evaluate(train::field_values(problem), points);
+    const std::vector<int> orders(problem.domain.size());
+    for (const int f : truth->fields()) {
+      const std::string& name = problem.fields[f].name;
+      auto exact = truth->evaluate(f, orders, points);
+      std::vector<double> error(exact.size());
+      for (std::size_t i = 0; i < error.size(); ++i) error[i] = values[f][i] - exact[i];
+      arrays.push_back({name + ".reference", shape, std::move(exact)});
+      arrays.push_back({name + ".error", shape, std::move(error)});
+    }
+  }
+  for (auto& [name, values] : solution.residuals(points))
+    arrays.push_back({"residual." + name, shape, std::move(values)});
+  return arrays;
+}
+
 std::string export_npz(const train::Solution& solution, const train::Grid& grid,
-                       std::span<const train::FieldDerivative> quantities) {
-  return encode_npz(grid_arrays(solution, grid, quantities));
+                       std::span<const train::FieldDerivative> quantities, bool errors) {
+  auto arrays = grid_arrays(solution, grid, quantities);
+  if (errors)
+    for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));
+  if (const auto& geometry = solution.problem().geometry) {
+    const auto inside = pde::inside_domain(geometry.get(), grid.points());
+    arrays.push_back({"inside", arrays.back().shape, {inside.begin(), inside.end()}});
+  }
+  return encode_npz(arrays);
+}
+
+std::string export_vtu(const train::Solution& solution, const train::Grid& grid,
+                       std::span<const train::FieldDerivative> quantities, bool errors) {
+  std::vector<std::size_t> used;
+  const auto cells =
+      cells_inside(grid.axes, pde::inside_domain(solution.problem().geometry.get(), grid.points()), used);
+  auto arrays = field_arrays(solution, grid, quantities);
+  if (errors)
+    for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));
+  for (auto& array : arrays) {
+    std::vector<double> kept;
+    for (const std::size_t i : used) kept.push_back(array.values[i]);
+    array.values = std::move(kept);
+  }
+  return encode_vtu(cells, arrays);
 }
 
 std::string export_vti(const train::Solution& solution, const train::Grid& grid,

@@ -102,6 +102,22 @@ function heatMap(o, plane, shared) {
       const a = axis[window[0]], b = axis[window[1]], count = window[1] - window[0] + 1;
       return count < 2 ? 0.5 : ((v - a) / (b - a) * (count - 1) + 0.5) / count;
     };
+    if (plane.outline.length) {  // of a shape, in its own coordinates
+      c.save();
+      c.beginPath();
+      c.rect(area.left, area.top, area.width, area.height);
+      c.clip();
+      c.strokeStyle = css('--ink');
+      for (const line of plane.outline) {
+        c.beginPath();
+        for (const [x, y] of line)
+          c.lineTo(
+              area.left + area.width * place(plane.axisI, w.i, x),
+              area.top + area.height * (1 - place(plane.axisJ, w.j, y)));
+        c.stroke();
+      }
+      c.restore();
+    }
     c.textAlign = 'center';
     c.textBaseline = 'top';
     for (const [v, text] of linearTicks(plane.axisI[w.i[0]], plane.axisI[w.i[1]], 4))
@@ -255,6 +271,7 @@ function fieldMaps(fields) {
     nameJ: names[J],
     axisI: fields.axes[I],
     axisJ: fields.axes[J],
+    outline: fields.outline || [],
     values: name => {
       const array = fields.arrays[name],
             base = fixed.reduce((sum, at, k) => k === I || k === J ? sum : sum + at * strides[k], 0);

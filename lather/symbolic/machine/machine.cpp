@@ -115,6 +115,8 @@ void Machine<T>::execute(std::size_t n) {
       case Opcode::subtract_product: map(n, r, a, b, c, [](T x, T y, T z) { return z - x * y; }); break;
       case Opcode::min: map(n, r, a, b, [](T x, T y) { return y < x ? y : x; }); break;
       case Opcode::max: map(n, r, a, b, [](T x, T y) { return x < y ? y : x; }); break;
+      case Opcode::atan2: map(n, r, a, b, [](T y, T x) { return std::atan2(y, x); }); break;
+      case Opcode::gate: map(n, r, a, b, [](T x, T y) { return x != 0 ? y : T(0); }); break;
       case Opcode::abs: map(n, r, a, [](T x) { return std::abs(x); }); break;
       case Opcode::sign: map(n, r, a, [](T x) { return x > 0 ? T(1) : x < 0 ? T(-1) : x; }); break;
       case Opcode::step: map(n, r, a, [](T x) { return x >= 0 ? T(1) : T(0); }); break;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/geometry.hpp"
 
 namespace lather::train {
 
@@ -61,9 +62,14 @@ FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, co
 
 ErrorMeter::ErrorMeter(const pde::Problem& problem, const TrueSolution& truth, const ErrorOptions& options)
     : fields_(truth.fields()),
-      grid_(uniform_grid(
-          problem.domain,
-          static_cast<std::size_t>(options.grid > 1 ? options.grid : default_grid(problem.dimensions())))) {
+      grid_(pde::only_inside(
+          problem.geometry.get(),
+          uniform_grid(problem.domain,
+                       static_cast<std::size_t>(options.grid > 1 ? options.grid
+                                                                 : default_grid(problem.dimensions()))))) {
+  if (grid_.count() == 0)
+    throw Error(
+        "no point of the grid for errors lies inside the domain: take a finer one (--set record.grid)");
   std::vector<std::string> all;
   for (const auto& field : problem.fields) all.push_back(field.name);
   for (const auto& name : options.up_to_constant)
@@ -127,11 +133,14 @@ std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, st
     for (const std::size_t k : terms) expressions.push_back(problem.terms[k].residual);
     const auto values = objective.evaluate(x, expressions, source.validation(static_cast<int>(s)),
                                            problem.point_sets[s].columns);
+    const std::size_t group = problem.point_sets[s].group;
     for (std::size_t e = 0; e < terms.size(); ++e) {
       TermResidual& r = residuals[terms[e]];
       r.term = problem.terms[terms[e]].name;
-      for (const double v : values[e]) {
-        r.mean_square += v * v / static_cast<double>(values[e].size());
+      for (std::size_t i = 0; i < values[e].size(); i += group) {
+        const auto first = values[e].begin() + static_cast<std::ptrdiff_t>(i);
+        const double v = std::accumulate(first, first + static_cast<std::ptrdiff_t>(group), 0.0);
+        r.mean_square += v * v / static_cast<double>(values[e].size() / group);
         r.maximum = std::isnan(v) ? v : std::max(r.maximum, std::abs(v));
       }
     }

@@ -2,7 +2,7 @@
 // What a trained network is judged by. One definition each, for all problems:
 //
 // Errors, per field, on a uniform grid over the whole domain, ends included (u computed, u* true, sums over
-// the grid):
+// the grid; of shapes the points inside them):
 //   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
 //   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
 //                  coordinates, time too

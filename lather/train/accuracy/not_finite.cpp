@@ -26,11 +26,12 @@ std::string point_text(const pde::PinnObjective& objective, int set, std::size_t
 std::string residual_not_finite(pde::PinnObjective& objective, std::span<const double> x) {
   const auto& terms = objective.problem().terms;
   for (std::size_t k = 0; k < terms.size(); ++k) {
-    std::vector<double> r(objective.points(terms[k].point_set).count());
+    std::vector<double> r(objective.residuals_of(terms[k].point_set));
     objective.term_residuals(x, static_cast<int>(k), r);
     const auto bad = std::ranges::find_if_not(r, is_finite);
     if (bad == r.end()) continue;
-    const auto first = static_cast<std::size_t>(bad - r.begin());
+    const auto first =
+        static_cast<std::size_t>(bad - r.begin()) * objective.problem().point_sets[terms[k].point_set].group;
     return fmt::format("the residual of '{}' is {} at {} ({} of {} points)", terms[k].name,
                        name_of_value(*bad), point_text(objective, terms[k].point_set, first),
                        r.size() - static_cast<std::size_t>(std::ranges::count_if(r, is_finite)), r.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/sampling/region.hpp"
 
 namespace lather::train {
 
@@ -107,7 +108,9 @@ std::vector<std::vector<double>> Solution::over_pieces(std::size_t count, const 
     if (members[p].empty()) continue;
     auto& objective = *pieces_[p].objective;
     const std::vector<symbolic::Expr> list = expressions(objective.problem());
-    const auto part = objective.evaluate(pieces_[p].parameters, list, subset(points, members[p]));
+    pde::Points chosen = subset(points, members[p]);
+    const auto columns = pde::fill_columns(objective.problem(), list, chosen);
+    const auto part = objective.evaluate(pieces_[p].parameters, list, chosen, columns);
     for (std::size_t q = 0; q < count; ++q)
       for (std::size_t k = 0; k < members[p].size(); ++k) values[q][members[p][k]] = part[q][k];
   }
@@ -153,6 +156,18 @@ std::vector<std::pair<std::string, std::vector<double>>> Solution::residuals(
     return list;
   });
   for (std::size_t k = 0; k < named.size(); ++k) named[k].second = std::move(values[k]);
+  // Where an equation does not hold it has no residual.
+  std::size_t next = 0;
+  for (const auto& term : problem_.terms) {
+    if (!is_equation(problem_, term)) continue;
+    auto& residual = named[next++].second;
+    if (const auto& pieces = problem_.point_sets[term.point_set].pieces;
+        !pieces.empty() && pieces[0].region) {
+      const auto covered = pieces[0].region->covers(points);
+      for (std::size_t i = 0; i < residual.size(); ++i)
+        if (!covered[i]) residual[i] = 0;
+    }
+  }
   return named;
 }
 

@@ -7,6 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lather/geometry/outline.hpp"
+#include "lather/pde/geometry.hpp"
 
 namespace lather::train {
 
@@ -166,9 +170,19 @@ std::string fields_text(Trainer& trainer) {
   const pde::Problem& problem = solution.problem();
   const Grid grid = picture_grid(problem);
   const pde::Points points = grid.points();
-  const auto values = solution.evaluate(field_values(problem), points);
-  const auto truth = trainer.reference_values(points);
-  const auto residuals = solution.residuals(points);
+  auto values = solution.evaluate(field_values(problem), points);
+  auto truth = trainer.reference_values(points);
+  auto residuals = solution.residuals(points);
+  if (problem.geometry) {  // outside the domain there is nothing to show
+    const auto inside = pde::inside_domain(problem.geometry.get(), points);
+    const auto mask = [&](std::vector<double>& array) {
+      for (std::size_t i = 0; i < array.size(); ++i)
+        if (!inside[i]) array[i] = std::numeric_limits<double>::quiet_NaN();
+    };
+    for (auto& array : values) mask(array);
+    for (auto& array : truth) mask(array);
+    for (auto& [name, array] : residuals) mask(array);
+  }
 
   std::string out = fmt::format("{{\"step\": {}, \"coordinates\": {}, \"axes\": [",
                                 trainer.best_step() < 0 ? trainer.step() : trainer.best_step(),
@@ -186,7 +200,20 @@ std::string fields_text(Trainer& trainer) {
     append_array(out, name + ".error", error);
   }
   for (const auto& [name, array] : residuals) append_array(out, "residual." + name, array);
-  return out + "}}\n";
+  out += "}";
+  if (problem.geometry && problem.geometry->coordinates == std::vector<int>{0, 1}) {
+    out += ", \"outline\": [";
+    const char* separator = "";
+    for (const auto& line : geometry::outline(*problem.geometry->domain)) {
+      out += std::exchange(separator, ", ");
+      out += "[";
+      for (std::size_t i = 0; i < line.size(); ++i)
+        fmt::format_to(std::back_inserter(out), "{}[{:.6g},{:.6g}]", i ? "," : "", line[i][0], line[i][1]);
+      out += "]";
+    }
+    out += "]";
+  }
+  return out + "}\n";
 }
 
 }  // namespace lather::train

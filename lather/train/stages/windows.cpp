@@ -61,6 +61,10 @@ TimeWindows::TimeWindows(const Problem& problem, const WindowOptions& options)
     const auto at_start = std::count_if(set.pieces.begin(), set.pieces.end(),
                                         [&](const pde::Piece& p) { return p[time_] == start; });
     if (at_start == 0) continue;
+    if (!set.columns.empty())
+      throw Error(
+          fmt::format("time_windows: the condition '{}' at {} = {} uses '{}', which is not handed over",
+                      set.name, options.coordinate, start, set.columns[0]));
     if (at_start != static_cast<std::ptrdiff_t>(set.pieces.size()))
       throw Error(fmt::format(
           "time_windows: the condition '{}' holds at {} = {} and elsewhere; make it two conditions", set.name,

@@ -36,7 +36,9 @@ class Diagonal final : public pde::PinnObjective::SignalVisitor {
       for (int c = 0; c < s.components; ++c)
         for (int d = 0; d <= c; ++d)
           sum += (c == d ? 1 : 2) * dot(a(c), a(d), in) * scaled_dot(z(c), z(d), g, out);
-      if (layer.bias) sum += dot(z(0), z(0), out);
+      if (layer.bias)
+        for (int c = 0; c < s.values; ++c)
+          for (int d = 0; d < s.values; ++d) sum += dot(z(c), z(d), out);
       if (g) {
         g_bar.assign(out, 0.0);
         const double* v = x_.data() + tape_.block(layer.weight).offset;
@@ -81,7 +83,7 @@ class Diagonal final : public pde::PinnObjective::SignalVisitor {
 }  // namespace
 
 std::vector<double> ntk_diagonal(pde::PinnObjective& objective, std::span<const double> x, int term) {
-  std::vector<double> k(objective.points(objective.problem().terms.at(term).point_set).count());
+  std::vector<double> k(objective.residuals_of(objective.problem().terms.at(term).point_set));
   Diagonal diagonal(objective, x, k);
   objective.visit_signals(x, term, 0, k.size(), {}, diagonal);
   return k;

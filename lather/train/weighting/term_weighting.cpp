@@ -80,7 +80,7 @@ std::vector<double> NtkWeighting::scales(pde::PinnObjective& objective, std::spa
   std::vector<double> s(lambda.size());
   for (std::size_t k = 0; k < s.size(); ++k) {
     if (lambda[k] == 0) continue;
-    const auto count = objective.points(objective.problem().terms[k].point_set).count();
+    const auto count = objective.residuals_of(objective.problem().terms[k].point_set);
     s[k] = ntk_trace(objective, x, static_cast<int>(k)) / static_cast<double>(count);
   }
   return s;

@@ -1,0 +1,92 @@
+#pragma once
+// Places where points are drawn that are no boxes: part of the inside of a shape, or of its boundary.
+//
+// Points of a box, or of the parameters of a boundary, are drawn by the usual methods, and those that fall
+// into the region are taken, in their order. So a low-discrepancy sequence stays one, a boundary is covered
+// evenly by length or area whatever it is made of, and the points are pure functions of the seed.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "lather/core/error.hpp"
+#include "lather/pde/geometry.hpp"
+#include "lather/pde/sampling/sampling.hpp"
+
+namespace lather::pde {
+
+// Which of the points fulfil a condition.
+using Filter = std::function<std::vector<char>(const Points&)>;
+
+struct WeightedPoints {
+  Points points;
+  std::vector<double> weights;
+};
+
+class Region {
+ public:
+  enum class Carrier { inside, boundary };
+  // The inside of the domain, or the boundary of a shape as far as it lies in the closed domain; of these the
+  // points that pass the filter (empty: all). `bounds`: where the region lies at most. `text`: how it is
+  // called in messages.
+  Region(std::shared_ptr<const Geometry> geometry, Carrier carrier, geometry::ShapePtr shape, Filter filter,
+         const geometry::Box& bounds, std::string text);
+
+  const std::string& text() const { return text_; }
+  Carrier carrier() const { return carrier_; }
+  const std::shared_ptr<const Geometry>& shapes() const { return geometry_; }
+
+  // As points_in, with a value per point for every name in `columns` (see region_columns). Throws Error where
+  // fewer than one candidate in kMostCandidates is a point of the region.
+  Points draw(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
+              std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+              std::span<const std::string> columns) const;
+  static constexpr std::size_t kMostCandidates = 4000;
+  // Nodes and weights for integrals over the shape's coordinates that `piece` leaves free, `nodes` along each
+  // of them and each of its parts; the other coordinates must be fixed.
+  WeightedPoints quadrature(const Piece& piece, int nodes, std::span<const std::string> columns) const;
+  // Which of the given points lie in it; a boundary has none.
+  std::vector<char> covers(const Points& points) const;
+  // The part of it that is at most `within` away from the boundary of a shape.
+  std::shared_ptr<const Region> close_to(const geometry::ShapePtr& shape, double within,
+                                         std::span<const Interval> box, const Piece& piece) const;
+  // Measures which share of the candidates lies in the region; to be called once. Throws Error if it is too
+  // small.
+  void measure(std::span<const Interval> box, const Piece& piece);
+
+ private:
+  struct Candidates {
+    Points points;
+    std::vector<geometry::SurfacePoint> surface;  // of a boundary
+  };
+  Candidates candidates(std::span<const Interval> box, const Piece& piece, SamplingMethod method,
+                        std::size_t count, std::uint64_t seed, std::uint64_t stream,
+                        std::uint64_t first) const;
+  std::vector<char> are_kept(const Candidates& drawn, const Piece& piece) const;
+  void keep(Candidates& drawn, const Piece& piece) const;
+  bool is_shape_coordinate(std::size_t k) const;
+  void fill(Candidates& drawn, std::span<const std::string> columns) const;
+
+  std::shared_ptr<const Geometry> geometry_;
+  Carrier carrier_;
+  geometry::ShapePtr shape_;
+  std::shared_ptr<const geometry::Boundary> boundary_;
+  Filter filter_;
+  geometry::Box bounds_;
+  std::string text_;
+  double share_ = 1;
+};
+
+// What expressions may ask at the points of a region: "sdf", "arc" (boundaries in the plane), "normal_x" and
+// so on, with the names of the shape's coordinates (boundaries).
+std::vector<std::string> region_columns(const Geometry& geometry);
+
+// Their values anywhere: the signed distance of the domain, and the normals it has there. Throws Error for
+// "arc".
+void fill_columns(const Geometry& geometry, Points& points, std::span<const std::string> columns);
+
+// The same for all such columns that occur in `expressions`, whose names are returned.
+std::vector<std::string> fill_columns(const Problem& problem, std::span<const symbolic::Expr> expressions,
+                                      Points& points);
+
+}  // namespace lather::pde
