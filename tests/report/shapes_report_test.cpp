@@ -1,11 +1,15 @@
 // Shapes as they are drawn and exported.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "lather/core/error.hpp"
 #include "lather/geometry/outline.hpp"
 #include "lather/geometry/primitives.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/report/draw/domain_picture.hpp"
+#include "lather/report/draw/svg.hpp"
 #include "lather/report/export/vtu.hpp"
 
 namespace lather::report {
@@ -52,6 +56,26 @@ TEST(Outline, FollowsWhatIsLeftOfABoundary) {
       length += std::hypot(line[i][0] - line[i - 1][0], line[i][1] - line[i - 1][1]);
   EXPECT_NEAR(length, 3 + 0.25 * 3.14159, 0.03);
   EXPECT_TRUE(geometry::outline(*geometry::ball(3, {}, 1)).empty());
+}
+
+// Outside a shape fields are not numbers: nothing may be painted there, not even the lowest colour.
+TEST(Contours, LeaveGapsUnpainted) {
+  const double gap = std::numeric_limits<double>::quiet_NaN();
+  const auto colours = [](double share) {
+    return share < 0.1 ? std::string("lowest") : std::string("other");
+  };
+  const Axis scale{0, 1};
+  const auto drawn = [&](const std::vector<double>& values) {
+    Svg svg(100, 100, "map");
+    svg.contours({0, 0, 100, 100}, 3, values, scale, colours);
+    return std::move(svg).finish();
+  };
+  const std::string whole = drawn({0, 0, 1, 0, 0, 1, 0, 0, 1}),
+                    part = drawn({gap, 0, 1, gap, 0, 1, gap, 0, 1});
+  EXPECT_NE(whole.find("<rect"), std::string::npos);
+  EXPECT_NE(whole.find("width=\"100\" height=\"100\" fill=\"lowest\""), std::string::npos);
+  EXPECT_EQ(part.find("width=\"100\" height=\"100\" fill=\"lowest\""), std::string::npos);
+  EXPECT_NE(part.find("fill=\"lowest\""), std::string::npos);
 }
 
 TEST(DomainPicture, ShowsEveryPointSet) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 
 #include "lather/report/draw/contour.hpp"
 
@@ -204,10 +205,13 @@ void Svg::contours(const Box& b, std::size_t columns, std::span<const double> va
                    const Colours& colours) {
   const double rows = static_cast<double>(values.size() / columns),
                across = b.width / static_cast<double>(columns - 1), down = b.height / (rows - 1);
-  rectangle(b, colours(0.5 / kBands));
-  for (int band = 1; band < kBands; ++band) {
+  // Where there are no values, such as outside a shape, the lowest colour is not painted either.
+  const bool gaps = std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+  if (!gaps) rectangle(b, colours(0.5 / kBands));
+  for (int band = gaps ? 0 : 1; band < kBands; ++band) {
     PathText path;
-    const double level = scale.low + (scale.high - scale.low) * band / kBands;
+    const double level = band == 0 ? std::numeric_limits<double>::lowest()
+                                   : scale.low + (scale.high - scale.low) * band / kBands;
     for (const auto& loop : region_above(level, columns, values)) {
       std::vector<std::pair<double, double>> points;
       for (const auto& p : loop)
