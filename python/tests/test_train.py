@@ -1,6 +1,7 @@
 """Training: results, callbacks, Ctrl-C, threads, resuming, comparisons."""
 import os
 import signal
+import subprocess
 import threading
 import unittest
 from pathlib import Path
@@ -39,6 +40,13 @@ class Training(InAFolder):
         second = decay().train(seed=4, threads=1, callback=lambda progress: None)
         np.testing.assert_array_equal(first.parameters(), second.parameters())
         self.assertNotEqual(first.folder, second.folder)
+
+    @unittest.skipUnless("LATHER_COMMAND" in os.environ, "LATHER_COMMAND is not set")
+    def test_it_is_the_run_of_the_command_bit_for_bit(self) -> None:
+        lather.Problem("burgers").train(steps=13, threads=1, seed=1, folder="python", settings={"training.reference": False})
+        subprocess.run([os.environ["LATHER_COMMAND"], "train", "burgers", "--steps", "13", "--threads", "1", "--seed", "1", "--set",
+                        "training.reference=false", "--quiet", "--out", "command"], check=True)
+        self.assertEqual(Path("python/history.csv").read_text(), Path("command/history.csv").read_text())
 
     def test_a_callback_sees_every_recorded_step_and_may_stop(self) -> None:
         seen = []
