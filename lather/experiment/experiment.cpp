@@ -8,12 +8,13 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/experiment/matrix_task.hpp"
 
 namespace lather::experiment {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 10> kQuantities{{
+constexpr std::array<std::pair<std::string_view, Quantity>, 12> kQuantities{{
     {"residual", Quantity::residual},
     {"mean_square", Quantity::mean_square},
     {"loss", Quantity::loss},
@@ -24,6 +25,8 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 10> kQuantities{{
     {"seconds_per_1000_steps", Quantity::seconds_per_1000_steps},
     {"memory", Quantity::memory},
     {"basis_share", Quantity::basis_share},
+    {"tau_at_one", Quantity::tau_at_one},
+    {"tau_at_least", Quantity::tau_at_least},
 }};
 
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
@@ -103,13 +106,19 @@ class Reader {
   std::vector<std::string> known_;
 };
 
-Quantity quantity_from(const TomlValue& value, const std::string& what) {
+// "task.gap" is a task metric of that name.
+Quantity quantity_from(const TomlValue& value, const std::string& what, std::string& task_metric) {
   const auto& text = value.as_text(what);
+  if (text.text.starts_with("task.")) {
+    task_metric = text.text.substr(5);
+    return Quantity::task_metric;
+  }
   std::vector<std::string> names;
   for (const auto& [name, quantity] : kQuantities) {
     if (text.text == name) return quantity;
     names.emplace_back(name);
   }
+  names.emplace_back("task.loss");
   throw Error(text.where, unknown_name_message("quantity", text.text, names));
 }
 
@@ -177,6 +186,8 @@ ProblemEntry read_problem_entry(Reader& r) {
   entry.where = r.where();
   entry.name = r.required_text("name");
   entry.problem = r.text("problem", entry.name);
+  entry.task = r.text("task");
+  if (!entry.task.empty()) require_known("task", entry.task, task_names(), r.where());
   entry.label = r.text("label", entry.name);
   entry.settings = r.settings("settings");
   return entry;
@@ -204,8 +215,12 @@ VariantEntry read_variant_entry(Reader& r, const std::vector<std::string>& probl
 MetricEntry read_metric_entry(Reader& r, const std::vector<std::string>& problems,
                               const std::vector<std::string>& variants) {
   MetricEntry entry;
-  entry.quantity = quantity_from(r.required("quantity"), "quantity of [[metric]]");
-  entry.label = r.text("label", std::string(name_of(entry.quantity)));
+  entry.quantity = quantity_from(r.required("quantity"), "quantity of [[metric]]", entry.task_metric);
+  entry.label =
+      r.text("label", entry.task_metric.empty() ? std::string(name_of(entry.quantity)) : entry.task_metric);
+  entry.step = r.integer("step", 0, 1);
+  if (entry.step > 0 && entry.quantity != Quantity::task_metric)
+    throw Error(r.where(), "only a task metric is given at a step");
   entry.ranked = r.boolean("ranked", true);
   entry.target = r.positive("target");
   if ((entry.quantity == Quantity::seconds_to_target) != (entry.target > 0))
@@ -226,11 +241,11 @@ FigureEntry read_figure_entry(Reader& r) {
   entry.name = r.required_text("name");
   entry.title = r.text("title");
   if (const TomlValue* quantity = r.find("quantity"))
-    entry.quantity = quantity_from(*quantity, "quantity of [[figure]]");
+    entry.quantity = quantity_from(*quantity, "quantity of [[figure]]", entry.task_metric);
   const std::vector<Quantity> drawn = {Quantity::residual, Quantity::mean_square, Quantity::loss,
-                                       Quantity::l2, Quantity::h1};
+                                       Quantity::l2,       Quantity::h1,          Quantity::task_metric};
   if (std::find(drawn.begin(), drawn.end(), entry.quantity) == drawn.end())
-    throw Error(r.where(), "a figure shows residual, mean_square, loss, l2 or h1");
+    throw Error(r.where(), "a figure shows residual, mean_square, loss, l2, h1 or a task metric");
   const std::string over = r.text("over", "steps");
   if (over != "steps" && over != "seconds")
     throw Error(r.where(), unknown_name_message("axis of [[figure]]", over,
@@ -325,6 +340,7 @@ Experiment read_experiment(const TomlValue& root) {
   e.about = r.text("about");
   e.recipe = r.text("recipe", e.recipe);
   e.best = r.boolean("best", false);
+  e.events = r.boolean("events", false);
   e.settings = r.settings("settings");
   e.problems = read_list<ProblemEntry>(r, "problem", true, read_problem_entry);
   require_distinct(e.problems, "problem");

@@ -41,9 +41,10 @@ namespace lather::experiment {
 
 using Settings = std::vector<pde::Override>;
 
-// A row: a problem, or the same one with other settings.
+// A row: a problem, or the same one with other settings; or one of the paper's matrix problems.
 struct ProblemEntry {
   std::string name, label, problem;
+  std::string task;  // quadratic, logistic, completion; empty: it is a problem file
   Settings settings;
   SourceLocation where;
 };
@@ -79,15 +80,19 @@ enum class Quantity {
   seconds,            // of training
   seconds_to_target,  // until the mean-square residual was first at or below `target`
   seconds_per_1000_steps,
-  memory,       // peak, GB: of the GPU where one is used
-  basis_share,  // of layer-steps in which a basis was replaced
+  memory,        // peak, GB: of the GPU where one is used
+  basis_share,   // of layer-steps in which a basis was replaced
+  tau_at_one,    // share of layer-steps with a secant in which tau = 1
+  tau_at_least,  // … in which tau = tau_min
+  task_metric,   // "task.loss", "task.gap", …: what a matrix problem measures
 };
 std::string_view name_of(Quantity quantity);
 bool is_timed(Quantity quantity);  // runs beside it would change it
 
 struct MetricEntry {
   Quantity quantity = Quantity::mean_square;
-  std::string label;
+  std::string label, task_metric;
+  std::int64_t step = 0;                                           // of a task metric; 0: the last
   double target = 0;                                               // of seconds_to_target
   bool ranked = true;                                              // whether smaller is better
   std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
@@ -95,7 +100,7 @@ struct MetricEntry {
 
 // A picture with one panel per problem and one curve per variant.
 struct FigureEntry {
-  std::string name, title;
+  std::string name, title, task_metric;
   Quantity quantity = Quantity::mean_square;
   bool over_seconds = false;
 };
@@ -112,7 +117,8 @@ struct Budget {
 
 struct Experiment {
   std::string name, title, paper, claim, about, recipe = "paper";
-  bool best = false;  // figures at the best held-out step instead of the last
+  bool best = false;    // figures at the best held-out step instead of the last
+  bool events = false;  // a table of the changes of bases of its runs
   Settings settings;
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;

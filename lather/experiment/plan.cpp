@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/train/trainer.hpp"
@@ -12,7 +13,7 @@ namespace lather::experiment {
 namespace {
 
 // Lines of the history and validations in a run: enough for a curve, few enough for hundreds of runs.
-constexpr std::int64_t kHistoryLines = 200, kValidations = 50;
+constexpr std::int64_t kHistoryLines = 200, kValidations = 50, kTaskPoints = 30;
 
 bool is_wanted(const std::vector<std::string>& list, const std::string& name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
@@ -61,28 +62,82 @@ void leave_out_folder(train::Config& config) {
   config.problem.file = std::filesystem::path(config.problem.file).filename().string();
 }
 
-train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Settings& chosen,
-                          std::uint64_t seed, std::int64_t steps) {
+// Does anything in it need a reference? Measuring errors may take longer than a short training.
+bool wants_errors(const Experiment& e) {
+  const auto is_error = [](const auto& entry) {
+    return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
+  };
+  return std::any_of(e.metrics.begin(), e.metrics.end(), is_error) ||
+         std::any_of(e.figures.begin(), e.figures.end(), is_error);
+}
+
+// What applies to a cell, later ones over earlier ones.
+Settings settings_of(const Plan& plan, const PlannedCell& cell, const Settings& chosen) {
   const auto& budget = *plan.budget;
   const auto own = [](const auto& map, const std::string& name) {
     const auto found = map.find(name);
     return found == map.end() ? Settings{} : found->second;
   };
+  Settings all;
+  for (const Settings& some :
+       {plan.experiment->settings, budget.settings, cell.problem->settings, cell.variant->settings,
+        own(budget.problem, cell.problem->name), own(budget.variant, cell.variant->name), chosen})
+    append(all, some);
+  return all;
+}
+
+Error at_cell(const Plan& plan, const PlannedCell& cell, const Error& error) {
+  return Error(error.where(), fmt::format("{}: {} with {}: {}", plan.experiment->name, cell.problem->name,
+                                          cell.variant->name, error.message()));
+}
+
+TaskSpec task_run(const Plan& plan, const PlannedCell& cell, const Settings& chosen, std::uint64_t seed,
+                  std::int64_t steps) {
+  try {
+    TomlValue tree;
+    for (const auto& [path, value] : settings_of(plan, cell, chosen)) {
+      if (!path.starts_with("optimizer.") && !path.starts_with("task."))
+        throw Error(fmt::format("{}: a matrix problem has settings optimizer.… and task.… only", path));
+      set_toml(tree, path, value);
+    }
+    TomlValue optimizer, task;
+    if (const auto* found = tree.find("optimizer")) optimizer = *found;
+    if (const auto* found = tree.find("task")) task = *found;
+    set_toml(optimizer, "name", cell.variant->optimizer);
+    TaskSpec spec;
+    spec.task = cell.problem->task;
+    spec.seed = static_cast<std::int64_t>(seed);
+    spec.length = {steps, std::max<std::int64_t>(1, steps / kTaskPoints), {}};
+    for (const auto& metric : plan.experiment->metrics)
+      if (metric.step > 0 && metric.step < steps) spec.length.also.push_back(metric.step);
+    nlohmann::json settings = task.to_json();
+    if (settings.contains("size")) {
+      if (settings["size"] != "small" && settings["size"] != "paper")
+        throw Error(unknown_name_message("task.size", settings["size"].dump(),
+                                         std::vector<std::string>{"paper", "small"}));
+      spec.size = settings["size"] == "small" ? TaskSize::small : TaskSize::paper;
+      settings.erase("size");
+    }
+    spec.settings = settings.dump();
+    spec.optimizer = options::to_json(optim::read_optimizer(optimizer)).dump();
+    if (spec.size == TaskSize::small) make_task(spec.task, spec.size, settings, 0);  // its keys exist
+    return spec;
+  } catch (const Error& error) {
+    throw at_cell(plan, cell, error);
+  }
+}
+
+train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Settings& chosen,
+                          std::uint64_t seed, std::int64_t steps) {
+  const auto& budget = *plan.budget;
   train::ConfigRequest request;
   const auto instead = cell.variant->instead.find(cell.problem->name);
   request.problem = instead == cell.variant->instead.end() ? cell.problem->problem : instead->second;
   request.recipe = plan.experiment->recipe;
   request.optimizer = cell.variant->optimizer;
-  append(request.settings, plan.experiment->settings);
-  append(request.settings, budget.settings);
-  append(request.settings, cell.problem->settings);
-  append(request.settings, cell.variant->settings);
-  append(request.settings, own(budget.problem, cell.problem->name));
-  append(request.settings, own(budget.variant, cell.variant->name));
-  append(request.settings, chosen);
+  request.settings = settings_of(plan, cell, chosen);
   request.seed = seed;
   request.threads = 1;  // runs stand side by side, and their bits do not depend on how many
-  request.device = plan.device;
   request.steps = steps;
   if (budget.time_limit > 0) request.seconds = budget.time_limit;
   try {
@@ -95,11 +150,12 @@ train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Setti
       config.record.record_every = std::max<std::int64_t>(1, steps / kHistoryLines);
     if (!set("training.validate_every"))
       config.record.validate_every = std::max<std::int64_t>(1, steps / kValidations);
+    if (!wants_errors(*plan.experiment)) config.record.reference = false;
     leave_out_folder(config);
+    config.device = plan.device;  // results of a GPU can be collected where there is none
     return config;
   } catch (const Error& error) {
-    throw Error(error.where(), fmt::format("{}: {} with {}: {}", plan.experiment->name, cell.problem->name,
-                                           cell.variant->name, error.message()));
+    throw at_cell(plan, cell, error);
   }
 }
 
@@ -112,14 +168,16 @@ std::size_t Plan::runs() const {
   return count;
 }
 
-train::Config Plan::tuning_config(const PlannedCell& cell, const Settings& candidate) const {
+RunSpec Plan::tuning_run(const PlannedCell& cell, const Settings& candidate) const {
+  if (!cell.problem->task.empty()) return task_run(*this, cell, candidate, kTuningSeed, budget->tuning_steps);
   train::Config config = resolve_run(*this, cell, candidate, kTuningSeed, budget->tuning_steps);
   config.record.reference = false;  // settings are chosen by the held-out loss
   config.record.record_every = config.record.validate_every;
   return config;
 }
 
-train::Config Plan::config(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const {
+RunSpec Plan::run(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const {
+  if (!cell.problem->task.empty()) return task_run(*this, cell, chosen, seed, budget->steps);
   return resolve_run(*this, cell, chosen, seed, budget->steps);
 }
 
@@ -138,7 +196,7 @@ Plan make_plan(const Experiment& experiment, const std::string& budget, Device d
 void check_runs(const Experiment& experiment, Device device) {
   for (const auto& [name, budget] : experiment.budgets) {
     const Plan plan = make_plan(experiment, name, device);
-    for (const auto& cell : plan.cells) plan.config(cell, cell.candidates.back(), 1);
+    for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lather/experiment/experiment.hpp"
-#include "lather/train/config.hpp"
+#include "lather/experiment/run_store.hpp"
 
 namespace lather::experiment {
 
@@ -28,8 +28,8 @@ struct Plan {
 
   bool tunes(const PlannedCell& cell) const { return cell.candidates.size() > 1; }
   std::size_t runs() const;  // at most: those that are done count too
-  train::Config tuning_config(const PlannedCell& cell, const Settings& candidate) const;
-  train::Config config(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;
+  RunSpec tuning_run(const PlannedCell& cell, const Settings& candidate) const;
+  RunSpec run(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;
 };
 
 // Throws Error for a budget the experiment does not have. The experiment must outlive the plan.

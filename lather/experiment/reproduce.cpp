@@ -11,6 +11,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/device.hpp"
+#include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/experiment/side_by_side.hpp"
 
@@ -49,9 +51,10 @@ std::string words_of(const RunRecord& run) {
     case RunStatus::done: break;
   }
   const Json summary = read_summary(run);
-  const Json& residual = summary["final"]["residual"];
-  return fmt::format("{}, residual {}, {:.1f} s", summary.value("reason", ""),
-                     residual.is_number() ? fmt::format("{:.2e}", residual.get<double>()) : "not a number",
+  const bool task = summary["final"].contains("task");
+  const Json& value = summary["final"][task ? "validation_loss" : "residual"];
+  return fmt::format("{}, {} {}, {:.1f} s", summary.value("reason", ""), task ? "loss" : "residual",
+                     value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "not a number",
                      summary.value("seconds", 0.0));
 }
 
@@ -75,7 +78,7 @@ class CellWork {
   // The last of the candidates to end makes the choice; true: it was made by this call.
   bool tune(std::size_t candidate, const train::Watcher& watcher, std::string& words) {
     const auto& settings = cell_.candidates[candidate];
-    const RunRecord run = store_.run(plan_.tuning_config(cell_, settings), false, Keep::summary, watcher);
+    const RunRecord run = store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher);
     words = describe(fmt::format("tuning, {}", words_of(settings)), run);
     judged_[candidate] = judged_by(run);
     unfinished_ += !has_ended(run);
@@ -86,7 +89,7 @@ class CellWork {
 
   void train(std::size_t index, const train::Watcher& watcher, std::string& words) {
     result_.seeds[index] =
-        store_.run(plan_.config(cell_, result_.chosen, index + 1), timed(), Keep::history, watcher);
+        store_.run(plan_.run(cell_, result_.chosen, index + 1), timed(), Keep::history, watcher);
     words = describe(fmt::format("seed {}", index + 1), result_.seeds[index]);
   }
 
@@ -94,14 +97,14 @@ class CellWork {
   void look() {
     if (tunes()) {
       for (std::size_t i = 0; i < candidates(); ++i) {
-        const RunRecord run = store_.find(plan_.tuning_config(cell_, cell_.candidates[i]), false);
+        const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
         if (!has_ended(run)) return;
         judged_[i] = judged_by(run);
       }
     }
     choose();
     for (std::size_t s = 0; s < seeds(); ++s)
-      result_.seeds[s] = store_.find(plan_.config(cell_, result_.chosen, s + 1), timed());
+      result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), timed());
   }
 
   void choose() {
@@ -229,6 +232,10 @@ Estimate estimate(std::span<const Plan> plans) {
 }
 
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options) {
+  const bool on_gpu =
+      std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.device == Device::cuda; });
+  if (const auto cuda = cuda_report(); on_gpu && !cuda.usable)
+    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
   return Reproduction(plans, options).run();
 }
 

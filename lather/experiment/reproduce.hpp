@@ -45,6 +45,7 @@ struct Estimate {
 };
 Estimate estimate(std::span<const Plan> plans);
 
+// Throws Error where the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 
 // What is there, without running anything.

@@ -42,6 +42,26 @@ double seconds_to(double target, const std::filesystem::path& run) {
   return kInfinity;
 }
 
+double task_value(const MetricEntry& metric, const Json& metrics, const std::filesystem::path& run) {
+  if (metric.step == 0)
+    return metrics.contains("task") ? number_in(metrics["task"], metric.task_metric.c_str())
+                                    : std::numeric_limits<double>::quiet_NaN();
+  for (const auto& point : curve_of(run, metric.quantity, metric.task_metric))
+    if (point.step == static_cast<double>(metric.step)) return point.value;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+// Mean over the layers, each as often as it had a secant.
+double tau_share(const Json& summary, const char* key) {
+  double steps = 0, sum = 0;
+  if (summary.contains("tau"))
+    for (const auto& [layer, tau] : summary["tau"].items()) {
+      steps += number_in(tau, "steps");
+      sum += number_in(tau, "steps") * number_in(tau, key);
+    }
+  return sum / steps;
+}
+
 double value_in(const MetricEntry& metric, const Json& summary, const std::filesystem::path& run, bool best) {
   const Json& metrics = summary[best ? "best" : "final"];
   switch (metric.quantity) {
@@ -60,6 +80,9 @@ double value_in(const MetricEntry& metric, const Json& summary, const std::files
     case Quantity::basis_share:
       return number_in(summary, "basis_updates") /
              (number_in(summary, "step") * number_in(summary, "matrices"));
+    case Quantity::tau_at_one: return tau_share(summary, "at_one");
+    case Quantity::tau_at_least: return tau_share(summary, "at_least");
+    case Quantity::task_metric: return task_value(metric, metrics, run);
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -72,7 +95,8 @@ std::map<double, double> seconds_by_step(const std::filesystem::path& run) {
   return seconds;
 }
 
-double value_in_line(const Json& line, Quantity quantity) {
+double value_in_line(const Json& line, Quantity quantity, const std::string& task_metric) {
+  if (quantity == Quantity::task_metric) return number_in(line, ("task." + task_metric).c_str());
   if (quantity == Quantity::residual) return number_in(line, "residual");
   if (quantity == Quantity::mean_square) return std::pow(number_in(line, "residual"), 2);
   if (quantity == Quantity::loss) return number_in(line, "validation_loss");
@@ -163,7 +187,8 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
   return measured;
 }
 
-std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity) {
+std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
+                                 const std::string& task_metric) {
   std::vector<CurvePoint> curve;
   if (!std::filesystem::exists(run / "history.jsonl")) return curve;
   const auto seconds = seconds_by_step(run);
@@ -171,7 +196,7 @@ std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quan
   for (std::string text; std::getline(lines, text);) {
     const Json line = Json::parse(text, nullptr, false);
     if (!line.is_object()) continue;  // cut short by a kill
-    const double step = number_in(line, "step"), value = value_in_line(line, quantity);
+    const double step = number_in(line, "step"), value = value_in_line(line, quantity, task_metric);
     if (!std::isfinite(value)) continue;
     const auto at = seconds.find(step);
     curve.push_back({step, at == seconds.end() ? kInfinity : at->second, value});

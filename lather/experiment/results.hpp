@@ -31,7 +31,8 @@ struct CurvePoint {
   double step = 0, seconds = 0, value = 0;
 };
 // The quantity at every validation of a run; empty where it is not recorded.
-std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity);
+std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
+                                 const std::string& task_metric = "");
 
 // Does the paper's order of the methods appear? A pair counts where both know both values.
 struct Verdict {

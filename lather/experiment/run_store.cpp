@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/peak_memory.hpp"
+#include "lather/train/run_folder/environment.hpp"
 
 namespace lather::experiment {
 
@@ -17,11 +20,32 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr const char* kFailure = "failure.json";
+constexpr std::uintmax_t kMostEventBytes = 1 << 20;
 
-std::uint64_t hash_of(const train::Config& config) {
-  Json json = train::to_json(config);
-  json.erase("lather");
-  return checksum(json.dump());
+// Everything the numbers of a run depend on.
+Json to_json(const RunSpec& spec) {
+  if (const auto* config = std::get_if<train::Config>(&spec)) {
+    Json json = train::to_json(*config);
+    json.erase("lather");
+    return json;
+  }
+  const auto& task = std::get<TaskSpec>(spec);
+  return {{"task", task.task},
+          {"size", task.size == TaskSize::small ? "small" : "paper"},
+          {"settings", Json::parse(task.settings)},
+          {"optimizer", Json::parse(task.optimizer)},
+          {"steps", task.length.steps},
+          {"record", task.length.record},
+          {"also", task.length.also},
+          {"seed", task.seed}};
+}
+
+// What comes first in the name of its folder.
+std::string label_of(const RunSpec& spec) {
+  if (const auto* config = std::get_if<train::Config>(&spec))
+    return fmt::format("{}-{}-{}", config->problem.name, config->optimizer.name, config->seed);
+  const auto& task = std::get<TaskSpec>(spec);
+  return fmt::format("{}-{}-{}", task.task, Json::parse(task.optimizer).value("name", ""), task.seed);
 }
 
 RunRecord recorded_failure(const fs::path& folder) {
@@ -46,12 +70,20 @@ void leave_out(const fs::path& folder, Keep keep) {
   fs::remove_all(folder / "checkpoints", ignored);
   for (const char* name : {"history.csv", "diagnostics.jsonl", "fields.json"})
     fs::remove(folder / name, ignored);
-  if (keep == Keep::history) return;
+  if (keep == Keep::history) {
+    const fs::path events =
+        folder / "events.jsonl";  // empty for most methods, large where every step has some
+    const auto size = fs::file_size(events, ignored);
+    if (!ignored && (size == 0 || size > kMostEventBytes)) fs::remove(events, ignored);
+    return;
+  }
+  fs::remove(folder / "events.jsonl", ignored);
   for (const char* name : {"history.jsonl", "timing.csv", "environment.json"})
     fs::remove(folder / name, ignored);
 }
 
-train::Outcome train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
+// Whether it came to its end.
+bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
   train::Trainer trainer(config);
@@ -60,7 +92,44 @@ train::Outcome train_in(const fs::path& path, const train::Config& config, const
     std::vector<std::string> messages;
     seconds = train::restore(trainer, folder, messages);
   }
-  return train::run(trainer, folder, watcher, seconds);
+  return train::run(trainer, folder, watcher, seconds).reason != train::EndReason::interrupted;
+}
+
+// The curve under the names of metrics, and the summary in the form that a training has.
+bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watcher& watcher) {
+  MatrixTask task = make_task(spec.task, spec.size, Json::parse(spec.settings), spec.seed);
+  const auto names = task.problem->metric_names();
+  const TaskCurve curve =
+      run_task(task, optim::optimizer_spec(Json::parse(spec.optimizer)), spec.length, watcher.interrupted);
+  if (curve.interrupted) return false;
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
+  std::string lines, timing = "step,seconds\n";
+  Json last;
+  for (const auto& [step, point] : curve.points) {
+    Json line{{"step", step}};
+    last = Json::object();
+    for (std::size_t k = 0; k < names.size(); ++k)
+      line["task." + names[k]] = last[names[k]] = number(point.metrics[k]);
+    lines += line.dump() + "\n";
+    timing += fmt::format("{},{:.3f}\n", step, point.seconds);
+  }
+  fs::create_directories(path);
+  write_file_atomically(path / "config.json", to_json(RunSpec(spec)).dump(2) + "\n");
+  write_file_atomically(path / "history.jsonl", lines);
+  write_file_atomically(path / "timing.csv", timing);
+  write_file_atomically(path / "environment.json", train::to_json(train::find_environment()).dump(2) + "\n");
+  const Json judged = last.contains("gap") ? last["gap"] : last["loss"];
+  write_file_atomically(
+      path / "summary.json",
+      Json{{"reason", curve.not_finite ? "non_finite" : "steps"},
+           {"message", curve.ending},
+           {"step", spec.length.steps},
+           {"seconds", curve.seconds},
+           {"steps_per_second", static_cast<double>(spec.length.steps) / std::max(curve.seconds, 1e-9)},
+           {"final", {{"task", last}, {"validation_loss", judged}}}}
+              .dump(2) +
+          "\n");
+  return true;
 }
 
 }  // namespace
@@ -87,13 +156,13 @@ class RunStore::Claim {
   fs::path folder_;
 };
 
-fs::path RunStore::folder_of(const train::Config& config, bool alone) const {
-  return folder_ / fmt::format("{}-{}-{}-{:016x}{}", config.problem.name, config.optimizer.name, config.seed,
-                               hash_of(config), alone ? "-alone" : "");
+fs::path RunStore::folder_of(const RunSpec& spec, bool alone) const {
+  return folder_ /
+         fmt::format("{}-{:016x}{}", label_of(spec), checksum(to_json(spec).dump()), alone ? "-alone" : "");
 }
 
-RunRecord RunStore::find(const train::Config& config, bool alone) const {
-  const fs::path folder = folder_of(config, alone);
+RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
+  const fs::path folder = folder_of(spec, alone);
   if (fs::exists(folder / kFailure)) return recorded_failure(folder);
   if (fs::exists(folder / "summary.json")) {
     const Json summary = train::read_json(folder / "summary.json");
@@ -104,20 +173,20 @@ RunRecord RunStore::find(const train::Config& config, bool alone) const {
   return {begun ? RunStatus::interrupted : RunStatus::missing, folder, ""};
 }
 
-RunRecord RunStore::run(const train::Config& config, bool alone, Keep keep,
-                        const train::Watcher& watcher) const {
-  RunRecord record{RunStatus::missing, folder_of(config, alone), ""};
+RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const {
+  RunRecord record{RunStatus::missing, folder_of(spec, alone), ""};
   const Claim claim(busy_, record.folder);
   try {
-    record = find(config, alone);
+    record = find(spec, alone);
     if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) return record;
     if (record.status == RunStatus::failed) fs::remove(record.folder / kFailure);
     if (alone) forget_peak_memory();
-    const auto outcome = train_in(record.folder, config, watcher);
-    if (outcome.reason == train::EndReason::interrupted)
-      return {RunStatus::interrupted, record.folder, outcome.message};
+    const auto* config = std::get_if<train::Config>(&spec);
+    const bool ended = config ? train_in(record.folder, *config, watcher)
+                              : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);
+    if (!ended) return {RunStatus::interrupted, record.folder, ""};
     leave_out(record.folder, keep);
-    return {RunStatus::done, record.folder, outcome.message};
+    return find(spec, alone);
   } catch (const std::bad_alloc&) {
     return record_failure(record.folder, "out of memory", true);
   } catch (const std::exception& error) {

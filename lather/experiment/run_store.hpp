@@ -9,10 +9,21 @@
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
+#include <variant>
 
+#include "lather/experiment/matrix_task.hpp"
 #include "lather/train/run.hpp"
 
 namespace lather::experiment {
+
+// A run on a matrix problem.
+struct TaskSpec {
+  std::string task, settings, optimizer;  // the last two as JSON
+  TaskSize size = TaskSize::paper;
+  TaskLength length;
+  std::int64_t seed = 0;
+};
+using RunSpec = std::variant<train::Config, TaskSpec>;
 
 enum class RunStatus {
   missing,        // not begun
@@ -37,10 +48,11 @@ class RunStore {
   explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   // `alone`: it is timed, and must not stand beside others.
-  std::filesystem::path folder_of(const train::Config& config, bool alone) const;
-  RunRecord find(const train::Config& config, bool alone) const;
-  // Begins or resumes; returns at once if it is done. Does not throw: an error is a status.
-  RunRecord run(const train::Config& config, bool alone, Keep keep, const train::Watcher& watcher) const;
+  std::filesystem::path folder_of(const RunSpec& spec, bool alone) const;
+  RunRecord find(const RunSpec& spec, bool alone) const;
+  // Begins or resumes (on a matrix problem: begins again); returns at once if it is done. Does not throw:
+  // an error is a status.
+  RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const;
 
  private:
   // Folders in which this process trains at the moment: whoever wants the same run waits for it.

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/files.hpp"
+#include "lather/experiment/events_table.hpp"
 #include "lather/experiment/panels.hpp"
+#include "lather/experiment/pdf.hpp"
 
 namespace lather::experiment {
 
@@ -64,7 +66,7 @@ PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, int met
   std::vector<std::vector<CurvePoint>> curves;
   for (const auto& run : cell.seeds)
     if (run.status == RunStatus::done)
-      if (auto curve = curve_of(run.folder, figure.quantity); !curve.empty())
+      if (auto curve = curve_of(run.folder, figure.quantity, figure.task_metric); !curve.empty())
         curves.push_back(std::move(curve));
   PanelCurve joined{method, {}, {}, {}, {}};
   if (curves.empty()) return joined;
@@ -213,7 +215,10 @@ report::Table long_table(const ExperimentResult& result) {
       std::vector<report::Cell> row;
       for (const std::string& text :
            {result.plan->experiment->name, result.plan->budget_name, problem, variant,
-            std::string(name_of(metric.quantity)), m.is_known() ? number(m.mean()) : std::string(),
+            metric.task_metric.empty()
+                ? std::string(name_of(metric.quantity))
+                : "task." + metric.task_metric + (metric.step > 0 ? fmt::format("@{}", metric.step) : ""),
+            m.is_known() ? number(m.mean()) : std::string(),
             m.is_known() ? number(m.standard_error()) : std::string(), std::to_string(m.values.size()),
             m.text(), paper ? (paper->value ? number(paper->value) : paper->text) : std::string(),
             paper ? number(paper->deviation) : std::string(), ratio_text(m, paper)})
@@ -261,7 +266,7 @@ std::string draw(const ExperimentResult& result, const FigureEntry& figure) {
   PanelFigure drawing;
   drawing.title = figure.title.empty() ? result.plan->experiment->title : figure.title;
   drawing.x_name = figure.over_seconds ? "seconds" : "steps";
-  drawing.y_name = y_name(figure.quantity);
+  drawing.y_name = figure.task_metric.empty() ? y_name(figure.quantity) : figure.task_metric;
   const auto variants = variants_of(result);
   for (const auto* variant : variants) drawing.methods.push_back(variant->label);
   for (const auto* problem : problems_of(result)) {
@@ -279,10 +284,15 @@ void write_experiment(const ExperimentResult& result, const fs::path& folder) {
   write_file_atomically(folder / (name + ".md"), report::to_markdown(values_table(result)) + "\n" +
                                                      report::to_markdown(verdict_table(result)) + "\n" +
                                                      report::to_markdown(settings_table(result)));
+  if (const auto events = events_table(result); !events.rows.empty())
+    write_file_atomically(folder / (name + "-events.csv"), report::to_csv(events));
   write_file_atomically(folder / (name + ".csv"), report::to_csv(long_table(result)));
   write_file_atomically(folder / (name + ".tex"), report::to_latex(values_table(result)));
-  for (const auto& figure : result.plan->experiment->figures)
-    write_file_atomically(folder / fmt::format("{}-{}.svg", name, figure.name), draw(result, figure));
+  for (const auto& figure : result.plan->experiment->figures) {
+    const std::string svg = draw(result, figure);
+    write_file_atomically(folder / fmt::format("{}-{}.svg", name, figure.name), svg);
+    write_file_atomically(folder / fmt::format("{}-{}.pdf", name, figure.name), pdf_of(svg));
+  }
 }
 
 Document write_page(std::span<const ExperimentResult> results, const std::string& command) {
@@ -325,6 +335,7 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
     page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
                              result.plan->device == Device::cuda ? " --device cuda" : ""));
     page.table(values_table(result));
+    if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
     if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
     if (const auto settings = settings_table(result); !settings.rows.empty()) page.table(settings);
     for (const auto& note : failures_of(result)) page.paragraph(note);

@@ -22,7 +22,7 @@ report::Table settings_table(const ExperimentResult& result);
 
 std::string draw(const ExperimentResult& result, const FigureEntry& figure);
 
-// EXPERIMENT.md, .csv, .tex, and its pictures.
+// EXPERIMENT.md, .csv, .tex, and its pictures as SVG and PDF.
 void write_experiment(const ExperimentResult& result, const std::filesystem::path& folder);
 
 // `command` made the results. The machine is that of the runs.

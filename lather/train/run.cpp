@@ -52,10 +52,12 @@ class Run {
       time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
       const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last || trainer_.stage_due(), stage_ends);
+      log_events(false);
       tell(report, stage_ends);  // first: whoever watches may ask for the end
       ending = check_limits(report);
       if (!ending && checkpoint_due()) save();
     }
+    if (ending->reason != EndReason::interrupted) log_events(true);
     save();
     return finish(*ending);
   }
@@ -152,6 +154,10 @@ class Run {
     folder_.append(Log::history_csv, history_csv(trainer_, line));
     folder_.append(Log::timing, fmt::format("{},{:.3f}", step, seconds()));
     if (const auto text = diagnostics_json(trainer_); !text.empty()) folder_.append(Log::diagnostics, text);
+  }
+
+  void log_events(bool all) {
+    for (const auto& event : trainer_.take_events(all)) folder_.append(Log::events, event_json(event));
   }
 
   // Says so once, and again only after a better step was found.

@@ -131,6 +131,9 @@ optim::StepReport Trainer::advance(std::int64_t most) {
   std::int64_t done = 0;
   auto report = optimizer_->steps(stage_->objective(), parameters_,
                                   learning_rate_factors(std::max<std::int64_t>(most, 1)), done);
+  if (const auto* log = basis_log())  // a step that was not taken has left the log as it was
+    if (report.status != optim::Status::non_finite || !log->losses.empty())
+      events_.add(*log, step_, report.loss);
   step_ += done;
   evaluations_ += report.evaluations;
   basis_updates_ += report.basis_updates;
@@ -243,6 +246,7 @@ void Trainer::state(StateVisitor& v) {
   v.integer("basis_updates", basis_updates_);
   v.integer("evaluations", evaluations_);
   optimizer_->state(v);
+  events_.state(v);
   stage_->state(v);
   if (v.reading()) {
     stage_->objective().set_frozen(frozen_);

@@ -21,6 +21,7 @@
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/accuracy/solution.hpp"
 #include "lather/train/config.hpp"
+#include "lather/train/event_log.hpp"
 #include "lather/train/stages/stage.hpp"
 
 namespace lather::train {
@@ -73,6 +74,11 @@ class Trainer {
   std::size_t held_out_rows(int set) const { return stage_->held_out_rows(set); }  // of data, present stage
   std::span<const optim::Diagnostic> diagnostics() const { return optimizer_->diagnostics(); }
   std::int64_t basis_updates() const { return basis_updates_; }
+  // Changes of bases since they were last asked for, those whose consequences are known; with `all`, the
+  // others too.
+  std::vector<LoggedEvent> take_events(bool all = false) { return events_.take(all); }
+  // What the optimizer has counted about tau; null: it has none.
+  const optim::BasisLog* basis_log() const { return optim::basis_log_of(*optimizer_); }
   std::int64_t evaluations() const { return evaluations_; }
   const pde::PinnObjective& objective() const { return stage_->objective(); }
   const pde::Problem& problem() const { return plan_.problem(); }  // over the whole domain
@@ -108,6 +114,7 @@ class Trainer {
   std::vector<double> learning_rate_factors(std::int64_t most) const;
 
   Config config_;
+  EventLog events_;
   StagePlan plan_;
   StageControl control_;
   double seconds_ = 0;

@@ -11,9 +11,9 @@
 namespace lather::experiment {
 namespace {
 
-using testing::kSmallExperiment;
-using testing::read_text;
-using testing::with;
+using small_experiment::kSmallExperiment;
+using small_experiment::read_text;
+using small_experiment::with;
 
 std::string message_for(const std::string& part, const std::string& by) {
   try {
@@ -40,7 +40,7 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   EXPECT_EQ(
       message_for("claim =", "clam ="),
       "small.toml:5:1: unknown key of an experiment file 'clam'; did you mean 'claim'? (known: name, title, "
-      "paper, claim, about, recipe, best, settings, problem, variant, metric, figure, budget)");
+      "paper, claim, about, recipe, best, events, settings, problem, variant, metric, figure, budget)");
   const auto says = [](const std::string& message, const std::string& part) {
     EXPECT_NE(message.find(part), message.npos) << message;
     EXPECT_EQ(message.find("small.toml:"), 0U) << message;
@@ -88,12 +88,18 @@ TEST(Plan, TriesTheEndsOfAnAxisAndKnowsWhichOnesTheyAre) {
 TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
   const Experiment e = read_text(kSmallExperiment);
   const Plan plan = make_plan(e, "quick", Device::cpu);
-  const auto config = plan.config(plan.cells[1], {{"optimizer.learning_rate", "0.5"}}, 7);
+  const auto config =
+      std::get<train::Config>(plan.run(plan.cells[1], {{"optimizer.learning_rate", "0.5"}}, 7));
   EXPECT_EQ(options::to_json(config.optimizer)["learning_rate"], 0.5);
   EXPECT_EQ(config.seed, 7U);
   EXPECT_EQ(config.stop.steps, 40);
   EXPECT_EQ(config.threads, 1);
   EXPECT_EQ(config.problem.file, "heat-1d.toml");
+  EXPECT_TRUE(config.record.reference);  // there is a metric l2
+  Experiment without = e;
+  without.metrics.pop_back();
+  const Plan other = make_plan(without, "quick", Device::cpu);
+  EXPECT_FALSE(std::get<train::Config>(other.run(other.cells[1], {}, 7)).record.reference);
 }
 
 // One cell of every experiment and budget; `lather check` looks at all of them.
@@ -106,7 +112,7 @@ TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
     EXPECT_EQ(e.budgets.size(), 3U);
     const Plan plan = make_plan(e, "quick", Device::cpu);
     ASSERT_FALSE(plan.cells.empty());
-    EXPECT_NO_THROW(plan.config(plan.cells.back(), plan.cells.back().candidates.back(), 1));
+    EXPECT_NO_THROW(plan.run(plan.cells.back(), plan.cells.back().candidates.back(), 1));
   }
 }
 

@@ -13,8 +13,8 @@
 namespace lather::experiment {
 namespace {
 
-using testing::kSmallExperiment;
-using testing::read_text;
+using small_experiment::kSmallExperiment;
+using small_experiment::read_text;
 using testing::TemporaryFolder;
 
 std::vector<std::string> histories(const ExperimentResult& result) {
@@ -94,10 +94,11 @@ TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {
 }
 
 TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
-  const auto text =
-      testing::with(testing::with(kSmallExperiment, "name = \"ss-esoap\"", "name = \"ss-bfgs\""),
-                    "settings.optimizer.learning_rate = 1e-2", "settings.network.width = 4096");
-  const Experiment e = read_text(testing::with(text, "ss-esoap = [2e-3, 1e-4]", "ss-bfgs = \"OOM\""));
+  const auto text = small_experiment::with(
+      small_experiment::with(kSmallExperiment, "name = \"ss-esoap\"", "name = \"ss-bfgs\""),
+      "settings.optimizer.learning_rate = 1e-2", "settings.network.width = 4096");
+  const Experiment e =
+      read_text(small_experiment::with(text, "ss-esoap = [2e-3, 1e-4]", "ss-bfgs = \"OOM\""));
   const std::vector<Plan> plans{make_plan(e, "short", Device::cpu)};
   const TemporaryFolder out;
   const auto results = reproduce_small(plans, out.path(), 1).results;
@@ -106,7 +107,7 @@ TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
   EXPECT_EQ(measure(results[0], e.metrics[0], results[0].cells[1]).text(), "out of memory");
   EXPECT_EQ(judge(results[0], e.metrics[0], "heat-1d").kind, Verdict::Kind::holds);
 
-  const auto config = plans[0].config(plans[0].cells[0], {}, 1);
+  const auto config = plans[0].run(plans[0].cells[0], {}, 1);
   const auto store = run_store(out.path());
   write_file_atomically(store.folder_of(config, false) / "failure.json",
                         R"({"message": "the disk is full"})");
@@ -120,8 +121,14 @@ TEST(Reproduce, WritesTablesAPictureAndAPage) {
   const TemporaryFolder out;
   const auto results = reproduce_small(plans, out.path(), 2).results;
   write_experiment(results[0], out.path());
-  for (const char* name : {"small.md", "small.csv", "small.tex", "small-steps.svg"})
+  for (const char* name : {"small.md", "small.csv", "small.tex", "small-steps.svg", "small-steps.pdf"})
     EXPECT_GT(std::filesystem::file_size(out.path() / name), 100U) << name;
+  const std::string pdf = read_file(out.path() / "small-steps.pdf");
+  EXPECT_EQ(pdf.substr(0, 8), "%PDF-1.4");
+  EXPECT_NE(pdf.find("(Adam) Tj"), std::string::npos);
+  // Where the table of objects says that an object begins, it does.
+  const auto first = pdf.find(" 00000 n ", pdf.find("xref\n"));
+  EXPECT_EQ(pdf.substr(std::stoul(pdf.substr(first - 10, 10)), 7), "1 0 obj");
   const auto table = values_table(results[0]);
   ASSERT_EQ(table.rows.size(), 4U);  // ours, the paper's, ratio; and an error that the paper does not print
   EXPECT_EQ(table.rows[1][3].text, "2.00e-03 ± 1.0e-04");

@@ -12,8 +12,8 @@
 namespace lather::experiment {
 namespace {
 
-using testing::kSmallExperiment;
-using testing::read_text;
+using small_experiment::kSmallExperiment;
+using small_experiment::read_text;
 using testing::TemporaryFolder;
 
 class Verdicts : public ::testing::Test {

@@ -5,7 +5,7 @@
 
 #include "lather/experiment/experiment.hpp"
 
-namespace lather::testing {
+namespace lather::small_experiment {
 
 inline const char* const kSmallExperiment = R"(
 name = "small"
@@ -64,4 +64,4 @@ inline std::string with(std::string text, const std::string& part, const std::st
   return text.replace(text.find(part), part.size(), by);
 }
 
-}  // namespace lather::testing
+}  // namespace lather::small_experiment

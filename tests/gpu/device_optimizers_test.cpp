@@ -12,6 +12,7 @@
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
@@ -130,6 +131,35 @@ TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
       make_composed(setup.objective.layout(), optimizer_spec(GetParam().settings), Device::cuda);
   EXPECT_EQ(train(*single, setup, setup.x, 400),
             train(*rows, setup, setup.x, 400, 150));  // rows of 16 from step 256 on
+}
+
+// Every change is logged once, wherever in a row of steps it was.
+TEST(BasisLogOnTheDevice, IsTheSameHoweverManyStepsAreLaunchedAtOnce) {
+  REQUIRE_GPU();
+  Training setup;
+  const auto gather = [&](std::size_t row) {
+    const auto optimizer =
+        make_composed(setup.objective.layout(), optimizer_spec({{"name", "ss-esoap"}}), Device::cuda);
+    std::vector<double> x = setup.x, losses;
+    std::vector<std::pair<std::int64_t, std::string>> events;
+    for (std::size_t left = 400; left > 0;) {
+      std::int64_t done = 0;
+      const std::vector<double> factors(std::min(left, row), 1.0);
+      optimizer->steps(setup.objective, x, factors, done);
+      const BasisLog& log = *basis_log_of(*optimizer);
+      for (const auto& event : log.events) events.emplace_back(event.step, event.block);
+      losses.insert(losses.end(), log.losses.begin(), log.losses.end());
+      left -= static_cast<std::size_t>(done);
+    }
+    std::vector<double> counts;
+    for (const auto& layer : basis_log_of(*optimizer)->tau)
+      counts.insert(counts.end(), std::begin(layer.counts), std::end(layer.counts));
+    return std::tuple(events, losses, counts);
+  };
+  const auto single = gather(1), rows = gather(150);
+  EXPECT_GT(std::get<0>(single).size(), 4U);
+  EXPECT_EQ(std::get<1>(single).size(), 400U);
+  EXPECT_EQ(rows, single);
 }
 
 TEST_P(OnTheDevice, GoesOnBitForBitFromASavedState) {

@@ -80,7 +80,7 @@ int reproduce_all(const ReproduceArguments& a) {
     const int jobs = a.jobs > 0 ? a.jobs : available_cores();
     print_estimate(plans, jobs);
     for (const auto& plan : plans)  // mistakes show before time is spent
-      for (const auto& cell : plan.cells) plan.config(cell, cell.candidates.back(), 1);
+      for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
     const CatchInterrupts guard;
     const Stopwatch watch;
     experiment::ReproduceOptions options;

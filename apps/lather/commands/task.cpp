@@ -16,14 +16,13 @@
 #include "experiments.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
+#include "lather/experiment/matrix_task.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/problems/matrix_problems.hpp"
 
 namespace lather::command {
 namespace {
 
 using Json = nlohmann::json;
-using optim::MatrixProblem;
 
 struct TaskArguments {
   std::string task, size = "paper", out, data = experiment_folder() / "matrix-tasks.json";
@@ -34,32 +33,20 @@ struct TaskArguments {
 
 constexpr int kCheckpoints = 5;
 
-template <class Problem, class Options>
-std::unique_ptr<MatrixProblem> make_problem(Options options, const Json& settings, std::int64_t seed) {
-  options::set_all(options, "task", settings);
-  options.seed = seed;
-  return std::make_unique<Problem>(options);
+experiment::MatrixTask task_for(const TaskArguments& arguments, Json settings, std::int64_t seed) {
+  if (arguments.batch >= 0) settings["batch"] = arguments.batch;
+  return experiment::make_task(
+      arguments.task, arguments.size == "small" ? experiment::TaskSize::small : experiment::TaskSize::paper,
+      settings, seed);
 }
 
-std::unique_ptr<MatrixProblem> problem_for(const TaskArguments& arguments, Json settings, std::int64_t seed) {
-  const bool small = arguments.size == "small";
-  if (arguments.batch >= 0) settings["batch"] = arguments.batch;
-  if (arguments.task == "quadratic")
-    return make_problem<optim::QuadraticRegression>(
-        small ? optim::QuadraticRegressionOptions{.m = 50, .n = 10, .p = 100, .q = 25}
-              : optim::QuadraticRegressionOptions{},
-        settings, seed);
-  if (arguments.task == "logistic")
-    return make_problem<optim::LogisticRegression>(
-        small ? optim::LogisticRegressionOptions{.m = 100, .n = 10, .N = 1000, .q = 40, .batch = 100}
-              : optim::LogisticRegressionOptions{},
-        settings, seed);
-  if (arguments.task == "completion")
-    return make_problem<optim::MatrixCompletion>(
-        small ? optim::MatrixCompletionOptions{.m = 50, .n = 25, .r = 3} : optim::MatrixCompletionOptions{},
-        settings, seed);
-  throw Error(unknown_name_message("task", arguments.task,
-                                   std::vector<std::string>{"quadratic", "logistic", "completion"}));
+// {"schedule.decay": "cosine"} -> {"schedule": {"decay": "cosine"}}, with the name of the optimizer.
+optim::OptimizerSpec spec_of(const std::string& name, const Json& settings) {
+  TomlValue table;
+  set_toml(table, "name", Json(name).dump());
+  for (const auto& [key, value] : settings.items())
+    set_toml(table, key, value.is_string() ? value.get<std::string>() : value.dump());
+  return optim::read_optimizer(table, name);
 }
 
 // What the user and the data file set: per optimizer, and for the problem itself.
@@ -94,45 +81,14 @@ Settings read_settings(const TaskArguments& arguments, const Json& data) {
   return settings;
 }
 
-// All options of an optimizer. Throws Error for what it does not have.
-Json resolved(const Settings& settings, const std::string& name) {
-  return options::to_json(optim::find_optimizer(name).options(settings.optimizer.at(name)));
-}
+using Run = experiment::TaskCurve;
 
-struct Run {
-  std::map<std::int64_t, std::vector<double>> metrics;  // by step
-  std::string ending;                                   // why it stopped early
-  double seconds = 0;
-};
-
-Run run_one(MatrixProblem& problem, const std::string& name, const Json& settings, std::int64_t steps,
+Run run_one(experiment::MatrixTask& task, const std::string& name, const Json& settings, std::int64_t steps,
             std::int64_t record) {
-  Run run;
-  const auto& entry = optim::find_optimizer(name);
-  const auto optimizer = entry.construct(problem.layout(), entry.options(settings));
-  auto x = problem.initial_point();
-  const Stopwatch clock;
-  const auto measure = [&](std::int64_t step) {
-    auto& row = run.metrics[step];
-    for (const auto& metric : problem.metrics(x)) row.push_back(metric.value);
-  };
-  measure(0);
-  for (std::int64_t step = 1; step <= steps; ++step) {
-    if (run.ending.empty()) {
-      if (problem.stochastic()) {
-        problem.draw_batch(step);
-        optimizer->objective_changed();
-      }
-      const auto report = optimizer->step(problem, x);
-      const bool over = report.status == optim::Status::non_finite ||
-                        (report.status != optim::Status::running && !problem.stochastic());
-      if (over) run.ending = fmt::format("ended at step {}: {}", step, report.message);
-    }
-    if (step % record == 0 || step == steps || step % std::max<std::int64_t>(1, steps / kCheckpoints) == 0)
-      measure(step);
-  }
-  run.seconds = clock.seconds();
-  return run;
+  experiment::TaskLength length{steps, record, {}};
+  for (int k = 1; k <= kCheckpoints; ++k)
+    length.also.push_back(k * std::max<std::int64_t>(1, steps / kCheckpoints));
+  return experiment::run_task(task, spec_of(name, settings), length);
 }
 
 struct Summary {
@@ -151,7 +107,7 @@ using Runs = std::map<std::string, std::vector<Run>>;  // by optimizer, one per 
 
 std::string show_at(const std::vector<Run>& runs, std::int64_t step, std::size_t metric) {
   std::vector<double> values;
-  for (const auto& run : runs) values.push_back(run.metrics.at(step)[metric]);
+  for (const auto& run : runs) values.push_back(run.points.at(step).metrics[metric]);
   return show(summarize(values));
 }
 
@@ -203,21 +159,21 @@ void write_curves(const std::string& file, const TaskArguments& arguments, const
   csv << fmt::format("optimizer,seed,step,{}\n", fmt::join(metric_names, ","));
   for (const auto& name : arguments.optimizers)
     for (std::size_t seed = 0; seed < runs.at(name).size(); ++seed)
-      for (const auto& [step, row] : runs.at(name)[seed].metrics)
-        csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(row, ","));
+      for (const auto& [step, point] : runs.at(name)[seed].points)
+        csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(point.metrics, ","));
 }
 
 // The learning rate of the paper's grid with the lowest final value of the main metric, tried on a seed of
 // its own.
-double best_learning_rate(MatrixProblem& problem, const std::string& name, Json settings, std::int64_t steps,
-                          const Json& grid, std::size_t metric) {
+double best_learning_rate(experiment::MatrixTask& task, const std::string& name, Json settings,
+                          std::int64_t steps, const Json& grid, std::size_t metric) {
   double best_rate = 0, best = std::numeric_limits<double>::infinity();
   for (const double rate : grid.get<std::vector<double>>()) {
     settings["learning_rate"] = rate;
-    const double reached = run_one(problem, name, settings, steps, steps).metrics.at(steps)[metric];
+    const double reached = run_one(task, name, settings, steps, steps).points.at(steps).metrics[metric];
     fmt::print("  {} learning_rate {:g}: {:.3e}\n", name, rate, reached);
     std::fflush(stdout);
-    if (best_rate == 0 || reached < best) best_rate = rate, best = reached;
+    if (best_rate == 0 || !(best <= reached)) best_rate = rate, best = reached;
   }
   return best_rate;
 }
@@ -238,28 +194,28 @@ void run_task(const TaskArguments& arguments) {
   const std::int64_t record = arguments.record > 0 ? arguments.record : std::max<std::int64_t>(1, steps / 30);
 
   // Before hours are spent: do all names and options exist?
-  const auto names = problem_for(arguments, settings.task, 0)->metric_names();
-  for (const auto& name : arguments.optimizers) resolved(settings, name);
+  const auto names = task_for(arguments, settings.task, 0).problem->metric_names();
+  for (const auto& name : arguments.optimizers) spec_of(name, settings.optimizer[name]);
   const auto main = static_cast<std::size_t>(
       std::find(names.begin(), names.end(), data.value("metric", "loss")) - names.begin());
   if (arguments.tune) {
-    const auto problem = problem_for(arguments, settings.task, 1000);
+    auto task = task_for(arguments, settings.task, 1000);
     for (const auto& name : arguments.optimizers) {
       const auto described = optim::find_optimizer(name).describe();
       if (std::none_of(described.begin(), described.end(),
                        [](const auto& f) { return f.name == "learning_rate"; }))
         continue;
-      settings.optimizer[name]["learning_rate"] = best_learning_rate(
-          *problem, name, settings.optimizer[name], steps, all.at("learning_rate_grid"), main);
+      settings.optimizer[name]["learning_rate"] =
+          best_learning_rate(task, name, settings.optimizer[name], steps, all.at("learning_rate_grid"), main);
     }
   }
   Runs runs;
   for (std::int64_t seed = 0; seed < arguments.seeds; ++seed) {
-    const auto problem = problem_for(arguments, settings.task, seed);
+    auto task = task_for(arguments, settings.task, seed);
     for (const auto& name : arguments.optimizers) {
-      auto run = run_one(*problem, name, settings.optimizer[name], steps, record);
+      auto run = run_one(task, name, settings.optimizer[name], steps, record);
       fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, names[main],
-                 run.metrics.at(steps)[main], steps, run.seconds,
+                 run.points.at(steps).metrics[main], steps, run.seconds,
                  run.ending.empty() ? "" : " (" + run.ending + ")");
       std::fflush(stdout);
       runs[name].push_back(std::move(run));
@@ -267,13 +223,15 @@ void run_task(const TaskArguments& arguments) {
   }
   const auto table = make_table(arguments, data, runs, names, main, steps);
   fmt::print("\n{}\n", table);
-  for (const auto& name : arguments.optimizers) fmt::print("{}: {}\n", name, resolved(settings, name).dump());
+  for (const auto& name : arguments.optimizers)
+    fmt::print("{}: {}\n", name, options::to_json(spec_of(name, settings.optimizer[name])).dump());
   if (arguments.out.empty()) return;
   std::filesystem::create_directories(arguments.out);
   write_curves(arguments.out + "/curves.csv", arguments, runs, names);
   std::ofstream(arguments.out + "/table.md") << table;
   Json used = Json::object();
-  for (const auto& name : arguments.optimizers) used[name] = resolved(settings, name);
+  for (const auto& name : arguments.optimizers)
+    used[name] = options::to_json(spec_of(name, settings.optimizer[name]));
   std::ofstream(arguments.out + "/settings.json") << Json{{"task", arguments.task},
                                                           {"size", arguments.size},
                                                           {"steps", steps},
@@ -303,15 +261,17 @@ void add_task(CLI::App& app, int&) {
   task->add_option("--size", a->size, "paper, or small for a quick run")
       ->check(CLI::IsMember({"paper", "small"}))
       ->capture_default_str();
-  task->add_option(
-      "--set", a->settings,
-      "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them; task.KEY=VALUE for the problem");
+  task->add_option("--set", a->settings,
+                   "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them (schedule.decay=cosine …); "
+                   "task.KEY=VALUE for the problem");
   task->add_flag("--tune", a->tune, "first search the paper's grid of learning rates, for each optimizer");
   task->add_option("--out", a->out, "folder for curves.csv, table.md and settings.json");
   task->add_option("--data", a->data, "the paper's numbers and the settings")->capture_default_str();
   task->footer(
       "Examples:\n  lather task quadratic --size small --seeds 1\n"
-      "  lather task completion --optimizers adam,ss-esoap --tune --out runs/completion");
+      "  lather task completion --optimizers adam,ss-esoap --tune --out runs/completion\n"
+      "  lather task quadratic --set optimizer.schedule.decay=exponential --set optimizer.schedule.every=25 "
+      "--set optimizer.schedule.rate=0.95");
   task->callback([a] { run_task(*a); });
 }
 

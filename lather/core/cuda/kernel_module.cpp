@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "lather/core/cuda/kernel_files.hpp"
 #include "lather/core/error.hpp"
@@ -90,6 +93,17 @@ void write(const fs::path& file, const std::string& bytes) {
   fs::rename(temporary, file, ignored);
 }
 
+// Trainings side by side want the same kernels at the same time: one compiles them, the others find them in
+// the cache.
+std::shared_ptr<std::mutex> lock_of(const fs::path& file) {
+  static std::mutex guard;
+  static std::map<fs::path, std::shared_ptr<std::mutex>> locks;
+  const std::lock_guard lock(guard);
+  auto& found = locks[file];
+  if (!found) found = std::make_shared<std::mutex>();
+  return found;
+}
+
 }  // namespace
 
 std::string compile(const std::string& source, const std::string& architecture) {
@@ -129,6 +143,8 @@ KernelModule::KernelModule(const std::string& source) {
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
   const std::string architecture = fmt::format("sm_{}{}", major, minor);
   const fs::path file = cache_file(source, architecture);
+  const auto mutex = lock_of(file);
+  const std::lock_guard lock(*mutex);
   if (std::string code = read(file); !code.empty()) {
     if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
       return;

@@ -16,7 +16,6 @@ namespace {
 // every step launched after a halt is lost.
 constexpr int kStepsPerLaunch[] = {16, 4, 1};
 constexpr double kStepsPerHalt = 16;
-constexpr std::size_t kMostSteps = 1024;
 constexpr std::size_t kMostResumptions = 256;
 
 }  // namespace

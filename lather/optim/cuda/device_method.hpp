@@ -47,6 +47,7 @@ class DeviceMethod : public Optimizer {
   // Which form step t (from 1) takes; forms below kUncaptured become graphs.
   virtual int graph_variant(std::int64_t /*t*/) const { return 0; }
   static constexpr int kUncaptured = 8;
+  static constexpr std::size_t kMostSteps = 1024;  // of one call
   // The step after its gradient, to the change of the parameters (`change`, `change_norms`).
   virtual void enqueue_change(int form) = 0;
   // What a step halted for new bases still has to do, to the same end.

@@ -5,13 +5,14 @@
 
 #include "lather/optim/cuda/device_method.hpp"
 #include "lather/optim/cuda/make_on_device.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/kronecker/ss_esoap_diagnostics.hpp"
 
 namespace lather::optim {
 
 namespace {
 
-class DeviceSsEsoap final : public DeviceMethod {
+class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
  public:
   DeviceSsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
       : DeviceMethod(
@@ -26,11 +27,15 @@ class DeviceSsEsoap final : public DeviceMethod {
         new_S_(layout.size()),
         partials_(5 * layer_grid_ * layer_blocks_.size()),
         metric_partials_(layer_grid_ * layer_blocks_.size()),
-        order_(layers_.value_count() + 1) {
+        order_(layers_.value_count() + 1),
+        logged_(kMostSteps * layer_blocks_.size()),
+        step_losses_(kMostSteps) {
+    for (const auto block : layer_blocks_) log_.tau.push_back({layout_.blocks()[block].name, {}});
     if (reprojects()) layers_.reserve_old_bases();
   }
 
   void objective_changed() override { now_.secant_valid = 0; }
+  const BasisLog* basis_log() const override { return &log_; }
 
   void state(StateVisitor& visitor) override {
     DeviceMethod::state(visitor);
@@ -50,6 +55,8 @@ class DeviceSsEsoap final : public DeviceMethod {
       auto variance_steps = static_cast<std::int64_t>(states[l].variance_steps);
       visitor.integer("variance_steps", variance_steps);
       states[l].variance_steps = static_cast<double>(variance_steps);
+      visitor.array("tau_counts", std::span<double>(states[l].tau_counts));
+      std::copy_n(states[l].tau_counts, kTauCounts, log_.tau[l].counts);
     }
     if (!visitor.reading()) return;
     states_.upload(states);
@@ -57,6 +64,8 @@ class DeviceSsEsoap final : public DeviceMethod {
   }
 
  protected:
+  void prepare(Objective&, CudaObjective&) override { log_.first_step = now_.t + 1; }
+
   void enqueue_change(int) override {
     const auto parameter = cuda::Parameter().add(work());
     layers_.rotate_in(step_work().gradient, rotated_.data());  // G~ = Q_L^T G Q_R
@@ -88,8 +97,10 @@ class DeviceSsEsoap final : public DeviceMethod {
   void read_diagnostics() override {
     std::vector<LayerState> states(states_.size());
     states_.download(states);
+    read_log(states);
     std::vector<double> ranges(2 * layers_.side_count());
     launch_per_side("eigenvalue_ranges", 1, cuda::Parameter().add(layers_.work()));
+    cuda::check(cudaStreamSynchronize(stream()));
     if (!ranges.empty())
       cuda::check(cudaMemcpy(ranges.data(), layers_.work().partials, ranges.size() * sizeof(double),
                              cudaMemcpyDeviceToHost));
@@ -107,6 +118,23 @@ class DeviceSsEsoap final : public DeviceMethod {
   }
 
  private:
+  void read_log(const std::vector<LayerState>& states) {
+    const auto steps = static_cast<std::size_t>(now_.index), layers = layer_blocks_.size();
+    log_.events.clear();
+    log_.losses.resize(layers > 0 ? steps : 0);
+    if (!log_.losses.empty()) step_losses_.download(log_.losses);
+    for (std::size_t l = 0; l < layers; ++l)
+      std::copy_n(states[l].tau_counts, kTauCounts, log_.tau[l].counts);
+    if (now_.basis_updates == logged_updates_ || steps == 0) return;
+    logged_updates_ = now_.basis_updates;
+    std::vector<LoggedStep> logged(steps * layers);
+    logged_.download(logged);
+    for (std::size_t i = 0; i < logged.size(); ++i)
+      if (const LoggedStep& e = logged[i]; e.t == log_.first_step + static_cast<std::int64_t>(i / layers))
+        log_.events.push_back(
+            {e.t, log_.tau[i % layers].block, e.rho_left, e.rho_right, e.gamma, e.gradient_cosine});
+  }
+
   bool reprojects() const {
     return options_.variance_transition == VarianceTransition::reproject ||
            options_.variance_transition == VarianceTransition::reproject_squared;
@@ -127,6 +155,8 @@ class DeviceSsEsoap final : public DeviceMethod {
     w.e = elements();
     w.k = layers_.work();
     w.state = states_.data();
+    w.log = logged_.data();
+    w.step_losses = step_losses_.data();
     w.S_rotated = S_rotated_.data();
     w.partials = partials_.data();
     w.metric_partials = metric_partials_.data();
@@ -180,6 +210,10 @@ class DeviceSsEsoap final : public DeviceMethod {
   cuda::Memory<LayerState> states_;
   cuda::Memory<double> S_rotated_, new_M_, new_S_, partials_, metric_partials_;
   cuda::Memory<int> order_;
+  cuda::Memory<LoggedStep> logged_;
+  cuda::Memory<double> step_losses_;
+  BasisLog log_;
+  long long logged_updates_ = 0;
 };
 
 }  // namespace

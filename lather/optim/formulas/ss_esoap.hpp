@@ -68,6 +68,21 @@ LATHER_HOST_DEVICE double step_scale(double tau, double tau_power) {
   return tau != 1 ? pow(tau, -tau_power) : 1;
 }
 
+// What is counted about tau at every step, in this order: steps with a secant, tau = 1, tau at its least
+// value, c <= 0, then tau in ten equal parts of (0, 1], and above 1.
+enum TauCount { kTauSteps, kTauAtOne, kTauAtLeast, kTauNoCurvature, kTauFirstPart };
+constexpr int kTauParts = 10;
+constexpr int kTauCounts = kTauFirstPart + kTauParts + 1;
+LATHER_HOST_DEVICE void count_tau(double* counts, double tau, double c, double tau_min) {
+  counts[kTauSteps] += 1;
+  if (tau == 1) counts[kTauAtOne] += 1;
+  if (tau == tau_min && tau != 1) counts[kTauAtLeast] += 1;
+  if (!(c > 0)) counts[kTauNoCurvature] += 1;
+  int part = tau > 1 ? kTauParts : (int)ceil(tau * kTauParts) - 1;
+  if (part < 0) part = 0;
+  counts[kTauFirstPart + part] += 1;
+}
+
 LATHER_HOST_DEVICE double cosine(double xy, double xx, double yy) {
   return xx > 0 && yy > 0 ? xy / (sqrt(xx) * sqrt(yy)) : 0;
 }

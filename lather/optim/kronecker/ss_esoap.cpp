@@ -69,6 +69,7 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
     largest_block = std::max(largest_block, block.size());
     largest_side = std::max({largest_side, layers_.back().K.left.d, layers_.back().K.right.d});
   }
+  for (const auto& layer : layers_) log_.tau.push_back({layout_.blocks()[layer.block].name, {}});
   scratch_.resize(largest_block);
   squares_.resize(3 * largest_side * largest_side);
   diagnostics_.reserve(16 * layers_.size());
@@ -101,9 +102,22 @@ void SsEsoap::update(std::span<const double> x) {
       layer.tau = self_scaling(layer.c, layer.a, o.tau_min, o.tau_max);
   }
 
+  keep_log();
   MatrixMethod::update(x);  // Alg. 2, step 5, and Adam for what is not a matrix
   std::copy(gradient_.begin(), gradient_.end(), previous_gradient_.begin());
   secant_valid_ = true;
+}
+
+void SsEsoap::keep_log() {
+  log_.events.clear();
+  log_.first_step = t_;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    if (layer.basis_changed)
+      log_.events.push_back({t_, layout_.blocks()[layer.block].name, layer.rho_left, layer.rho_right,
+                             layer.gamma, layer.gradient_cosine});
+    if (self_scaling_on()) count_tau(log_.tau[l].counts, layer.tau, layer.c, options_.tau_min);
+  }
 }
 
 void SsEsoap::advance(Layer& layer, const BlockStep& s) {
@@ -125,6 +139,8 @@ void SsEsoap::check_basis(Layer& layer, const BlockStep& s) {
     return off_diagonal_ratio(off, norm, o.ratio_epsilon);
   };
   const double left = ratio(layer.K.left), right = ratio(layer.K.right);
+  layer.rho_left = left;
+  layer.rho_right = right;
   layer.rho = std::max(left, right);
   layer.gamma = 1;
   layer.basis_changed = false;
@@ -323,10 +339,12 @@ void SsEsoap::state(StateVisitor& visitor) {
   visitor.boolean("secant_valid", secant_valid_);
   visitor.array("step", std::span(change_));
   visitor.array("previous_gradient", std::span(previous_gradient_));
-  for (auto& layer : layers_) {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    auto& layer = layers_[l];
     layer.K.state(visitor);
     visitor.array("S", std::span(layer.S));
     visitor.integer("variance_steps", layer.variance_steps);
+    visitor.array("tau_counts", std::span<double>(log_.tau[l].counts));
   }
 }
 

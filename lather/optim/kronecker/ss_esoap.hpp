@@ -4,16 +4,18 @@
 // the fast form; tests/optim/ss_esoap_literal.hpp is the specification it is tested against.
 
 #include "lather/optim/first_order/gradient_method.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/kronecker/factors.hpp"
 #include "lather/optim/kronecker/ss_esoap_options.hpp"
 
 namespace lather::optim {
 
-class SsEsoap final : public MatrixMethod {
+class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
  public:
   SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& options);
   void objective_changed() override { secant_valid_ = false; }
   std::size_t memory_bytes() const override;
+  const BasisLog* basis_log() const override { return &log_; }
   void state(StateVisitor& visitor) override;
 
   // ||Q^T Q - I||, the largest over all bases.
@@ -29,7 +31,7 @@ class SsEsoap final : public MatrixMethod {
     KroneckerPair K;                  // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
     AlignedVector G, S;               // rotated gradient; rotated last step, once computed
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
-    double c = 0, a = 0, rho = 0, gamma = 1, tau = 1, gradient_cosine = 0;
+    double c = 0, a = 0, rho = 0, rho_left = 0, rho_right = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
     // Of the transition `permute`: where the directions of a new
     // basis come from; empty: the basis is the old one.
@@ -47,10 +49,12 @@ class SsEsoap final : public MatrixMethod {
   void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
                            const AlignedVector& QR_old);
   void measure_secant(Layer& layer, const BlockStep& step);  // Alg. 2, step 4
+  void keep_log();
   void report(const Layer& layer);
 
   SsEsoapOptions options_;
   std::vector<Layer> layers_;
+  BasisLog log_;
   std::vector<std::size_t> index_;  // block -> layers_
   AlignedVector previous_gradient_;
   bool secant_valid_ = false;        // the last step and the last gradient belong to the present objective

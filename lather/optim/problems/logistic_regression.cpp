@@ -22,6 +22,7 @@ void LogisticRegressionOptions::fields(FieldVisitor& v) {
   v.integer("seed", seed, "of data, starting point and batches", non_negative());
   v.choice("labels", labels, "signs of a teacher's A X B (separable) or coin flips",
            {{"teacher", Labels::teacher}, {"random", Labels::random}});
+  v.real("margin", margin, "labels of the teacher nearer than this to zero are left out", non_negative());
 }
 
 namespace {
@@ -52,6 +53,8 @@ double logistic(double* z, const double* c, Index count) {
     e = (-margin.abs()).exp();
     // log(1 + e) with all digits where e is small: log(u) e / (u - 1) with u = 1 + e rounded (Kahan).
     loss = (1 + e == 1).select(e, (1 + e).log() * e / ((1 + e) - 1)) + (-margin).max(0.0);
+    for (Index i = 0; i < length; ++i)
+      if (c[begin + i] == 0) loss[i] = 0;                                       // left out
     sum += sum_of_magnitudes({loss.data(), static_cast<std::size_t>(length)});  // losses are not negative
     e = (margin >= 0).select(e, 1.0) / (1 + e);                                 // sigmoid(-margin)
     for (Index i = 0; i < length; ++i) z[begin + i] = -c[begin + i] * e[i];
@@ -109,7 +112,8 @@ LogisticRegression::LogisticRegression(const LogisticRegressionOptions& o)
   d.C = o.labels == Labels::random
             ? normal_matrix(seed_, kC, o.N, o.q)
             : product(view(product(view(d.A), view(normal_matrix(seed_, kTeacher, o.m, o.n)))), view(d.B));
-  d.C = d.C.unaryExpr([](double c) { return c > 0 ? 1.0 : -1.0; });
+  const double margin = o.labels == Labels::teacher ? o.margin : 0;
+  d.C = d.C.unaryExpr([&](double c) { return std::abs(c) < margin ? 0.0 : c > 0 ? 1.0 : -1.0; });
   draw_batch(0);
 }
 LogisticRegression::~LogisticRegression() = default;
@@ -154,7 +158,7 @@ std::vector<Metric> LogisticRegression::metrics(std::span<const double> x) {
   }
   const Spectrum gradient = spectrum(G);
   return {{"loss", loss},
-          {"accuracy", static_cast<double>(right) / static_cast<double>(d.C.size())},
+          {"accuracy", static_cast<double>(right) / static_cast<double>((d.C.array() != 0).count())},
           {"gradient_condition", gradient.condition},
           {"gradient_nuclear_norm", gradient.nuclear_norm}};
 }

@@ -74,6 +74,9 @@ struct LogisticRegressionOptions {
   // Departs from PolarGrad, whose labels are coin flips: 4 million of them cannot be fitted by 100 thousand
   // parameters, and the losses towards zero of the paper's table need labels that can: C = sign(A X* B).
   Labels labels = Labels::teacher;
+  // Labels of the teacher nearer than this to zero are left out of the sum. Without, the loss of the
+  // teacher itself is in the thousands: entries of A X* B have the size of 300, and one in 400 is below 1.
+  double margin = 0;
   void fields(FieldVisitor& v);
 };
 class LogisticRegression final : public MatrixProblem {

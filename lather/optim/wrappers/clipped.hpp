@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "lather/core/options.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -44,7 +45,7 @@ class ClippedObjective final : public Objective {
   ClipOptions options_;
 };
 
-class Clipped final : public Optimizer {
+class Clipped final : public Optimizer, public KeepsBasisLog {
  public:
   Clipped(std::unique_ptr<Optimizer> inner, const ClipOptions& options)
       : inner_(std::move(inner)), options_(options) {}
@@ -55,6 +56,7 @@ class Clipped final : public Optimizer {
   void objective_changed() override { inner_->objective_changed(); }
   void set_learning_rate_factor(double factor) override { inner_->set_learning_rate_factor(factor); }
   std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
+  const BasisLog* basis_log() const override { return basis_log_of(*inner_); }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
   void state(StateVisitor& v) override { inner_->state(v); }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -27,7 +28,7 @@ struct ScheduleFreeOptions {
   }
 };
 
-class ScheduleFree final : public Optimizer {
+class ScheduleFree final : public Optimizer, public KeepsBasisLog {
  public:
   ScheduleFree(std::unique_ptr<Optimizer> inner, const ScheduleFreeOptions& options)
       : inner_(std::move(inner)), options_(options) {}
@@ -37,6 +38,7 @@ class ScheduleFree final : public Optimizer {
     factor_ = factor;
     inner_->set_learning_rate_factor(factor);
   }
+  const BasisLog* basis_log() const override { return basis_log_of(*inner_); }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
   std::size_t memory_bytes() const override { return inner_->memory_bytes() + bytes_of(z_); }
   void state(StateVisitor& v) override;

@@ -5,12 +5,13 @@
 #include <memory>
 #include <vector>
 
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/optimizer.hpp"
 #include "lather/optim/wrappers/schedule.hpp"
 
 namespace lather::optim {
 
-class Scheduled final : public Optimizer {
+class Scheduled final : public Optimizer, public KeepsBasisLog {
  public:
   Scheduled(std::unique_ptr<Optimizer> inner, const ScheduleOptions& options)
       : inner_(std::move(inner)), options_(options) {
@@ -32,6 +33,7 @@ class Scheduled final : public Optimizer {
   }
   void objective_changed() override { inner_->objective_changed(); }
   void set_learning_rate_factor(double factor) override { outer_factor_ = factor; }
+  const BasisLog* basis_log() const override { return basis_log_of(*inner_); }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }
   std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
   void state(StateVisitor& v) override {

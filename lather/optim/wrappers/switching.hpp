@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "lather/core/options.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -24,7 +25,7 @@ struct SwitchOptions {
   }
 };
 
-class Switching final : public Optimizer {
+class Switching final : public Optimizer, public KeepsBasisLog {
  public:
   Switching(std::unique_ptr<Optimizer> first, std::unique_ptr<Optimizer> second, const SwitchOptions& options)
       : first_(std::move(first)), second_(std::move(second)), options_(options) {}
@@ -34,6 +35,7 @@ class Switching final : public Optimizer {
     first_->set_learning_rate_factor(factor);
     second_->set_learning_rate_factor(factor);
   }
+  const BasisLog* basis_log() const override { return basis_log_of(switched_ ? *second_ : *first_); }
   std::span<const Diagnostic> diagnostics() const override {
     return (switched_ ? *second_ : *first_).diagnostics();
   }

@@ -108,6 +108,19 @@ std::string diagnostics_json(const Trainer& trainer) {
   return line.dump();
 }
 
+std::string event_json(const LoggedEvent& e) {
+  OrderedJson line{{"step", e.step}, {"layer", e.layer}};
+  const auto add = [&](const char* name, double value) { line[name] = number_or_its_name(value); };
+  add("rho_left", e.rho_left);
+  add("rho_right", e.rho_right);
+  add("gamma", e.gamma);
+  add("gradient_cosine", e.gradient_cosine);
+  add("loss", e.loss);
+  if (!std::isnan(e.loss_after_1)) add("loss_after_1", e.loss_after_1);
+  if (!std::isnan(e.loss_after_10)) add("loss_after_10", e.loss_after_10);
+  return line.dump();
+}
+
 std::optional<double> mean_diagnostic(const Trainer& trainer, std::string_view quantity) {
   double sum = 0;
   int count = 0;

@@ -21,6 +21,8 @@ std::string history_csv(const Trainer& trainer, const HistoryRecord& record);
 std::string history_json(const Trainer& trainer, const HistoryRecord& record);
 std::string diagnostics_json(const Trainer& trainer);  // empty if the optimizer has none
 
+std::string event_json(const LoggedEvent& event);
+
 // Mean of a quantity over all blocks that have it.
 std::optional<double> mean_diagnostic(const Trainer& trainer, std::string_view quantity);
 

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl",
-                                                      "timing.csv"};
+                                                      "timing.csv", "events.jsonl"};
 
 void create_folder(const fs::path& path) {
   std::error_code status;

@@ -4,6 +4,7 @@
 //   config.json        everything the run depends on; `lather train --config` runs it again as it is
 //   history.jsonl .csv losses, residuals, errors; the same configuration gives the same bytes
 //   diagnostics.jsonl  what the optimizer says about each layer
+//   events.jsonl       every change of a basis, also those between recorded steps
 //   timing.csv         step, seconds: apart, because it differs from run to run
 //   checkpoints/       the two newest states
 //   environment.json   version, compiler, machine
@@ -36,8 +37,8 @@ class FolderLock {
 };
 
 // Logs that a checkpoint cuts back to their length at its step.
-enum class Log { history, history_csv, diagnostics, timing };
-inline constexpr int kLogs = 4;
+enum class Log { history, history_csv, diagnostics, timing, events };
+inline constexpr int kLogs = 5;
 
 class RunFolder {
  public:

@@ -23,6 +23,16 @@ double number(double value) {
   return std::isfinite(value) ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
+TauSummary tau_summary(const optim::TauCounts& layer) {
+  using namespace optim;
+  const double steps = layer.counts[kTauSteps];
+  const auto share = [&](int k) { return steps > 0 ? layer.counts[k] / steps : 0; };
+  TauSummary s{
+      static_cast<std::int64_t>(steps), share(kTauAtOne), share(kTauAtLeast), share(kTauNoCurvature), {}};
+  for (int k = kTauFirstPart; k < kTauCounts; ++k) s.parts.push_back(share(k));
+  return s;
+}
+
 void append_array(std::string& out, const std::string& name, const std::vector<double>& values) {
   if (out.back() != '{') out += ",";
   out += "\n" + Json(name).dump() + ": [";
@@ -65,6 +75,14 @@ void StageSummary::fields(FieldVisitor& v) {
   v.real("residual", residual, "at held-out points, when it ended");
 }
 
+void TauSummary::fields(FieldVisitor& v) {
+  v.integer("steps", steps, "");
+  v.real("at_one", at_one, "");
+  v.real("at_least", at_least, "");
+  v.real("no_curvature", no_curvature, "");
+  v.reals("parts", parts, "");
+}
+
 void Summary::fields(FieldVisitor& v) {
   v.text("problem", problem, "");
   v.text("optimizer", optimizer, "");
@@ -85,6 +103,7 @@ void Summary::fields(FieldVisitor& v) {
   v.table("best", best, "");
   v.text("reference", reference, "");
   v.by_name("unknowns", unknowns, "");
+  if (!tau.empty()) v.by_name("tau", tau, "by layer");
   v.tables("stages", stages, "");
   if (!held_out_rows.empty()) v.by_name("held_out_rows", held_out_rows, "of data");
   if (!overfitting.empty()) v.text("overfitting", overfitting, "");
@@ -146,6 +165,8 @@ Summary summarize(Trainer& trainer, bool fine) {
   s.memory_bytes = static_cast<std::int64_t>(trainer.engine_bytes() + trainer.optimizer_bytes());
   s.evaluations = trainer.evaluations();
   s.basis_updates = trainer.basis_updates();
+  if (const auto* log = trainer.basis_log())
+    for (const auto& layer : log->tau) s.tau[std::string(layer.block)] = tau_summary(layer);
   const auto& blocks = trainer.objective().layout().blocks();
   s.matrices = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return block.matrix; });
   s.loss = number(trainer.loss());

@@ -40,6 +40,14 @@ struct StageSummary {
   void fields(FieldVisitor& v);
 };
 
+// Values of tau in all steps with a secant, of one layer.
+struct TauSummary {
+  std::int64_t steps = 0;
+  double at_one = 0, at_least = 0, no_curvature = 0;  // shares of the steps: tau = 1, tau = tau_min, c <= 0
+  std::vector<double> parts;                          // shares of ten equal parts of (0, 1], and above 1
+  void fields(FieldVisitor& v);
+};
+
 struct Summary {
   std::string problem, optimizer, family, recipe;
   std::string adapted;  // how the recipe was changed for an optimizer of another family
@@ -50,6 +58,7 @@ struct Summary {
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none
   std::map<std::string, UnknownSummary> unknowns;
+  std::map<std::string, TauSummary> tau;                    // by layer, of a method that scales itself
   std::vector<StageSummary> stages;                         // where there are several
   std::map<std::string, std::int64_t> held_out_rows;        // of data, by name
   std::string overfitting;                                  // a sentence, if it was noticed at the end

@@ -6,6 +6,7 @@
 #include "gpu/optimizer_cases.hpp"
 #include "gpu/require_gpu.hpp"
 #include "lather/core/state.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 
 namespace lather::optim {
@@ -111,6 +112,38 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
   const double change = largest_difference(host.x, start);
   EXPECT_LT(largest_difference(host.x, device.x), 1e-10 * change);
   EXPECT_GT(largest_difference(host.x, never.x), 1e-2 * change);
+}
+
+TEST(DeviceOptimizer, LogsChangesOfBasesAndCountsTauAsTheHostDoes) {
+  REQUIRE_GPU();
+  const nlohmann::json settings{{"name", "ss-esoap"}};
+  Trajectory host(settings, Device::cpu), device(settings, Device::cuda);
+  std::size_t events = 0;
+  for (int t = 0; t < kSteps; ++t) {
+    host.take(1);
+    device.take(1);
+    const auto &expected = *basis_log_of(*host.optimizer), &found = *basis_log_of(*device.optimizer);
+    ASSERT_EQ(found.events.size(), expected.events.size()) << t;
+    ASSERT_EQ(found.losses.size(), 1U);
+    for (std::size_t i = 0; i < expected.events.size(); ++i) {
+      const auto &e = expected.events[i], &f = found.events[i];
+      EXPECT_EQ(f.step, e.step);
+      EXPECT_EQ(f.block, e.block);
+      EXPECT_EQ(f.gamma, e.gamma);
+      EXPECT_NEAR(f.rho_left, e.rho_left, 1e-8);
+      EXPECT_NEAR(f.rho_right, e.rho_right, 1e-8);
+      EXPECT_NEAR(f.gradient_cosine, e.gradient_cosine, 1e-8);
+    }
+    events += expected.events.size();
+  }
+  EXPECT_GT(events, 2U);
+  const auto &expected = *basis_log_of(*host.optimizer), &found = *basis_log_of(*device.optimizer);
+  ASSERT_EQ(found.tau.size(), 4U);
+  for (std::size_t l = 0; l < 4; ++l) {
+    EXPECT_EQ(found.tau[l].block, expected.tau[l].block);
+    EXPECT_EQ(expected.tau[l].counts[kTauSteps], kSteps - 1);
+    for (int k = 0; k < kTauCounts; ++k) EXPECT_EQ(found.tau[l].counts[k], expected.tau[l].counts[k]) << k;
+  }
 }
 
 }  // namespace

@@ -142,12 +142,26 @@ struct LayerState {
   double gradient_cosine;
   double changed;
   double variance_steps;
+  double rho_left;
+  double rho_right;
+  double tau_counts[kTauCounts];
+};
+
+// One step of one layer whose basis was replaced.
+struct LoggedStep {
+  long long t;
+  double rho_left;
+  double rho_right;
+  double gamma;
+  double gradient_cosine;
 };
 
 struct EsoapKernelArgs {
   ElementKernelArgs e;
   KroneckerKernelArgs k;
   LayerState* state;
+  LoggedStep* log;      // per step of a row and layer; valid where t is that of the step
+  double* step_losses;  // per step of a row
   double* S_rotated;
   double* partials;         // per layer and block: largest V, c, <g, g_old>, |g|^2, |g_old|^2
   double* metric_partials;  // per layer and block

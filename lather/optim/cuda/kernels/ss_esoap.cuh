@@ -24,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_trigger(const __grid_con
       ratio[side] = off_diagonal_ratio(off, norm, w.ratio_epsilon);
     }
     LayerState& state = w.state[l];
+    state.rho_left = ratio[0], state.rho_right = ratio[1];
     state.rho = ratio[0] > ratio[1] ? ratio[0] : ratio[1];
     state.gamma = 1;
     const bool fires = due && state.rho > w.trigger;
@@ -238,6 +239,11 @@ extern "C" __global__ void __launch_bounds__(256) esoap_direction(const __grid_c
       LayerState& state = w.state[blockIdx.y];
       state.tau = tau, state.c = c, state.a = a;
       state.gradient_cosine = cosine(old_new, new_new, old_old);
+      if (scaled) count_tau(state.tau_counts, tau, c, w.tau_min);
+      if (state.changed != 0)
+        w.log[(i64)control.index * w.k.layer_count + blockIdx.y] = {
+            control.t, state.rho_left, state.rho_right, state.gamma, state.gradient_cosine};
+      if (blockIdx.y == 0) w.step_losses[control.index] = control.loss;
     }
   }
   __syncthreads();

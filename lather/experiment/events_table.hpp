@@ -1,0 +1,14 @@
+#pragma once
+// Changes of bases in the runs of an experiment, from their events.jsonl: how many, what led to them, what
+// they did to the loss.
+
+#include "lather/experiment/reproduce.hpp"
+#include "lather/report/table.hpp"
+
+namespace lather::experiment {
+
+// One row per cell whose runs have events; medians over all seeds and layers. Empty if the experiment does
+// not ask for it.
+report::Table events_table(const ExperimentResult& result);
+
+}  // namespace lather::experiment

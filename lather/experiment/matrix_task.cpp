@@ -1,0 +1,105 @@
+#include "lather/experiment/matrix_task.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lather/core/clock.hpp"
+#include "lather/core/error.hpp"
+#include "lather/optim/wrappers/composed.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// Both read from one object, whose keys belong to the one or the other.
+template <class Problem>
+struct TaskOptions {
+  Problem problem;
+  TaskRunOptions run;
+  void fields(FieldVisitor& v) {
+    problem.fields(v);
+    run.fields(v);
+  }
+};
+
+template <class Problem, class Options>
+MatrixTask make(const Options& defaults, const Json& settings, std::int64_t seed) {
+  TaskOptions<Options> options{defaults, {}};
+  options::set_all(options, "task", settings);
+  options.problem.seed = seed;
+  return {std::make_unique<Problem>(options.problem), options.run};
+}
+
+}  // namespace
+
+std::vector<std::string> task_names() { return {"quadratic", "logistic", "completion"}; }
+
+MatrixTask make_task(const std::string& name, TaskSize size, const Json& settings, std::int64_t seed) {
+  const bool small = size == TaskSize::small;
+  if (name == "quadratic")
+    return make<optim::QuadraticRegression>(
+        small ? optim::QuadraticRegressionOptions{.m = 50, .n = 10, .p = 100, .q = 25}
+              : optim::QuadraticRegressionOptions{},
+        settings, seed);
+  if (name == "logistic")
+    return make<optim::LogisticRegression>(
+        small ? optim::LogisticRegressionOptions{.m = 100, .n = 10, .N = 1000, .q = 40, .batch = 100}
+              : optim::LogisticRegressionOptions{},
+        settings, seed);
+  if (name == "completion")
+    return make<optim::MatrixCompletion>(
+        small ? optim::MatrixCompletionOptions{.m = 50, .n = 25, .r = 3} : optim::MatrixCompletionOptions{},
+        settings, seed);
+  throw Error(unknown_name_message("task", name, task_names()));
+}
+
+TaskCurve run_task(MatrixTask& task, const optim::OptimizerSpec& spec, const TaskLength& length,
+                   const std::function<bool()>& interrupted) {
+  TaskCurve curve;
+  auto& problem = *task.problem;
+  // A schedule over the whole run is given its length by whoever knows it: here.
+  optim::OptimizerSpec whole = spec;
+  if (auto& schedule = whole.wrappers.schedule; schedule && schedule->over_the_whole_run())
+    schedule->total_steps = length.steps;
+  const auto optimizer = optim::make_composed(problem.layout(), whole);
+  auto x = problem.initial_point();
+  for (double& value : x) value *= task.run.start_scale;
+  const Stopwatch clock;
+  double measuring = 0;
+  const auto measure = [&](std::int64_t step) {
+    const Stopwatch watch;
+    auto& point = curve.points[step];
+    point.seconds = clock.seconds() - measuring;
+    for (const auto& metric : problem.metrics(x)) point.metrics.push_back(metric.value);
+    measuring += watch.seconds();
+  };
+  measure(0);
+  for (std::int64_t step = 1; step <= length.steps; ++step) {
+    if (interrupted()) {
+      curve.interrupted = true;
+      break;
+    }
+    if (curve.ending.empty()) {
+      if (problem.stochastic() && (step - 1) % task.run.batch_steps == 0) {
+        problem.draw_batch(step);
+        optimizer->objective_changed();
+      }
+      const auto report = optimizer->step(problem, x);
+      curve.not_finite = report.status == optim::Status::non_finite;
+      const bool over =
+          curve.not_finite || (report.status != optim::Status::running && !problem.stochastic());
+      if (over) curve.ending = fmt::format("ended at step {}: {}", step, report.message);
+    }
+    if (step % length.record == 0 || step == length.steps ||
+        std::find(length.also.begin(), length.also.end(), step) != length.also.end())
+      measure(step);
+  }
+  curve.seconds = clock.seconds() - measuring;
+  return curve;
+}
+
+}  // namespace lather::experiment

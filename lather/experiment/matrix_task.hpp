@@ -1,0 +1,58 @@
+#pragma once
+// The paper's matrix problems as runs: an optimizer with its schedule on a problem, recorded as it goes.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lather/core/options.hpp"
+#include "lather/optim/optimizer_spec.hpp"
+#include "lather/optim/problems/matrix_problems.hpp"
+
+namespace lather::experiment {
+
+enum class TaskSize { paper, small };
+
+// Where a run starts and what it sees, beside the options of the problem itself.
+struct TaskRunOptions {
+  double start_scale = 1;        // of the starting point, uniform on (-1, 1)
+  std::int64_t batch_steps = 1;  // a batch stays for this many steps, so that secants lie on one function
+  void fields(FieldVisitor& v) {
+    v.real("start_scale", start_scale, "multiplies the starting point; 0: start at zero", non_negative());
+    v.integer("batch_steps", batch_steps, "steps taken on one batch: secants need two", at_least(1));
+  }
+};
+
+std::vector<std::string> task_names();
+
+struct MatrixTask {
+  std::unique_ptr<optim::MatrixProblem> problem;
+  TaskRunOptions run;
+};
+// `settings`: options of the problem and of TaskRunOptions. Throws Error for unknown names and keys.
+MatrixTask make_task(const std::string& name, TaskSize size, const nlohmann::json& settings,
+                     std::int64_t seed);
+
+struct TaskPoint {
+  double seconds = 0;
+  std::vector<double> metrics;  // in the order of metric_names()
+};
+struct TaskCurve {
+  std::map<std::int64_t, TaskPoint> points;  // by step
+  std::string ending;                        // why it stopped early; empty: it did not
+  bool not_finite = false, interrupted = false;
+  double seconds = 0;
+};
+
+struct TaskLength {
+  std::int64_t steps = 0, record = 1;
+  std::vector<std::int64_t> also;  // recorded too
+};
+TaskCurve run_task(
+    MatrixTask& task, const optim::OptimizerSpec& optimizer, const TaskLength& length,
+    const std::function<bool()>& interrupted = [] { return false; });
+
+}  // namespace lather::experiment

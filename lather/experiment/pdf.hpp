@@ -1,0 +1,11 @@
+#pragma once
+// Our own pictures as PDF, for LaTeX: a page of the picture's size with lines, areas and text in Helvetica.
+
+#include <string>
+
+namespace lather::experiment {
+
+// `svg`: as report/draw/svg.hpp writes it. Elements it does not write are an Error.
+std::string pdf_of(const std::string& svg);
+
+}  // namespace lather::experiment

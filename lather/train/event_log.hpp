@@ -1,0 +1,39 @@
+#pragma once
+// Changes of bases with the loss before and after them: complete, whether the optimizer takes its steps one
+// by one on the host or many at a time on the GPU.
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "lather/core/state.hpp"
+#include "lather/optim/kronecker/basis_log.hpp"
+
+namespace lather::train {
+
+struct LoggedEvent {
+  static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+  std::int64_t step = 0;  // of the training, from 1
+  std::string layer;
+  double rho_left = 0, rho_right = 0, gamma = 1, gradient_cosine = 0;
+  double loss = 0;                                             // before the step
+  double loss_after_1 = kNotKnown, loss_after_10 = kNotKnown;  // points may have been drawn again in between
+};
+
+class EventLog {
+ public:
+  // After a call of the optimizer that began when `steps_before` steps of the training were done. `loss`:
+  // of the last of its steps.
+  void add(const optim::BasisLog& log, std::int64_t steps_before, double loss);
+  // Those ten steps old, or all.
+  std::vector<LoggedEvent> take(bool all);
+  void state(StateVisitor& v);
+
+ private:
+  std::deque<LoggedEvent> waiting_;
+  std::vector<LoggedEvent> complete_;
+};
+
+}  // namespace lather::train
