@@ -109,8 +109,13 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
   const bool linear = is_linear(problem), cuda = device == Device::cuda;
   const int dimensions = problem.dimensions();
   if (method.empty())
-    chosen.choose("optimizer", "lm",
-                  "method lm: the loss is a sum of squares, and the network is small enough for its matrix");
+    chosen.choose(
+        "optimizer", "lm",
+        std::string("method lm: the loss is a sum of squares, and the network is small enough for its "
+                    "matrix") +
+            (linear && problem.unknowns.empty()
+                 ? "; the problem is linear: --optimizer linear may solve it in one step"
+                 : ""));
 
   const NetworkSize proposed = network_size(problem, linear, device);
   const NetworkSize size{integer_or(network, "width", proposed.width),
