@@ -38,8 +38,7 @@ fs::path find_experiment(const std::string& name_or_path) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml"))
     throw Error("there is no file '" + name_or_path + "'");
   for (const auto& folder : experiment_folders())
-    if (const fs::path path = folder / (name_or_path + ".toml"); fs::is_regular_file(path, status))
-      return path;
+    if (fs::path path = folder / (name_or_path + ".toml"); fs::is_regular_file(path, status)) return path;
   throw Error(unknown_name_message("experiment", name_or_path, list_experiments()));
 }
 

@@ -95,7 +95,7 @@ class Intersection : public Shape {
 // A union is known to be bounded by its parts; its complement alone is not.
 class Union : public Shape {
  public:
-  Union(ShapePtr a, ShapePtr b)
+  Union(const ShapePtr& a, const ShapePtr& b)
       : Shape(a->dimension()),
         bounds_(a->bounds().join(b->bounds())),
         inside_(std::make_shared<Complement>(std::make_shared<Intersection>(

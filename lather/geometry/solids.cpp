@@ -87,7 +87,7 @@ class Extrusion : public Shape {
 // The corners with their mirror images where the polygon touches the axis along an edge, which is then
 // inside.
 Polygon full_section(const std::vector<Point>& corners) {
-  const Polygon half(corners);  // counterclockwise
+  Polygon half(corners);  // counterclockwise
   const auto& c = half.corners();
   const std::size_t n = c.size();
   std::size_t axis_edges = 0, last = 0;

@@ -24,7 +24,7 @@ class ForeignOnHost final : public ForeignParameters, public Objective {
       (wide ? copy_to<double> : copy_to<float>)(part(x_, k), blocks[k].parameter);
       (wide ? copy_to<double> : copy_to<float>)(part(gradient_, k), blocks[k].gradient);
     }
-    const auto report = optimizer.step(*this, x_);
+    auto report = optimizer.step(*this, x_);
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       const auto values = part(x_, k);
       if (blocks[k].type == ForeignBlock::Type::float64)

@@ -218,7 +218,7 @@ Json checked_fields(const Json& fields) {
 }
 
 Json read_fields(const fs::path& run, Notes& notes) {
-  const Json fields = read_json_or_note(run / "fields.json", "there are no maps", notes);
+  Json fields = read_json_or_note(run / "fields.json", "there are no maps", notes);
   if (fields.is_null()) return fields;
   try {
     return checked_fields(fields);

@@ -161,7 +161,7 @@ class Writer {
         return text_.lane_of(format("old{}_{}", array.index, array.component),
                              address(KernelPointer::What::bar, op_.in[array.index], array.component), "load");
       default: {
-        const std::string name = format("scalar{}", array.index);
+        std::string name = format("scalar{}", array.index);
         if (text_.declare(name))
           text_.before(format("  const Real {} = Real(*static_cast<const double*>({}));\n", name,
                               pointer(KernelPointer::What::parameters, op_.scalars[array.index])));
@@ -183,10 +183,10 @@ class Writer {
   std::string read_input(int i, int c) {
     const std::string bias = c == 0 ? bias_of(i) : "";
     if (absorbed(i)) return absorbed_product(i, c, bias);
-    const std::string value =
+    std::string value =
         text_.lane_of(format("in{}_{}", i, c), address(KernelPointer::What::values, op_.in[i], c), "fetch");
     if (bias.empty()) return value;
-    const std::string name = format("z{}", i);
+    std::string name = format("z{}", i);
     if (text_.declare(name))
       text_.once_per_lane(format("      const Real {} = {} + {};\n", name, value, bias));
     return name;
@@ -194,7 +194,7 @@ class Writer {
 
   // z_c = sum_k x_{c,k} W_k (+ b)
   std::string absorbed_product(int i, int c, const std::string& bias) {
-    const std::string name = format("z{}_{}", i, c);
+    std::string name = format("z{}_{}", i, c);
     if (!text_.declare(name)) return name;
     std::string sum = bias.empty() ? "Real(0)" : bias;
     const Dense& layer = *layer_of(i);
@@ -208,7 +208,7 @@ class Writer {
   std::string input_jet(int k, int c) {
     const InputJet& jet = set_->inputs[k][c];
     if (!jet.varies) return jet.value == 0 ? "" : emit_number(jet.value);
-    const std::string name = format("x{}_{}", k, c);
+    std::string name = format("x{}_{}", k, c);
     if (text_.declare(name))
       text_.once_per_point(format(
           "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
@@ -218,7 +218,7 @@ class Writer {
   }
   std::string absorbed_weights(int i, int k) {
     const Dense& layer = *layer_of(i);
-    const std::string name = format("w{}_{}", i, k);
+    std::string name = format("w{}_{}", i, k);
     const int column = op_.in[i].offset - layer.out.offset, at = k * layer.out.width + column;
     if (text_.declare(name))
       text_.before(preload(name, layer, format("column + {}", at), 1, format("column + {}", column), 1));
@@ -239,7 +239,7 @@ class Writer {
   std::string read_output_bar(int c) {
     if (absorbed_output_ < 0)
       return text_.lane_of(format("bar{}", c), address(KernelPointer::What::bar, op_.out, c), "fetch");
-    const std::string name = format("bar{}", c);
+    std::string name = format("bar{}", c);
     if (!text_.declare(name)) return name;
     const int outputs = tape_.output().width;
     std::string sum;
@@ -251,7 +251,7 @@ class Writer {
     return name;
   }
   std::string output_bar(int c, int k) {
-    const std::string name = format("u{}_{}", c, k);
+    std::string name = format("u{}_{}", c, k);
     if (text_.declare(name))
       text_.once_per_point(format(
           "    const Real {} = __ldg(static_cast<const Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * "
@@ -263,7 +263,7 @@ class Writer {
   std::string output_weights(int k) {
     const Dense& layer = *tape_.operations()[absorbed_output_].dense;
     const int outputs = tape_.output().width;
-    const std::string name = format("v{}", k);
+    std::string name = format("v{}", k);
     if (text_.declare(name))
       text_.before(preload(name, layer, format("column * {} + {}", outputs, k), outputs, format("{}", k), 0));
     return name;

@@ -49,7 +49,7 @@ class ForeignOnDevice final : public ForeignParameters, public Objective, public
     cuda::check(
         cudaMemcpyAsync(losses_.data(), host_loss_.data(), sizeof(double), cudaMemcpyHostToDevice, stream_));
     launch(gather_);
-    const auto report = optimizer.step(*this, {});
+    auto report = optimizer.step(*this, {});
     launch(scatter_);
     order(stream_, callers, event_);
     return report;

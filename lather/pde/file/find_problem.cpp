@@ -48,8 +48,7 @@ fs::path find_problem(const std::string& name_or_path) {
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
   if (is_path) throw Error("there is no file '" + name_or_path + "'");
   for (const auto& folder : problem_folders())
-    if (const fs::path path = folder / (name_or_path + ".toml"); fs::is_regular_file(path, status))
-      return path;
+    if (fs::path path = folder / (name_or_path + ".toml"); fs::is_regular_file(path, status)) return path;
   throw Error(unknown_name_message("problem", name_or_path, list_problems()));
 }
 

@@ -85,7 +85,7 @@ class Reader {
     if (!value.is_array())
       throw Error(value.where, fmt::format("{} must be a list of names such as [\"x\", \"t\"], not {}", key,
                                            value.kind_name()));
-    const auto names = value.as_texts(key);
+    auto names = value.as_texts(key);
     std::set<std::string> seen;
     for (const auto& name : names)
       if (!seen.insert(name.text).second)
@@ -115,7 +115,7 @@ class Reader {
     }
   }
 
-  void use_shapes(std::shared_ptr<const Geometry> geometry) {
+  void use_shapes(const std::shared_ptr<const Geometry>& geometry) {
     if (!geometry) return;
     if (const TomlValue* map = root_.find("map"))
       throw Error(map->where,

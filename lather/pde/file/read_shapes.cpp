@@ -248,7 +248,7 @@ class ShapeReader {
   ShapePtr flat(const SourceText& text) {
     const int dimension = std::exchange(dimension_, 2);
     flat_ = true;
-    const ShapePtr plane = shape(text);
+    ShapePtr plane = shape(text);
     flat_ = false;
     dimension_ = dimension;
     return plane;

@@ -26,7 +26,7 @@ struct Conjunction {
   geometry::Box bounds = geometry::Box::everything();
 };
 
-Filter both(Filter a, Filter b, bool conjunction) {
+Filter both(const Filter& a, const Filter& b, bool conjunction) {
   return [=](const Points& points) {
     auto left = a(points);
     const auto right = b(points);
@@ -182,7 +182,7 @@ class WhereReader {
     return comparison(text);
   }
 
-  Filter by_distance(geometry::ShapePtr shape, bool (*test)(double, double), const SourceText& text) {
+  Filter by_distance(const geometry::ShapePtr& shape, bool (*test)(double, double), const SourceText& text) {
     return [shape, test, known = surroundings(text)](const Points& points) {
       std::vector<char> holds(points.count());
       for (std::size_t i = 0; i < holds.size(); ++i)

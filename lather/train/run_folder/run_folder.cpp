@@ -133,7 +133,7 @@ nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(pat
 fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
   create_folder(parent);
   for (int n = 1;; ++n) {
-    const fs::path path = parent / fmt::format("{}-{}", name, n);
+    fs::path path = parent / fmt::format("{}-{}", name, n);
     std::error_code status;
     if (fs::create_directory(path, status)) return path;
     if (status)
