@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "lather/core/rng.hpp"
 #include "lather/pde/objective.hpp"
+#include "pde/engine_inputs.hpp"
 
 namespace lather::pde {
 
@@ -20,6 +20,8 @@ using net::NetworkOptions;
 using net::NetworkType;
 using symbolic::Expr;
 using symbolic::MultiIndex;
+using test::index_of;
+using test::random_points;
 
 struct DerivativeSet {
   const char* name;
@@ -33,12 +35,6 @@ inline std::vector<DerivativeSet> derivative_sets() {
           {"laplacian", 2, {{2, 0, 0}, {0, 2, 0}}},
           {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
           {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
-}
-
-inline MultiIndex index_of(const std::array<int, 3>& orders) {
-  MultiIndex index;
-  for (int i = 0; i < 3; ++i) index.order[i] = static_cast<std::uint8_t>(orders[i]);
-  return index;
 }
 
 // Interior with two residuals and an unknown, a boundary with values, and data; inputs of the network with
@@ -71,16 +67,6 @@ inline Problem make_problem(const DerivativeSet& set, const NetworkOptions& netw
   p.terms.push_back({"second", 0, second, 0.5});
   p.terms.push_back({"data", 2, mu * a - p.graph->symbol("data:measured"), 1.0});
   return p;
-}
-
-inline Points random_points(int dimensions, std::size_t count, std::uint64_t seed, int columns = 0) {
-  Points points;
-  for (int i = 0; i < dimensions + columns; ++i) {
-    const Random random(seed, i);
-    auto& c = (i < dimensions ? points.coordinates : points.columns).emplace_back(count);
-    for (std::size_t k = 0; k < count; ++k) c[k] = random.uniform(k, -1, 1);
-  }
-  return points;
 }
 
 struct NetworkCase {

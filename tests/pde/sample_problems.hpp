@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lather/core/rng.hpp"
 #include "lather/pde/objective.hpp"
+#include "pde/engine_inputs.hpp"
 
 namespace lather::pde::test {
 
@@ -32,12 +32,6 @@ inline std::vector<DerivativeSet> derivative_sets() {
           {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
           {"fourth", 2, {{4, 0, 0}, {2, 2, 0}, {0, 1, 0}}},
           {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
-}
-
-inline MultiIndex index_of(const std::array<int, 3>& orders) {
-  MultiIndex index;
-  for (int i = 0; i < 3; ++i) index.order[i] = static_cast<std::uint8_t>(orders[i]);
-  return index;
 }
 
 // Two outputs; one residual that is nonlinear in the values and
@@ -74,16 +68,6 @@ inline Problem make_problem(const DerivativeSet& set, const NetworkOptions& netw
   p.terms.push_back({"first", 0, first, 1.5});
   p.terms.push_back({"second", 0, second, 0.5});
   return p;
-}
-
-inline Points random_points(int dimensions, std::size_t count, std::uint64_t seed) {
-  Points points;
-  for (int i = 0; i < dimensions; ++i) {
-    const Random random(seed, i);
-    auto& c = points.coordinates.emplace_back(count);
-    for (std::size_t k = 0; k < count; ++k) c[k] = random.uniform(k, -1, 1);
-  }
-  return points;
 }
 
 struct Case {
