@@ -3,7 +3,15 @@
 
 #include <cstddef>
 
+#include "lather/core/error.hpp"
+
 namespace lather {
+
+// There is not, or may not be, enough memory for what was asked.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 

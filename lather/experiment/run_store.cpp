@@ -9,6 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/core/peak_memory.hpp"
 #include "lather/train/run_folder/environment.hpp"
 
@@ -189,9 +190,10 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     return find(spec, alone);
   } catch (const std::bad_alloc&) {
     return record_failure(record.folder, "out of memory", true);
+  } catch (const OutOfMemory& error) {
+    return record_failure(record.folder, error.what(), true);
   } catch (const std::exception& error) {
-    const std::string message = error.what();
-    return record_failure(record.folder, message, message.find("memory") != message.npos);
+    return record_failure(record.folder, error.what(), false);
   }
 }
 

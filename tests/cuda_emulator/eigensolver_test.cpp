@@ -1,6 +1,7 @@
 // Changes of basis on the device: how often its eigensolver is called, and what happens where it fails.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "emulator.hpp"
@@ -45,6 +46,42 @@ TEST(EmulatedEigensolver, IsCalledForTheLayersThatChangeOnly) {
   }
   EXPECT_GT(changes, 3);
   EXPECT_EQ(emulator::matrices_diagonalized - before, 2 * changes);  // left and right
+}
+
+// The first layer has no gradient but for some steps in the middle.
+class ALayerWakesUp final : public GivenGradients {
+ public:
+  explicit ALayerWakesUp(const ParameterLayout& layout) : GivenGradients(layout) {}
+  void refresh() override {
+    GivenGradients::refresh();
+    const auto& asleep = layout().blocks()[0];
+    if (const int step = steps_++; step < 8 || step > 12)
+      upload(std::vector<double>(asleep.size()), asleep.offset);
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+// More matrices at once need more workspace. What was captured with the smaller one is launched again later.
+TEST(EmulatedEigensolver, FindsItsWorkspaceWhereAGraphWasCapturedWithIt) {
+  ParameterLayout layout;
+  layout.add_matrix("asleep", 5, 5);
+  layout.add_matrix("turning", 5, 5);
+  ALayerWakesUp objective(layout);
+  const auto optimizer =
+      make_composed(layout, optimizer_spec({{"name", "ss-esoap"}, {"trigger", 0.01}}), Device::cuda);
+  auto x = normal_numbers(1, 1, layout.size());
+  int most = 0, last = 0;
+  const int before = emulator::illegal_accesses;
+  for (int t = 0; t < 20; ++t) {
+    const auto report = optimizer->step(objective, x);
+    ASSERT_EQ(report.status, Status::running);
+    most = std::max(most, last = report.basis_updates);
+  }
+  EXPECT_EQ(most, 2);
+  EXPECT_EQ(last, 1);
+  EXPECT_EQ(emulator::illegal_accesses, before);
 }
 
 struct FailingDimension {

@@ -11,7 +11,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -19,9 +21,24 @@
 #include "stream.hpp"
 #include "thread_block.hpp"
 
+namespace {
+std::mutex allocations_mutex;
+std::map<const void*, std::size_t> allocations;  // bytes by first address
+}  // namespace
+
 namespace lather::emulator {
-Work* capture = nullptr;
+
+bool is_allocated(const void* first, std::size_t bytes) {
+  const std::lock_guard lock(allocations_mutex);
+  auto found = allocations.upper_bound(first);
+  if (found == allocations.begin()) return bytes == 0;
+  --found;
+  const std::size_t at = static_cast<const char*>(first) - static_cast<const char*>(found->first);
+  return at + bytes <= found->second;
 }
+
+Work* capture = nullptr;
+}  // namespace lather::emulator
 
 namespace {
 
@@ -63,9 +80,16 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t) { return "error of the emulated device"; }
 
 cudaError_t cudaMalloc(void** p, std::size_t size) {
-  return (*p = std::malloc(size)) ? cudaSuccess : cudaErrorMemoryAllocation;
+  if (!(*p = std::malloc(size))) return cudaErrorMemoryAllocation;
+  const std::lock_guard lock(allocations_mutex);
+  allocations[*p] = size;
+  return cudaSuccess;
 }
 cudaError_t cudaFree(void* p) {
+  {
+    const std::lock_guard lock(allocations_mutex);
+    allocations.erase(p);
+  }
   std::free(p);
   return cudaSuccess;
 }

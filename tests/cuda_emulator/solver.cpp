@@ -1,5 +1,6 @@
 // cuSOLVER of the emulated device: the factorizations of the host.
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "emulator.hpp"
@@ -9,7 +10,7 @@
 #include "stream.hpp"
 
 namespace lather::emulator {
-int matrices_diagonalized = 0, failing_dimension = 0;
+int matrices_diagonalized = 0, failing_dimension = 0, illegal_accesses = 0;
 }
 
 namespace lather::cuda {
@@ -41,16 +42,19 @@ const SolverLibrary& solver_library() {
       [](cusolverDnHandle_t, cudaStream_t) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
-      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t,
+      // Workspaces grow with what is to be done, as those of the library do.
+      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
          cudaDataType, const void*, std::int64_t, cudaDataType, const void*, cudaDataType,
-         std::size_t* on_device, std::size_t* on_host, std::int64_t) {
-        *on_device = *on_host = 0;
+         std::size_t* on_device, std::size_t* on_host, std::int64_t count) {
+        *on_device = static_cast<std::size_t>(count * n) * sizeof(double);
+        *on_host = 0;
         return CUSOLVER_STATUS_SUCCESS;
       },
       [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
-         cudaDataType, void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void*, std::size_t,
-         void*, std::size_t, int* info, std::int64_t count) {
+         cudaDataType, void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void* workspace,
+         std::size_t workspace_bytes, void*, std::size_t, int* info, std::int64_t count) {
         enqueue([=] {
+          if (!emulator::is_allocated(workspace, workspace_bytes)) ++emulator::illegal_accesses;
           for (std::int64_t i = 0; i < count; ++i)
             eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n,
                          static_cast<double*>(values) + i * n, info + i);

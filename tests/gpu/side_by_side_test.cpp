@@ -22,8 +22,9 @@ TEST(SideBySideOnTheDevice, HistoriesAreThoseOfRunsAlone) {
     ReproduceOptions options;
     options.out = folder / out;
     options.jobs = jobs;
+    const auto results = reproduce(plans, options);
     std::vector<std::string> texts;
-    for (const auto& cell : reproduce(plans, options)[0].cells)
+    for (const auto& cell : results[0].cells)
       for (const auto& run : cell.seeds) texts.push_back(read_file(run.folder / "history.jsonl"));
     return texts;
   };

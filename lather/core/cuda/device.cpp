@@ -4,13 +4,14 @@
 
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 
 namespace lather::cuda {
 
 namespace {
 
-[[noreturn]] void fail(const char* library, const std::string& why, CallSite where) {
-  throw Error(fmt::format("{}: {} ({}:{})", library, why, where.file, where.line));
+std::string failure(const char* library, const std::string& why, CallSite where) {
+  return fmt::format("{}: {} ({}:{})", library, why, where.file, where.line);
 }
 
 }  // namespace
@@ -18,15 +19,17 @@ namespace {
 void check(cudaError_t status, CallSite where) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // so that the next call does not report this one again
-  fail("CUDA", cudaGetErrorString(status), where);
+  const std::string message = failure("CUDA", cudaGetErrorString(status), where);
+  if (status == cudaErrorMemoryAllocation) throw OutOfMemory(message);
+  throw Error(message);
 }
 void check(cublasStatus_t status, CallSite where) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    fail("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where);
+    throw Error(failure("cuBLAS", fmt::format("status {}", static_cast<int>(status)), where));
 }
 void check(cusolverStatus_t status, CallSite where) {
   if (status != CUSOLVER_STATUS_SUCCESS)
-    fail("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where);
+    throw Error(failure("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where));
 }
 
 void require_device() {
@@ -109,8 +112,14 @@ Solver::~Solver() {
 void Solver::set_stream(cudaStream_t stream) const { check(solver_library().set_stream(handle_, stream)); }
 
 void Solver::reserve(std::size_t device_bytes, std::size_t host_bytes) {
-  if (workspace_.size() < device_bytes) workspace_ = Memory<std::byte>(device_bytes);
-  if (host_workspace_.size() < host_bytes) host_workspace_.resize(host_bytes);
+  if (workspace_.size() < device_bytes) {
+    outgrown_.push_back(std::move(workspace_));
+    workspace_ = Memory<std::byte>(device_bytes);
+  }
+  if (host_workspace_.size() < host_bytes) {
+    outgrown_on_host_.push_back(std::move(host_workspace_));
+    host_workspace_ = std::vector<std::byte>(host_bytes);
+  }
 }
 
 // A symmetric matrix is its own transpose: column-major eigenvectors, one per column, are rows to us.

@@ -236,6 +236,9 @@ class Solver {
   cusolverDnParams_t params_ = nullptr;
   Memory<std::byte> workspace_;
   std::vector<std::byte> host_workspace_;
+  // Smaller ones of earlier calls: graphs that were captured with them go on using them.
+  std::vector<Memory<std::byte>> outgrown_;
+  std::vector<std::vector<std::byte>> outgrown_on_host_;
 };
 
 // Work captured once, replayed with one launch.

@@ -229,15 +229,15 @@ LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const 
   const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
                                 std::string_view instead) {
     if (!fits(dimension))
-      throw Error(fmt::format("lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}",
-                              form, source.normal_matrix_bytes(dimension) / kGiB, dimension, what,
-                              memory_limit_ / kGiB, instead));
+      throw OutOfMemory(fmt::format(
+          "lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}", form,
+          source.normal_matrix_bytes(dimension) / kGiB, dimension, what, memory_limit_ / kGiB, instead));
   };
   if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
   if (options_.form == Form::dual)
     require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
   if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
-    throw Error(fmt::format(
+    throw OutOfMemory(fmt::format(
         "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
         "form=primal, form=dual or form=cg",
         source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));

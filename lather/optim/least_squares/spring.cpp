@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
@@ -58,7 +59,7 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
   const std::size_t m = objective.residual_count();
   const double needed = gibibytes(static_cast<double>(m) * static_cast<double>(m));
   if (needed > options_.max_memory)
-    throw Error(
+    throw OutOfMemory(
         fmt::format("spring needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; take fewer points",
                     needed, m, options_.max_memory));
   StepReport report;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/pde/cuda/kernels/job_arguments.cuh"
 #include "lather/pde/cuda/pass.hpp"
 
@@ -67,7 +67,7 @@ void CudaPass<T>::make_batches() {
   const auto share = [&](std::size_t whole) { return (whole + count - 1) / count + sets_.size() * 8; };
   while (batch_bytes(share(rows), share(points)) > budget) {
     if (share(rows) < 1024)
-      throw Error(
+      throw OutOfMemory(
           fmt::format("device cuda: the network needs {} MiB for a batch of {} rows, {} MiB of {} MiB are "
                       "free; use a smaller width or depth",
                       batch_bytes(share(rows), share(points)) >> 20, share(rows), free >> 20, total >> 20));
