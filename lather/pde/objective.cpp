@@ -63,6 +63,8 @@ void PinnObjective::set_points(int point_set, Points points) {
   if (points.coordinates.size() != engine_->problem.domain.size())
     throw Error(fmt::format("points of '{}' need {} coordinates, got {}", set.name,
                             engine_->problem.domain.size(), points.coordinates.size()));
+  const auto& tables = engine_->sets[point_set].tables;
+  if (points.columns.size() == set.columns.size() + tables.size()) points.columns.resize(set.columns.size());
   if (points.columns.size() != set.columns.size())
     throw Error(fmt::format("points of '{}' need {} data columns, got {}", set.name, set.columns.size(),
                             points.columns.size()));
@@ -73,6 +75,7 @@ void PinnObjective::set_points(int point_set, Points points) {
   if (points.count() % set.group != 0)
     throw Error(
         fmt::format("points of '{}' come in groups of {}, got {}", set.name, set.group, points.count()));
+  fill_tables(engine_->problem, tables, set.columns.size(), points);
   engine_->points[point_set] = std::move(points);
   for (int k : engine_->terms_of[point_set]) engine_->point_weights[k].clear();
   engine_->points_changed(point_set);
@@ -174,7 +177,12 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
                                                          std::span<const symbolic::Expr> expressions,
                                                          const Points& points,
                                                          std::span<const std::string> columns) {
-  return engine_->evaluate(x, expressions, points, columns);
+  std::vector<OutputSymbols::TableDerivative> tables;
+  for (const auto& [s, d] : engine_->problem.symbols->tables_in(expressions)) tables.push_back(d);
+  if (tables.empty()) return engine_->evaluate(x, expressions, points, columns);
+  Points with_tables = points;
+  fill_tables(engine_->problem, tables, columns.size(), with_tables);
+  return engine_->evaluate(x, expressions, with_tables, columns);
 }
 
 void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
@@ -188,7 +196,11 @@ ThreadTeam* PinnObjective::team() { return &engine_->team(); }
 int PinnObjective::threads() const { return engine_->team().size(); }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
-bool PinnObjective::draw_points(const PointPlan& plan) { return engine_->draw_points(plan); }
+bool PinnObjective::draw_points(const PointPlan& plan) {
+  const bool uses_tables = std::any_of(engine_->sets.begin(), engine_->sets.end(),
+                                       [](const CompiledPointSet& set) { return !set.tables.empty(); });
+  return !uses_tables && engine_->draw_points(plan);  // tables are read on the host
+}
 void PinnObjective::set_step(std::int64_t step) { engine_->set_step(step); }
 optim::CudaObjective* PinnObjective::cuda_objective() { return engine_->cuda_objective(); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "lather/core/error.hpp"
 #include "lather/symbolic/differentiate.hpp"
 
 namespace lather::pde {
@@ -40,15 +41,45 @@ int OutputSymbols::add_output(std::string name) {
   return static_cast<int>(output_names_.size()) - 1;
 }
 
-Expr OutputSymbols::output(int k, const MultiIndex& orders) {
-  // The prefix keeps network outputs apart from coordinates and
-  // unknowns of the same name; orders keep "x" + "t" apart from "xt".
-  std::string name = "net:" + output_names_[k];
+// Orders keep "x" + "t" apart from "xt".
+std::string OutputSymbols::suffix(const MultiIndex& orders) const {
+  std::string text;
   for (std::size_t i = 0; i < coordinate_names_.size(); ++i)
-    if (orders.order[i] > 0) name += fmt::format(":{}{}", coordinate_names_[i], orders.order[i]);
-  const Expr symbol = graph_->symbol(name);
+    if (orders.order[i] > 0) text += fmt::format(":{}{}", coordinate_names_[i], orders.order[i]);
+  return text;
+}
+
+Expr OutputSymbols::output(int k, const MultiIndex& orders) {
+  // The prefix keeps network outputs apart from coordinates and unknowns of the same name.
+  const Expr symbol = graph_->symbol("net:" + output_names_[k] + suffix(orders));
   derivatives_.emplace(symbol, Derivative{k, orders});
   return symbol;
+}
+
+int OutputSymbols::add_table(std::string name, std::vector<int> coordinates) {
+  tables_.push_back({std::move(name), std::move(coordinates)});
+  return static_cast<int>(tables_.size()) - 1;
+}
+
+Expr OutputSymbols::table(int k, const MultiIndex& orders) {
+  const Expr symbol = graph_->symbol("table:" + tables_[k].name + suffix(orders));
+  table_derivatives_.emplace(symbol, TableDerivative{k, orders});
+  return symbol;
+}
+
+std::optional<OutputSymbols::TableDerivative> OutputSymbols::find_table(Expr symbol) const {
+  const auto it = table_derivatives_.find(symbol);
+  if (it == table_derivatives_.end()) return {};
+  return it->second;
+}
+
+std::vector<std::pair<Expr, OutputSymbols::TableDerivative>> OutputSymbols::tables_in(
+    std::span<const Expr> expressions) const {
+  std::vector<std::pair<Expr, TableDerivative>> list;
+  if (tables_.empty()) return list;
+  for (Expr s : symbolic::symbols_of(expressions))
+    if (const auto d = find_table(s)) list.emplace_back(s, *d);
+  return list;
 }
 
 std::optional<OutputSymbols::Derivative> OutputSymbols::find(Expr symbol) const {
@@ -60,6 +91,16 @@ std::optional<OutputSymbols::Derivative> OutputSymbols::find(Expr symbol) const 
 Expr OutputSymbols::derivative_of_symbol(Expr s, int coordinate) {
   if (s == coordinates_[coordinate]) return graph_->constant(1);
   if (const auto d = find(s)) return output(d->output, d->orders.plus(coordinate));
+  if (const auto d = find_table(s)) {
+    const auto& [name, depends_on] = tables_[d->table];
+    if (std::find(depends_on.begin(), depends_on.end(), coordinate) == depends_on.end()) return {};
+    if (d->orders.order[coordinate] == kMaxTableOrder)
+      throw Error(
+          fmt::format("the table '{}' has no derivative of order {} in '{}': it is interpolated by cubic "
+                      "splines, whose second derivatives are the last continuous ones",
+                      name, kMaxTableOrder + 1, coordinate_names_[coordinate]));
+    return table(d->table, d->orders.plus(coordinate));
+  }
   return {};
 }
 
@@ -72,7 +113,7 @@ void OutputSymbols::note_kinks(Expr e, int coordinate) {
   const auto varies = [&](Expr part) {
     const auto symbols = symbolic::symbols_of(std::span(&part, 1));
     return std::any_of(symbols.begin(), symbols.end(),
-                       [&](Expr s) { return s == coordinates_[coordinate] || find(s); });
+                       [&](Expr s) { return s == coordinates_[coordinate] || find(s) || find_table(s); });
   };
   for (Expr part : symbolic::topological_order(std::span(&e, 1))) {
     if (!has_kinks(part.kind()) || !varies(part)) continue;

@@ -1,5 +1,6 @@
 #pragma once
-// The symbols a residual is made of: coordinates, and the network's outputs with all their derivatives.
+// The symbols a residual is made of: coordinates, the network's outputs and tabulated coefficients with all
+// their derivatives.
 
 #include <map>
 #include <optional>
@@ -28,6 +29,22 @@ class OutputSymbols {
   symbolic::Expr output(int k, const symbolic::MultiIndex& orders = {});
   std::optional<Derivative> find(symbolic::Expr symbol) const;
 
+  // Coefficients given by a table of some of the coordinates. Their derivatives are symbols too, as far as the
+  // interpolation is smooth: at most twice along each coordinate; beyond, Error.
+  static constexpr int kMaxTableOrder = 2;
+  struct TableDerivative {
+    int table;
+    symbolic::MultiIndex orders;
+    friend bool operator==(const TableDerivative&, const TableDerivative&) = default;
+  };
+  int add_table(std::string name, std::vector<int> coordinates);  // returns its position
+  const std::string& table_name(int k) const { return tables_[k].name; }
+  symbolic::Expr table(int k, const symbolic::MultiIndex& orders = {});
+  std::optional<TableDerivative> find_table(symbolic::Expr symbol) const;
+  // Those that occur in the expressions, each once, with their symbols.
+  std::vector<std::pair<symbolic::Expr, TableDerivative>> tables_in(
+      std::span<const symbolic::Expr> expressions) const;
+
   // d e / d coordinate i, where outputs depend on all coordinates and every other symbol is a constant.
   symbolic::Expr total_derivative(symbolic::Expr e, int coordinate);
 
@@ -42,12 +59,19 @@ class OutputSymbols {
 
  private:
   symbolic::Expr derivative_of_symbol(symbolic::Expr symbol, int coordinate);
+  std::string suffix(const symbolic::MultiIndex& orders) const;
   void note_kinks(symbolic::Expr e, int coordinate);
 
   symbolic::Graph* graph_;
   std::vector<std::string> coordinate_names_, output_names_;
   std::vector<symbolic::Expr> coordinates_;
   symbolic::ExprMap<Derivative> derivatives_;
+  struct Table {
+    std::string name;
+    std::vector<int> coordinates;
+  };
+  std::vector<Table> tables_;
+  symbolic::ExprMap<TableDerivative> table_derivatives_;
   std::vector<Kink> kinks_;
 };
 

@@ -27,6 +27,7 @@ struct Unknown {
 
 struct Geometry;
 class Region;
+class CoefficientTable;
 
 // Part of the domain: coordinates held fixed (NaN: free), and a region that the others must lie in; no
 // region: all of the box. Nothing fixed and no region: the interior of a box.
@@ -83,6 +84,7 @@ struct Problem {
   std::vector<Field> fields;
   std::vector<Field> exact;  // the true fields in closed form (coordinates only), where known
   std::vector<Unknown> unknowns;
+  std::vector<std::shared_ptr<const CoefficientTable>> tables;  // in the order of OutputSymbols
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;
   net::NetworkOptions network;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/pde/sampling/region.hpp"
 
 namespace lather::pde {
@@ -87,6 +88,24 @@ Expr ProblemBuilder::field(const std::string& name, Expr ansatz, const SourceLoc
 Expr ProblemBuilder::let(const std::string& name, Expr meaning, const SourceLocation& where) {
   names_.declare(NameKind::let, name, meaning, where);
   return meaning;
+}
+
+Expr ProblemBuilder::table(std::shared_ptr<const CoefficientTable> table, const SourceLocation& where) {
+  std::vector<int> coordinates;
+  for (const auto& [coordinate, name, at] : table->axes()) {
+    coordinates.push_back(coordinate);
+    const auto [low, high] = problem_.domain[coordinate];
+    const double slack = 1e-9 * (at.back() - at.front());
+    if (at.front() > low + slack || at.back() < high - slack)
+      throw Error(where,
+                  fmt::format("the table '{}' knows {} in [{}, {}], the domain is [{}, {}]: a table is not "
+                              "continued beyond its grid",
+                              table->name(), name, at.front(), at.back(), low, high));
+  }
+  const Expr e = problem_.symbols->table(problem_.symbols->add_table(table->name(), std::move(coordinates)));
+  names_.declare(NameKind::table, table->name(), e, where);
+  problem_.tables.push_back(std::move(table));
+  return e;
 }
 
 Expr ProblemBuilder::physical(const std::string& name, Expr map, const SourceLocation& where) {

@@ -34,6 +34,7 @@ class ProblemBuilder {
              const SourceLocation& where = {});  // an output of the network of the same name
   Expr field(const std::string& name, Expr ansatz, const SourceLocation& where = {});
   Expr let(const std::string& name, Expr meaning, const SourceLocation& where = {});
+  Expr table(std::shared_ptr<const CoefficientTable> table, const SourceLocation& where = {});
   Expr physical(const std::string& name, Expr map,
                 const SourceLocation& where = {});  // a function of the coordinates
 

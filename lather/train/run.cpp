@@ -11,6 +11,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/train/overfitting.hpp"
 #include "lather/train/run_folder/environment.hpp"
 #include "lather/train/run_folder/history.hpp"
@@ -102,18 +103,18 @@ class Run {
   // What the run was given from outside, so that the folder needs nothing else.
   void keep_inputs() {
     const auto data = folder_.path() / "data";
-    for (const auto& set : trainer_.problem().point_sets) {
-      const auto copy = data / (set.name + ".csv");
-      if (set.file.empty() || std::filesystem::exists(copy)) continue;
-      std::filesystem::create_directory(data);
-      write_file_atomically(copy, read_file(set.file));
-    }
-    for (const std::filesystem::path file : trainer_.problem().files) {
-      const auto copy = data / file.filename();
-      if (std::filesystem::exists(copy)) continue;
+    const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
+      const auto copy = data / name;
+      if (file.empty() || std::filesystem::exists(copy)) return;
       std::filesystem::create_directory(data);
       write_file_atomically(copy, read_file(file));
-    }
+    };
+    const auto& problem = trainer_.problem();
+    for (const auto& set : problem.point_sets) keep(set.file, set.name + ".csv");
+    for (const auto& table : problem.tables)
+      keep(table->file(), pde::CoefficientTable::kept_name(
+                              table->name(), std::filesystem::path(table->file()).extension().string()));
+    for (const std::filesystem::path file : problem.files) keep(file, file.filename().string());
     const auto& config = trainer_.config();
     if (config.start && !std::filesystem::exists(folder_.path() / "start.json"))
       folder_.write_json("start.json", to_json(*config.start));

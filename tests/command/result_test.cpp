@@ -108,10 +108,14 @@ TEST_F(Result, OfDataAloneHasAResidualToReach) {
 }
 
 TEST_F(Result, NeedsNothingButItsFolder) {
+  std::string text = kNoisyFit;
+  text.replace(text.find("a - v"), 5, "a - scale*v").append("[table]\nscale = \"scale.csv\"\n");
+  std::ofstream(folder_ / "fit.toml") << text;
+  std::ofstream(folder_ / "scale.csv") << "x,scale\n0,1\n0.5,2\n1,1\n";
   ASSERT_EQ(run({"train", "fit.toml", "--steps", "20", "--quiet", "--out", "run"}).status, 0);
   EXPECT_EQ(content(folder_ / "run" / "data" / "measured.csv"), content(folder_ / "rows.csv"));
-  fs::remove(folder_ / "rows.csv");
-  fs::remove(folder_ / "fit.toml");
+  EXPECT_EQ(content(folder_ / "run" / "data" / "scale.table.csv"), content(folder_ / "scale.csv"));
+  for (const char* gone : {"rows.csv", "scale.csv", "fit.toml"}) fs::remove(folder_ / gone);
   fs::rename(folder_ / "run", folder_ / "moved");
   EXPECT_EQ(run({"eval", "moved"}).status, 0);
   const Finished again = run({"train", "--config", "moved/config.json", "--quiet", "--out", "again"});

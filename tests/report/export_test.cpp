@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
+#include "lather/core/formats/npz_file.hpp"
 #include "lather/report/export/csv.hpp"
 #include "lather/report/export/npz.hpp"
 #include "lather/report/export/vtk.hpp"
@@ -29,6 +30,22 @@ TEST(Npy, HeaderFillsWholeBlocksAndDataFollow) {
   EXPECT_EQ((10 + header) % 64, 0u);
   EXPECT_EQ(bytes.size(), 10 + header + 6 * sizeof(double));
   EXPECT_NE(bytes.find("'shape': (2,3,)"), std::string::npos) << bytes;
+}
+
+TEST(Npz, IsReadBackAndDamageIsFound) {
+  const std::vector<NamedArray> arrays{{"u", {2, 3}, {1, 2, 3, 4, 5, 6}}, {"x", {2}, {-0.5, 1e300}}};
+  std::string bytes = encode_npz(arrays);
+  const auto back = parse_npz(bytes, "file.npz");
+  ASSERT_EQ(back.size(), 2u);
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_EQ(back[k].name, arrays[k].name);
+    EXPECT_EQ(back[k].shape, arrays[k].shape);
+    EXPECT_EQ(back[k].values, arrays[k].values);
+  }
+  for (std::size_t n = 0; n < bytes.size(); n += 3)
+    EXPECT_THROW(parse_npz(std::string_view(bytes).substr(0, n), "file.npz"), Error) << n;
+  bytes.replace(bytes.find("'<f8'"), 5, "'<U8'");
+  EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
 }
 
 TEST(Vti, HasTheFirstCoordinateFastest) {

@@ -9,6 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/symbolic/evaluate.hpp"
 
@@ -170,6 +171,7 @@ std::vector<std::pair<Expr, OutputSymbols::Derivative>> output_derivatives(
 std::vector<Source> sources_of(const Problem& problem, const std::vector<Expr>& occurring,
                                std::span<const std::string> columns,
                                std::span<const std::pair<Expr, OutputSymbols::Derivative>> outputs,
+                               std::span<const std::pair<Expr, OutputSymbols::TableDerivative>> tables,
                                const Collapse& collapse, const JetSet& jets) {
   std::vector<Source> sources;
   const auto add_if_used = [&](Expr s, Slot slot) {
@@ -179,6 +181,8 @@ std::vector<Source> sources_of(const Problem& problem, const std::vector<Expr>& 
     add_if_used(problem.symbols->coordinate(i), {Slot::What::coordinate, i});
   for (std::size_t k = 0; k < columns.size(); ++k)
     add_if_used(column_symbol(*problem.graph, columns[k]), {Slot::What::column, static_cast<int>(k)});
+  for (std::size_t k = 0; k < tables.size(); ++k)
+    add_if_used(tables[k].first, {Slot::What::column, static_cast<int>(columns.size() + k)});
   for (std::size_t k = 0; k < problem.unknowns.size(); ++k)
     add_if_used(problem.graph->symbol(problem.unknowns[k].name), {Slot::What::unknown, static_cast<int>(k)});
   for (const auto& [s, d] : outputs)
@@ -237,8 +241,10 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
   set.jets = JetSet::closure(problem.dimensions(), wanted, collapse.weights);
   set.tape = net::compile_tape(tape, set.jets);
   compile_inputs(problem, set);
+  const auto tables = problem.symbols->tables_in(given);
+  for (const auto& [s, d] : tables) set.tables.push_back(d);
 
-  const auto sources = sources_of(problem, occurring, columns, outputs, collapse, set.jets);
+  const auto sources = sources_of(problem, occurring, columns, outputs, tables, collapse, set.jets);
   std::vector<Expr> symbols;
   for (const auto& [s, slot] : sources) {
     symbols.push_back(s);
@@ -249,6 +255,13 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape, std:
   set.values = symbolic::compile(expressions, symbols);
   compile_adjoint(*problem.graph, expressions, sources, set);
   return set;
+}
+
+void fill_tables(const Problem& problem, std::span<const OutputSymbols::TableDerivative> tables,
+                 std::size_t own, Points& points) {
+  points.columns.resize(own);
+  for (const auto& [table, orders] : tables)
+    points.columns.push_back(problem.tables[table]->evaluate(points, orders));
 }
 
 std::vector<std::uint32_t> evaluation_key(const Problem& problem, std::span<const Expr> expressions,

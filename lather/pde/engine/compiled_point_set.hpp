@@ -3,6 +3,7 @@
 // programs for the network's inputs, the expressions, and their adjoint. Independent of the device.
 
 #include "lather/net/jet_tape.hpp"
+#include "lather/pde/points.hpp"
 #include "lather/pde/problem.hpp"
 
 namespace lather::pde {
@@ -36,6 +37,10 @@ struct CompiledPointSet {
   symbolic::Program values;
   std::vector<Slot> values_inputs;
 
+  // Tabulated coefficients that the expressions use. Their values at the points are columns behind those of
+  // the set.
+  std::vector<OutputSymbols::TableDerivative> tables;
+
   // the same and a bar per expression -> bars of the network outputs and of the unknowns (summed over points)
   symbolic::Program adjoint;
   std::vector<Slot> adjoint_inputs, adjoint_outputs;
@@ -50,6 +55,10 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape,
 // The same for the same expressions and columns in the same order.
 std::vector<std::uint32_t> evaluation_key(const Problem& problem, std::span<const symbolic::Expr> expressions,
                                           std::span<const std::string> columns);
+
+// Appends the values of the tables at the points to their columns; `own`: so many columns are not of tables.
+void fill_tables(const Problem& problem, std::span<const OutputSymbols::TableDerivative> tables,
+                 std::size_t own, Points& points);
 
 // The symbol of a data column.
 symbolic::Expr column_symbol(symbolic::Graph& graph, const std::string& name);

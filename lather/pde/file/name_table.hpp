@@ -13,8 +13,9 @@
 
 namespace lather::pde {
 
-enum class NameKind { coordinate, physical, field, output, parameter, unknown, let, column };
+enum class NameKind { coordinate, physical, field, output, parameter, unknown, let, column, table };
 std::string_view kind_name(NameKind kind);  // "coordinate", "network output", …
+bool has_derivatives(NameKind kind);        // by short names such as u_x
 
 class NameTable final : public symbolic::Scope {
  public:

@@ -10,6 +10,7 @@
 #include "lather/pde/file/problem_tables.hpp"
 #include "lather/pde/file/read_network.hpp"
 #include "lather/pde/file/read_shapes.hpp"
+#include "lather/pde/file/read_tables.hpp"
 #include "lather/pde/file/read_terms.hpp"
 #include "lather/pde/problem_builder.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 const std::vector<std::string> kSections = {"name",     "title",      "coordinates", "fields",    "periodic",
                                             "domain",   "parameters", "let",         "condition", "map",
                                             "ansatz",   "unknown",    "equation",    "network",   "data",
-                                            "training", "reference",  "shape",       "integral"};
+                                            "training", "reference",  "shape",       "integral",  "table"};
 
 class Reader {
  public:
@@ -40,6 +41,7 @@ class Reader {
     const auto geometry = read_shapes(root_, coordinates, folder_, kept_data_, builder_);
     read_domain(coordinates, geometry.get());
     use_shapes(geometry);
+    read_tables(root_, folder_, kept_data_, builder_);
     read_unknowns();
     read_definitions("let", NameKind::let);
     read_definitions("map", NameKind::physical);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/pde/sampling/region.hpp"
 
 namespace lather::pde {
@@ -14,11 +16,25 @@ using symbolic::Expr;
 namespace {
 
 // "u_xxt"; D(u, x, x, t) would be exact where coordinates have long names, but this is for reading.
-std::string derivative_name(const Problem& problem, const OutputSymbols::Derivative& d) {
+std::string with_derivative(const Problem& problem, const std::string& name,
+                            const symbolic::MultiIndex& orders) {
   std::string suffix;
   for (int i = 0; i < problem.dimensions(); ++i)
-    for (int k = 0; k < d.orders.order[i]; ++k) suffix += problem.symbols->coordinate_names()[i];
-  return problem.symbols->output_names()[d.output] + (suffix.empty() ? "" : "_" + suffix);
+    for (int k = 0; k < orders.order[i]; ++k) suffix += problem.symbols->coordinate_names()[i];
+  return name + (suffix.empty() ? "" : "_" + suffix);
+}
+std::string derivative_name(const Problem& problem, const OutputSymbols::Derivative& d) {
+  return with_derivative(problem, problem.symbols->output_names()[d.output], d.orders);
+}
+
+// "kappa over x in [0, 1] (41), y in [0, 2] (21), from kappa.csv"
+std::string table_text(const CoefficientTable& table) {
+  std::vector<std::string> axes;
+  for (const auto& axis : table.axes())
+    axes.push_back(
+        fmt::format("{} in [{}, {}] ({})", axis.name, axis.at.front(), axis.at.back(), axis.at.size()));
+  return fmt::format("{} over {}, from {}", table.name(), fmt::join(axes, ", "),
+                     std::filesystem::path(table.file()).filename().string());
 }
 
 // Nodes of the expression written as a tree: what printing it costs.
@@ -70,6 +86,9 @@ std::string written_out(const Problem& problem, Expr e) {
   for (Expr s : symbolic::symbols_of(std::span(&e, 1))) {
     if (const auto d = problem.symbols->find(s))
       readable[s] = problem.graph->symbol(derivative_name(problem, *d));
+    else if (const auto t = problem.symbols->find_table(s))
+      readable[s] =
+          problem.graph->symbol(with_derivative(problem, problem.symbols->table_name(t->table), t->orders));
     else if (s.node().name.starts_with("data:"))
       readable[s] = problem.graph->symbol(s.node().name.substr(5));
   }
@@ -125,6 +144,8 @@ std::string describe(const Problem& problem) {
          fmt::format("{}, initially {}{}", u.name, u.initial,
                      u.known_value ? fmt::format(", known to be {}", *u.known_value) : ""));
   }
+  for (std::size_t i = 0; i < problem.tables.size(); ++i)
+    line(i == 0 ? "tables" : "", table_text(*problem.tables[i]));
   for (int k = 0; k < problem.outputs(); ++k)
     line(k == 0 ? "derivatives" : "", derivatives_needed(problem, k));
   out += "terms\n";

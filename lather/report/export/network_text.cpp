@@ -127,10 +127,10 @@ Json describe_network(const pde::PinnObjective& objective) {
   for (const auto& field : problem.fields) {
     for (const Expr symbol : symbolic::symbols_of(std::span(&field.value, 1)))
       if (!names.contains(symbol))
-        throw Error(
-            fmt::format("the field '{}' contains a derivative of the network ({}), which this form cannot "
-                        "express; export npz or vtk",
-                        field.name, symbol.node().name));
+        throw Error(fmt::format(
+            "the field '{}' contains {} ({}), which this form cannot express; export npz or vtk", field.name,
+            problem.symbols->find_table(symbol) ? "a table" : "a derivative of the network",
+            symbol.node().name));
     values.push_back(field.value);
     field_names.push_back(field.name);
   }
