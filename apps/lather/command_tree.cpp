@@ -61,7 +61,7 @@ _lather() {{
     --recipe|--size) words="quick best paper" ;;
     --device) words="cpu cuda" ;;
     --precision) words="float64 float32" ;;
-    --format) words="npz vtk safetensors" ;;
+    --format) words="npz vtk vtu safetensors tensorboard" ;;
   esac
   if [ -n "$words" ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))

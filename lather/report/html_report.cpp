@@ -18,12 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
 
-// A folder in which a run was begun, whole or damaged.
-bool is_run(const fs::path& folder) {
-  return fs::exists(folder / "config.json") || fs::exists(folder / "history.jsonl") ||
-         fs::exists(folder / "summary.json");
-}
-
 std::string html_text(const std::string& text) {
   std::string out;
   for (const char c : text) switch (c) {
@@ -197,6 +191,12 @@ Report make_report(std::span<const fs::path> paths, ShownStep step) {
       {"title", title}, {"style", kPage_css}, {"script", kPage_js}, {"data", data}};
   report.html = fill_in(kPage_html, values);
   return report;
+}
+
+std::string live_page() {
+  const std::pair<std::string_view, std::string_view> values[] = {
+      {"title", "Runs"}, {"style", kPage_css}, {"script", kPage_live}, {"data", "{}"}};
+  return fill_in(kPage_html, values);
 }
 
 void write_tables(const Report& report, const fs::path& folder) {

@@ -31,6 +31,9 @@ struct Report {
 
 Report make_report(std::span<const std::filesystem::path> runs, ShownStep step = ShownStep::best);
 
+// The page that `lather watch` serves: it asks the server for its data.
+std::string live_page();
+
 // NAME.md, NAME.csv, NAME.tex of every table.
 void write_tables(const Report& report, const std::filesystem::path& folder);
 

@@ -5,6 +5,7 @@ namespace lather::report {
 
 extern const char* const kPage_html;
 extern const char* const kPage_css;
-extern const char* const kPage_js;
+extern const char* const kPage_js;    // of the report
+extern const char* const kPage_live;  // of the page that `lather watch` serves
 
 }  // namespace lather::report

@@ -22,9 +22,6 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 using Notes = std::vector<std::string>;
 
-// Six digits are more than a picture shows, and a third of the bytes.
-double six_digits(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
-
 template <class AnyJson>
 double number_or_nan(const AnyJson& json) {
   return json.is_number() ? json.template get<double>() : kUnknown;
@@ -76,22 +73,16 @@ std::vector<OrderedJson> read_lines(const fs::path& file, Notes& notes) {
   return lines;
 }
 
-// Rows with and rows without a look at held-out points, thinned out evenly to at most `most` of each; the
-// last row stays.
 void thin_out(std::vector<OrderedJson>& rows, std::size_t most, const char* file, Notes& notes) {
-  const auto looked = [](const OrderedJson& row) { return row.contains("residual") ? 1 : 0; };
-  std::size_t counts[2] = {0, 0}, seen[2] = {0, 0}, kept = 0;
-  for (const auto& row : rows) ++counts[looked(row)];
+  std::vector<bool> looked;
+  for (const auto& row : rows) looked.push_back(row.contains("residual"));
+  const auto kept = evenly_kept(looked, most);
   const std::size_t before = rows.size();
-  for (std::size_t i = 0; i < before; ++i) {
-    const int kind = looked(rows[i]);
-    const std::size_t every = (counts[kind] + most - 1) / most;
-    if (seen[kind]++ % every != 0 && i + 1 != before) continue;
-    if (kept != i) rows[kept] = std::move(rows[i]);
-    ++kept;
-  }
-  rows.resize(kept);
-  if (kept < before) notes.push_back(fmt::format("{}: {} of {} lines are on this page", file, kept, before));
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] != i) rows[i] = std::move(rows[kept[i]]);
+  rows.resize(kept.size());
+  if (kept.size() < before)
+    notes.push_back(fmt::format("{}: {} of {} lines are on this page", file, kept.size(), before));
 }
 
 std::map<double, double> read_seconds(const fs::path& file, Notes& notes) {
@@ -164,7 +155,48 @@ OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
   return result;
 }
 
-// Shapes that fit together, numbers or null; throws Error otherwise.
+Json read_fields(const fs::path& run, Notes& notes) {
+  Json fields = read_json_or_note(run / "fields.json", "there are no maps", notes);
+  if (fields.is_null()) return fields;
+  try {
+    return checked_fields(fields);
+  } catch (const Error& error) {
+    notes.push_back(fmt::format("{}; there are no maps", error.what()));
+    return nullptr;
+  }
+}
+
+std::string optimizer_of(const Json& config, const Json& summary) {
+  if (config.is_object() && config.contains("optimizer") && config["optimizer"].is_object())
+    if (const auto& name = config["optimizer"].value("name", Json()); name.is_string())
+      return name.get<std::string>();
+  if (summary.is_object())
+    if (const auto& name = summary.value("optimizer", Json()); name.is_string())
+      return name.get<std::string>();
+  return "";
+}
+
+}  // namespace
+
+double six_digits(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
+
+bool is_run(const fs::path& folder) {
+  return fs::exists(folder / "config.json") || fs::exists(folder / "history.jsonl") ||
+         fs::exists(folder / "summary.json");
+}
+
+std::vector<std::size_t> evenly_kept(const std::vector<bool>& looked, std::size_t most) {
+  std::size_t counts[2] = {0, 0}, seen[2] = {0, 0};
+  for (const bool kind : looked) ++counts[kind];
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < looked.size(); ++i) {
+    const bool kind = looked[i];
+    const std::size_t every = (counts[kind] + most - 1) / most;
+    if (seen[kind]++ % every == 0 || i + 1 == looked.size()) kept.push_back(i);
+  }
+  return kept;
+}
+
 Json checked_fields(const Json& fields) {
   const auto fail = [](const std::string& what) {
     throw Error(fmt::format("fields.json is damaged: {}", what));
@@ -216,29 +248,6 @@ Json checked_fields(const Json& fields) {
   }
   return result;
 }
-
-Json read_fields(const fs::path& run, Notes& notes) {
-  Json fields = read_json_or_note(run / "fields.json", "there are no maps", notes);
-  if (fields.is_null()) return fields;
-  try {
-    return checked_fields(fields);
-  } catch (const Error& error) {
-    notes.push_back(fmt::format("{}; there are no maps", error.what()));
-    return nullptr;
-  }
-}
-
-std::string optimizer_of(const Json& config, const Json& summary) {
-  if (config.is_object() && config.contains("optimizer") && config["optimizer"].is_object())
-    if (const auto& name = config["optimizer"].value("name", Json()); name.is_string())
-      return name.get<std::string>();
-  if (summary.is_object())
-    if (const auto& name = summary.value("optimizer", Json()); name.is_string())
-      return name.get<std::string>();
-  return "";
-}
-
-}  // namespace
 
 RunData read_run_data(const fs::path& run) {
   RunData data;

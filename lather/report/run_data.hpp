@@ -31,4 +31,17 @@ inline constexpr std::size_t kMostHistoryRows = 4000, kMostDiagnosticRows = 1000
 
 RunData read_run_data(const std::filesystem::path& run);
 
+// A folder in which a run was begun, whole or damaged.
+bool is_run(const std::filesystem::path& folder);
+
+// Of rows with and rows without a look at held-out points, those that stay when each kind is thinned out evenly
+// to about `most`; the last one stays.
+std::vector<std::size_t> evenly_kept(const std::vector<bool>& looked, std::size_t most);
+
+// fields.json with shapes that fit together, numbers or null; throws Error otherwise.
+nlohmann::json checked_fields(const nlohmann::json& fields);
+
+// Six digits are more than a picture shows, and a third of the bytes.
+double six_digits(double value);
+
 }  // namespace lather::report

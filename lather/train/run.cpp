@@ -345,11 +345,18 @@ StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<
           {frozen.begin(), frozen.end()}};
 }
 
-std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
+namespace {
+
+std::unique_ptr<Trainer> read_newest(const std::filesystem::path& path, bool for_viewing,
+                                     std::vector<std::string>& messages) {
   if (!std::filesystem::exists(path / "config.json"))
     throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
-  const Config config = read_config(path / "config.json");
+  Config config = read_config(path / "config.json");
   const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
+  if (for_viewing) {
+    config.threads = 1;
+    config.device = Device::cpu;
+  }
   auto trainer = std::make_unique<Trainer>(config);
   StateReader reader(checkpoint.state);
   RunState own;
@@ -357,6 +364,17 @@ std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector
   trainer->state(reader);
   trainer->set_seconds(own.seconds);
   return trainer;
+}
+
+}  // namespace
+
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
+  return read_newest(path, false, messages);
+}
+
+std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
+                                              std::vector<std::string>& messages) {
+  return read_newest(path, true, messages);
 }
 
 }  // namespace lather::train

@@ -59,5 +59,8 @@ StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<
 
 // A run for reading only, in the state of its newest whole checkpoint.
 std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
+// The same on one thread of the host, whatever the run itself uses: to look at it while it is trained.
+std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
+                                              std::vector<std::string>& messages);
 
 }  // namespace lather::train

@@ -1,4 +1,4 @@
-// lather export RUN --format npz|vtk|vtu|safetensors
+// lather export RUN --format npz|vtk|vtu|safetensors|tensorboard
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/report/export/export.hpp"
+#include "lather/report/export/tensorboard.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -45,18 +46,35 @@ train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> count
   return train::grid_of(problem, counts);
 }
 
+// Of the files in a run folder only: no network is needed, and none is built.
+void export_curves(const ExportArguments& a, const CLI::App& command) {
+  for (const char* name : {"--grid", "--derivatives", "--window", "--last", "--errors"})
+    if (command.count(name) > 0) throw Error(fmt::format("{}: there is nothing of the kind in curves", name));
+  const std::string events = report::tensorboard_events(a.run);
+  const std::filesystem::path file =
+      std::filesystem::path(a.out.empty() ? a.run : a.out) / report::kTensorboardFile;
+  std::error_code status;
+  std::filesystem::create_directories(file.parent_path(), status);
+  write_file_atomically(file, events);
+  fmt::print("{}\n", file.string());
+}
+
 }  // namespace
 
 void add_export(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("export", "Export fields (npz, vtk, vtu) or the network (safetensors)");
+  auto* command = app.add_subcommand(
+      "export", "Export fields (npz, vtk, vtu), the network (safetensors) or curves (tensorboard)");
   auto a = std::make_shared<ExportArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
   command
-      ->add_option("--format", a->format,
-                   "npz (NumPy), vtk or vtu (ParaView; vtu: shapes) or safetensors (the network)")
-      ->check(CLI::IsMember({"npz", "vtk", "vtu", "safetensors"}));
+      ->add_option(
+          "--format", a->format,
+          "npz (NumPy), vtk or vtu (ParaView; vtu: shapes), safetensors (the network) or tensorboard "
+          "(the curves)")
+      ->check(CLI::IsMember({"npz", "vtk", "vtu", "safetensors", "tensorboard"}));
   command->add_flag("--errors", a->errors, "npz, vtu: residuals, reference and errors as well");
-  command->add_option("--out", a->out, "output file (default: in the run folder)")->type_name("FILE");
+  command->add_option("--out", a->out, "output file, of tensorboard a folder (default: in the run folder)")
+      ->type_name("FILE");
   command->add_option("--grid", a->grid, "points along each coordinate: 201,101")
       ->transform(whole_number(1, kMostPointsOfAnAxis))
       ->delimiter(',')
@@ -73,8 +91,10 @@ void add_export(CLI::App& app, int&) {
       "Examples:\n  lather export runs/burgers-ss-esoap-0-1 --format npz --grid 201,101\n"
       "  lather export runs/burgers-ss-esoap-0-1 --format vtk --derivatives u_x,u_xx\n"
       "  lather export runs/burgers-ss-esoap-0-1 --format safetensors --out burgers.safetensors\n"
-      "  python3 examples/load_export.py burgers.safetensors 0.5 0.25");
-  command->callback([a] {
+      "  python3 examples/load_export.py burgers.safetensors 0.5 0.25\n"
+      "  lather export runs/burgers-ss-esoap-0-1 --format tensorboard    # then: tensorboard --logdir runs");
+  command->callback([a, command] {
+    if (a->format == "tensorboard") return export_curves(*a, *command);
     const auto solution = load_run(a->run)->solution(!a->last);
     const auto& problem = solution.problem();
     auto quantities = train::field_values(problem);

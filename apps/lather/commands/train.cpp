@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
@@ -13,6 +14,7 @@
 #include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
+#include "watch_process.hpp"
 
 namespace lather::command {
 
@@ -22,6 +24,7 @@ struct TrainArguments {
   ConfigArguments config;
   std::string resume, config_file, out, from;
   OutputMode mode;
+  bool watch = false;
 };
 
 void print_summary_line(const char* title, const train::NamedMetrics& metrics) {
@@ -88,6 +91,8 @@ int resume(const TrainArguments& a) {
   say(session.messages);
   if (!a.mode.quiet && !a.mode.json)
     fmt::print("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
+  std::optional<WatchProcess> watch;
+  if (a.watch) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode, session.seconds);
   return end(outcome, *session.folder, *session.trainer, a.mode);
 }
@@ -132,6 +137,8 @@ int start(const TrainArguments& a) {
                config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
                config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
                memory(trainer), session.folder->path().string());
+  std::optional<WatchProcess> watch;
+  if (a.watch) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode);
   return end(outcome, *session.folder, trainer, a.mode);
 }
@@ -161,6 +168,8 @@ void add_train(CLI::App& app, int& exit_status) {
       command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
   command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
   command->add_flag("--json", a->mode.json, "print the summary as JSON");
+  command->add_flag("--watch", a->watch,
+                    "show the run live in the browser while it is trained, see `lather watch`");
   for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--recipe"),
                       command->get_option("--threads"), command->get_option("--device"),
                       command->get_option("--precision")}) {

@@ -1,6 +1,6 @@
 // Elements, numbers, colours, tooltip, zooming. Data: the JSON in #data (lather/report/html_report.hpp). Texts go
 // through textContent only. The files of this folder are put one after another into one function: base, chart, map,
-// page.
+// run_view, then page (the report) or live (`lather watch`).
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const main = document.getElementById('main');
@@ -60,9 +60,10 @@ function number(v, digits = 4) {
 }
 function duration(s) {
   if (!finite(s)) return '–';
-  if (s < 60) return number(s, 3) + ' s';
-  if (s < 3600) return Math.floor(s / 60) + ' min ' + Math.round(s % 60) + ' s';
-  return Math.floor(s / 3600) + ' h ' + Math.round(s % 3600 / 60) + ' min';
+  if (s < 59.95) return number(s, 3) + ' s';
+  const whole = Math.round(s), minutes = Math.round(s / 60);
+  if (whole < 3600) return Math.floor(whole / 60) + ' min ' + whole % 60 + ' s';
+  return Math.floor(minutes / 60) + ' h ' + minutes % 60 + ' min';
 }
 
 function linearTicks(low, high, count) {

@@ -6,6 +6,13 @@ const resized = new ResizeObserver(entries => requestAnimationFrame(() => entrie
                                      if (target.isConnected && target.clientWidth !== target.drawnWidth)
                                        target.redraw();
                                    })));
+const addClockSwitch = () =>
+    document.getElementById('axis-switch')
+        .append(switchOf('horizontal axis', [['step', 'steps'], ['seconds', 'wall clock']], clock, value => {
+          clock = value;
+          document.body.dataset.clock = value;
+          charts.forEach(c => c.reset());
+        }));
 // What was put on the page since the last time; a chart needs to know its width.
 const drawNew = () => document.querySelectorAll('.plot').forEach(plot => {
   if (plot.drawnWidth === undefined) plot.redraw();

@@ -1,0 +1,92 @@
+#pragma once
+// A small HTTP server for reading, on the loopback address only: one thread, non-blocking sockets, poll().
+// Every connection has a bounded buffer and a time limit, so that neither slow nor silent nor many clients cost
+// more than their own page. Streams (server-sent events) are asked for more only when a client has taken what
+// it was sent.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lather/watch/http_request.hpp"
+
+namespace lather::watch {
+
+// What a client of server-sent events is sent, piece by piece.
+class EventStream {
+ public:
+  virtual ~EventStream() = default;
+  virtual std::string next() = 0;  // empty: nothing new
+};
+
+// A descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  int get() const { return number_; }
+  explicit operator bool() const { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type = "text/plain; charset=utf-8", body;
+  std::vector<std::string> headers;  // more of them: "Allow: GET, HEAD"
+  Descriptor file;                   // sent after the body, `range` of it
+  ByteRange range;
+  std::unique_ptr<EventStream> stream;  // goes on after the body
+};
+
+struct HttpLimits {
+  std::size_t clients = 512;  // more are told to come back later
+  std::size_t head_bytes = 16384;
+  double head_seconds = 10;        // for a request to arrive
+  double stalled_seconds = 60;     // for a client that takes nothing
+  double keep_alive_seconds = 15;  // between signs of life of a silent stream
+};
+
+class HttpServer {
+ public:
+  using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+  // Port 0: a free one. Throws Error if the port is taken.
+  HttpServer(int port, Handler handler, const HttpLimits& limits = {});
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  int port() const { return port_; }
+  std::size_t clients() const { return clients_.size(); }
+  std::size_t streams() const;
+
+  // Answers what has arrived; waits for it up to `seconds`.
+  void serve(double seconds);
+  // Gives streams what is new for them.
+  void feed_streams();
+  // Whether everything was taken that was to be sent.
+  bool drained() const;
+
+ private:
+  struct Client;
+  void accept_clients();
+  void read_from(Client& client);
+  void answer(Client& client, std::string_view head);
+  void write_to(Client& client);
+  void check_times();
+
+  Descriptor listener_;
+  int port_ = 0;
+  Handler handler_;
+  HttpLimits limits_;
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+}  // namespace lather::watch
