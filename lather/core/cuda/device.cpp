@@ -32,16 +32,23 @@ void check(cusolverStatus_t status, CallSite where) {
     throw Error(failure("cuSOLVER", fmt::format("status {}", static_cast<int>(status)), where));
 }
 
+std::unique_lock<std::recursive_mutex> alone() {
+  static std::recursive_mutex mutex;
+  return std::unique_lock(mutex);
+}
+
 void require_device() {
   if (const auto report = cuda_report(); !report.usable) throw Error("device cuda: " + report.text);
 }
 
 Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(32) << 20) {
+  const auto lock = alone();
   check(blas_library().create(&handle_));
   check(blas_library().set_stream(handle_, stream));
   check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
 }
 Blas::~Blas() {
+  const auto lock = alone();
   if (handle_) blas_library().destroy(handle_);
 }
 
@@ -101,11 +108,13 @@ void Blas::set_stream(cudaStream_t stream) const {
 }
 
 Solver::Solver(cudaStream_t stream) {
+  const auto lock = alone();
   check(solver_library().create(&handle_));
   check(solver_library().create_params(&params_));
   set_stream(stream);
 }
 Solver::~Solver() {
+  const auto lock = alone();
   if (params_) solver_library().destroy_params(params_);
   if (handle_) solver_library().destroy(handle_);
 }
@@ -151,10 +160,17 @@ void Solver::cholesky_solve(int n, const double* factor, double* b, int* info) {
 }
 
 Graph::~Graph() {
-  if (executable_) cudaGraphExecDestroy(executable_);
+  if (!executable_) return;
+  const auto lock = alone();
+  cudaGraphExecDestroy(executable_);
 }
 void Graph::begin(cudaStream_t stream) {
   check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+}
+void Graph::give_up(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+  cudaGetLastError();
 }
 void Graph::end(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;

@@ -146,17 +146,21 @@ KernelModule::KernelModule(const std::string& source) {
   const auto mutex = lock_of(file);
   const std::lock_guard lock(*mutex);
   if (std::string code = read(file); !code.empty()) {
+    const auto loading = alone();
     if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
       return;
     cudaGetLastError();  // a damaged file: compile again
   }
   const std::string code = compile(source, architecture);
+  const auto loading = alone();
   check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   if (!file.empty()) write(file, code);
 }
 
 KernelModule::~KernelModule() {
-  if (library_) cudaLibraryUnload(library_);
+  if (!library_) return;
+  const auto lock = alone();
+  cudaLibraryUnload(library_);
 }
 
 cudaKernel_t KernelModule::kernel(const std::string& name) const {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,6 +32,11 @@ struct CallSite {
 void check(cudaError_t status, CallSite where = CallSite::here());
 void check(cublasStatus_t status, CallSite where = CallSite::here());
 void check(cusolverStatus_t status, CallSite where = CallSite::here());
+
+// Trainings side by side share the context of the GPU. Where one captured a graph while memory, code or handles
+// of another came or went, calls failed ("cuBLAS: status 13") and programs crashed (CUDA 13, H200), although each
+// had its own stream and captures were local to their threads: such work is done by one thread at a time.
+[[nodiscard]] std::unique_lock<std::recursive_mutex> alone();
 
 // Throws Error unless a GPU can be used; says what is missing.
 void require_device();
@@ -110,13 +116,16 @@ class Memory {
   Memory() = default;
   explicit Memory(std::size_t size) : size_(size) {
     if (size == 0) return;
+    const auto lock = alone();
     check(cudaMalloc(reinterpret_cast<void**>(&data_), size * sizeof(T)));
     count_device_memory(static_cast<std::ptrdiff_t>(bytes()));
     check(cudaMemset(data_, 0, size * sizeof(T)));
     check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
   }
   ~Memory() {
-    if (data_) count_device_memory(-static_cast<std::ptrdiff_t>(bytes()));
+    if (!data_) return;
+    const auto lock = alone();
+    count_device_memory(-static_cast<std::ptrdiff_t>(bytes()));
     cudaFree(data_);
   }
   Memory(Memory&& other) noexcept : data_(other.data_), size_(other.size_) {
@@ -150,9 +159,14 @@ class PinnedMemory {
  public:
   PinnedMemory() = default;
   explicit PinnedMemory(std::size_t size) : size_(size) {
+    const auto lock = alone();
     check(cudaMallocHost(reinterpret_cast<void**>(&data_), std::max<std::size_t>(size, 1) * sizeof(T)));
   }
-  ~PinnedMemory() { cudaFreeHost(data_); }
+  ~PinnedMemory() {
+    if (!data_) return;
+    const auto lock = alone();
+    cudaFreeHost(data_);
+  }
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(PinnedMemory&& other) noexcept {
     std::swap(data_, other.data_);
@@ -247,8 +261,14 @@ class Graph {
   Graph() = default;
   template <class F>
   Graph(cudaStream_t stream, F&& enqueue) {
+    const auto lock = alone();
     begin(stream);
-    enqueue();
+    try {
+      enqueue();
+    } catch (...) {
+      give_up(stream);
+      throw;
+    }
     end(stream);
   }
   ~Graph();
@@ -268,6 +288,7 @@ class Graph {
  private:
   void begin(cudaStream_t stream);
   void end(cudaStream_t stream);
+  static void give_up(cudaStream_t stream);
   cudaGraphExec_t executable_ = nullptr;
   std::size_t nodes_ = 0;
 };

@@ -198,6 +198,7 @@ void DeviceMethod::launch(int form, int count) {
     if (!graph) {
       // Once without effect and without a graph: kernels and library code are loaded then, which a capture
       // must not meet.
+      const auto lock = cuda::alone();
       now_.halt = kGradientNotFinite;
       put_control();
       enqueue_step(form);
@@ -226,6 +227,7 @@ void DeviceMethod::resume(int form) {
   const auto [known, first] = resumptions_.try_emplace({form, layers_.to_change()});
   cuda::Graph& graph = known->second;
   if (first || !layers_.captures()) {
+    const auto lock = cuda::alone();
     enqueue();
   } else {
     if (!graph) graph = cuda::Graph(stream, enqueue);

@@ -243,6 +243,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     const cudaStream_t stream = pass_->stream();
     if (!graph) {
       // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
+      const auto lock = cuda::alone();
       enqueue_evaluation(with_gradient);
       graph = cuda::Graph(stream, [&] { enqueue_evaluation(with_gradient); });
     }
