@@ -9,6 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/formats/json_places.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/core/version.hpp"
 #include "lather/pde/file/find_problem.hpp"
@@ -172,7 +173,7 @@ void require_measurable_target(const Config& config, const pde::Problem& problem
 }
 
 Config read_config(const std::filesystem::path& file) {
-  Config config = config_from_json(read_json(file));
+  Config config = config_from_text(read_file(file), file.string());
   const auto folder = file.parent_path();
   if (std::filesystem::is_directory(folder / "data")) config.problem.data_folder = (folder / "data").string();
   if (!config.from.empty() && std::filesystem::exists(folder / "start.json"))
@@ -319,8 +320,10 @@ Json to_json(const Config& config) {
   return json;
 }
 
-Config config_from_json(const Json& json) {
-  const SourceLocation where{"config.json", 0, 0};
+namespace {
+
+// `text`: what the JSON was read from, for the places in errors; may be empty.
+Config config_from(const Json& json, std::string_view text, const SourceLocation& where) {
   if (!json.is_object()) throw Error(where, "the configuration is damaged: expected an object");
   const auto format = json.find("format");
   if (format == json.end() || *format != kFormat)
@@ -330,7 +333,8 @@ Config config_from_json(const Json& json) {
   rest.erase("format");
   rest.erase("lather");
   Config config;
-  const TomlValue tree = toml_from_json(rest, where);
+  TomlValue tree = toml_from_json(rest, where);
+  if (!text.empty()) place_values(tree, text, where.file);
   for (const char* key : {"problem", "recipe", "optimizer", "training", "stop", "record", "seed"})
     if (!tree.find(key))
       throw Error(where, fmt::format("the configuration is damaged: '{}' is missing", key));
@@ -340,6 +344,14 @@ Config config_from_json(const Json& json) {
     throw Error(where, "record_every and validate_every must be at least 1");
   require_device(config.device);
   return config;
+}
+
+}  // namespace
+
+Config config_from_json(const Json& json) { return config_from(json, {}, {"config.json", 0, 0}); }
+
+Config config_from_text(std::string_view text, const std::string& file) {
+  return config_from(parse_json(text, file), text, {file, 0, 0});
 }
 
 std::uint64_t identity(const Config& config) {

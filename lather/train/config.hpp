@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lather/core/device.hpp"
@@ -94,6 +95,8 @@ Device parse_device(const std::string& name);
 
 nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);
+// The same from text; errors name the line.
+Config config_from_text(std::string_view text, const std::string& file);
 // A config.json with what its run folder keeps beside it: data files, the starting point.
 Config read_config(const std::filesystem::path& file);
 // Throws Error if the target is an error and there is no reference to measure it by.

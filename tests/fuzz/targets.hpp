@@ -57,7 +57,7 @@ inline std::string try_problem_text(std::string_view text, const std::filesystem
 // As `lather train --config FILE` and `--resume` do before they train.
 inline std::string try_config_text(std::string_view text) {
   try {
-    const auto config = train::config_from_json(train::parse_json(text, "config.json"));
+    const auto config = train::config_from_text(text, "config.json");
     const auto problem = train::read_problem(config);
     pde::sampling_settings(config.training.points, problem);
     train::make_weighting(config.training.weighting, config.training.causal, problem);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -146,6 +147,21 @@ TEST_F(ConfigTest, DamagedNumbersAndTablesAreErrorsWhenItIsRead) {
     EXPECT_THROW(config_from_json(damaged), Error) << place << " = " << value;
   }
   EXPECT_NO_THROW(config_from_json(whole));
+}
+
+TEST_F(ConfigTest, ErrorsNameTheLine) {
+  nlohmann::json json = to_json(resolve(request()));
+  json["training"]["planned_steps"] = 3;
+  const std::string text = json.dump(2);
+  const auto at = text.find("\"planned_steps\"");
+  try {
+    config_from_text(text, "runs/mine/config.json");
+    FAIL() << "an unknown key was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where().file, "runs/mine/config.json");
+    EXPECT_EQ(error.where().line, 1 + std::count(text.begin(), text.begin() + at, '\n'));
+    EXPECT_EQ(error.where().column, static_cast<int>(at - text.rfind('\n', at)));
+  }
 }
 
 TEST_F(ConfigTest, WhatNoMemoryHoldsIsAnErrorAtOnce) {
