@@ -66,7 +66,12 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
 std::string svg_panels(const PanelFigure& figure) {
   const int columns = std::clamp(static_cast<int>(figure.panels.size()), 1, figure.columns);
   const int rows = std::max(1, (static_cast<int>(figure.panels.size()) + columns - 1) / columns);
-  const double width = std::max(kLeft + columns * (kPanelWidth + kGap), 420.0),
+  const auto legend_width = [](const std::string& method) {
+    return 34 + 6.6 * static_cast<double>(method.size());
+  };
+  double legend = kLeft;
+  for (const auto& method : figure.methods) legend += legend_width(method);
+  const double width = std::max({kLeft + columns * (kPanelWidth + kGap), legend, 420.0}),
                height = kTopOfPanels + rows * kRow;
   Svg svg(width, height, figure.title);
   double at = kLeft;
@@ -74,7 +79,7 @@ std::string svg_panels(const PanelFigure& figure) {
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
     svg.line(at, 30, at + 16, 30, report::categorical_colour(static_cast<int>(m)), 2.5);
     svg.text(at + 20, 34, figure.methods[m]);
-    at += 34 + 6.6 * static_cast<double>(figure.methods[m].size());
+    at += legend_width(figure.methods[m]);
   }
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),

@@ -262,7 +262,7 @@ report::Table settings_table(const ExperimentResult& result) {
   return table;
 }
 
-std::string draw(const ExperimentResult& result, const FigureEntry& figure) {
+PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure) {
   PanelFigure drawing;
   drawing.title = figure.title.empty() ? result.plan->experiment->title : figure.title;
   drawing.x_name = figure.over_seconds ? "seconds" : "steps";
@@ -275,7 +275,27 @@ std::string draw(const ExperimentResult& result, const FigureEntry& figure) {
       if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
         panel.curves.push_back(join_seeds(*cell, figure, static_cast<int>(v)));
   }
-  return svg_panels(drawing);
+  return drawing;
+}
+
+void write_drawing(const fs::path& folder, const std::string& name, const PanelFigure& drawing) {
+  const std::string svg = svg_panels(drawing);
+  write_file_atomically(folder / (name + ".svg"), svg);
+  write_file_atomically(folder / (name + ".pdf"), pdf_of(svg));
+}
+
+// The whole and, where there are several, each panel alone.
+void write_figure(const ExperimentResult& result, const FigureEntry& figure, const fs::path& folder) {
+  const PanelFigure drawing = make_figure(result, figure);
+  const std::string name = fmt::format("{}-{}", result.plan->experiment->name, figure.name);
+  write_drawing(folder, name, drawing);
+  const auto problems = problems_of(result);
+  for (std::size_t i = 0; drawing.panels.size() > 1 && i < drawing.panels.size(); ++i) {
+    PanelFigure alone = drawing;
+    alone.panels = {drawing.panels[i]};
+    alone.columns = 1;
+    write_drawing(folder, name + "-" + problems[i]->name, alone);
+  }
 }
 
 void write_experiment(const ExperimentResult& result, const fs::path& folder) {
@@ -288,11 +308,7 @@ void write_experiment(const ExperimentResult& result, const fs::path& folder) {
     write_file_atomically(folder / (name + "-events.csv"), report::to_csv(events));
   write_file_atomically(folder / (name + ".csv"), report::to_csv(long_table(result)));
   write_file_atomically(folder / (name + ".tex"), report::to_latex(values_table(result)));
-  for (const auto& figure : result.plan->experiment->figures) {
-    const std::string svg = draw(result, figure);
-    write_file_atomically(folder / fmt::format("{}-{}.svg", name, figure.name), svg);
-    write_file_atomically(folder / fmt::format("{}-{}.pdf", name, figure.name), pdf_of(svg));
-  }
+  for (const auto& figure : result.plan->experiment->figures) write_figure(result, figure, folder);
 }
 
 Document write_page(std::span<const ExperimentResult> results, const std::string& command) {
@@ -340,7 +356,8 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
     if (const auto settings = settings_table(result); !settings.rows.empty()) page.table(settings);
     for (const auto& note : failures_of(result)) page.paragraph(note);
     for (const auto& figure : experiment.figures)
-      page.figure(fmt::format("{}-{}", experiment.name, figure.name), draw(result, figure), figure.title);
+      page.figure(fmt::format("{}-{}", experiment.name, figure.name), svg_panels(make_figure(result, figure)),
+                  figure.title);
   }
   return page;
 }
