@@ -1,5 +1,7 @@
 #include "lather/net/architecture.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 
@@ -19,6 +21,9 @@ void NetworkOptions::fields(FieldVisitor& v) {
   v.integer("width", width, "neurons per hidden layer", between(1, 16384));
   v.integer("depth", depth, "hidden layers; for PirateNet, residual blocks of three layers",
             between(1, 1000));
+  v.integer("networks", networks,
+            "networks side by side, each for an equal share of the outputs in their order: one per subdomain",
+            between(1, 64));
   v.choice("activation", activation, "nonlinearity",
            {{"tanh", ActivationName::tanh},
             {"sin", ActivationName::sin},
@@ -55,8 +60,25 @@ class Builder {
  public:
   Builder(const NetworkOptions& options, int inputs) : options_(options), tape_(inputs) {}
 
-  Tape finish(Value last, int outputs) {
-    tape_.set_output(dense(last, outputs, "output", Role::output));
+  // Names of what follows begin with this.
+  void begin(std::string prefix) { prefix_ = std::move(prefix); }
+  Value output(Value last, int outputs) { return dense(last, outputs, "output", Role::output); }
+
+  Tape finish(const std::vector<Value>& outputs) {
+    if (outputs.size() == 1) {
+      tape_.set_output(outputs[0]);
+      return std::move(tape_);
+    }
+    int width = 0;
+    for (const Value& v : outputs) width += v.width;
+    const Value all = tape_.new_buffer(width);
+    const Expr a = tape_.argument(0);
+    int at = 0;
+    for (const Value& v : outputs) {
+      add({v}, Tape::columns(all, at, v.width), a, {a});
+      at += v.width;
+    }
+    tape_.set_output(all);
     return std::move(tape_);
   }
 
@@ -65,9 +87,11 @@ class Builder {
     const Value x = tape_.input();
     if (options_.fourier_features == 0) return x;
     const int half = static_cast<int>(options_.fourier_features / 2);
-    const Value z = tape_.dense(
-        x, half,
-        {.name = "fourier", .role = Role::input, .bias = false, .frozen = !options_.fourier_trainable});
+    const Value z = tape_.dense(x, half,
+                                {.name = prefix_ + "fourier",
+                                 .role = Role::input,
+                                 .bias = false,
+                                 .frozen = !options_.fourier_trainable});
     const Value features = tape_.new_buffer(2 * half);
     const Expr a = tape_.argument(0);
     tape_.pointwise({.in = {z},
@@ -114,7 +138,7 @@ class Builder {
     const Value out = tape_.new_buffer(skip.width);
     const Expr a = tape_.argument(0), x = tape_.argument(1), f = tape_.graph().symbol("activation"),
                alpha = tape_.graph().symbol("alpha");
-    const int block = tape_.scalar(name + ".alpha", Role::gate);
+    const int block = tape_.scalar(prefix_ + name + ".alpha", Role::gate);
     tape_.pointwise({.in = {z, skip},
                      .out = out,
                      .value = x + alpha * (f - x),
@@ -130,7 +154,8 @@ class Builder {
   Role role_of(Value in) const { return in.buffer == 0 ? Role::input : Role::hidden; }
 
   Value dense(Value in, int width, const std::string& name, Role role) {
-    return tape_.dense(in, width, {.name = name, .role = role, .factorized = options_.weight_factorization});
+    return tape_.dense(in, width,
+                       {.name = prefix_ + name, .role = role, .factorized = options_.weight_factorization});
   }
 
   symbolic::OpaqueFunction opaque(Expr argument, Expr name) {
@@ -157,30 +182,29 @@ class Builder {
 
   const NetworkOptions& options_;
   Tape tape_;
+  std::string prefix_;
   Value v_, d_;
 };
 
 std::string layer_name(std::int64_t i) { return "layer" + std::to_string(i + 1); }
 
-Tape mlp(const NetworkOptions& options, int inputs, int outputs) {
-  Builder b(options, inputs);
+// The last hidden layer.
+Value mlp(Builder& b, const NetworkOptions& options) {
   Value x = b.embedding();
   for (std::int64_t i = 0; i < options.depth; ++i) x = b.hidden(x, layer_name(i));
-  return b.finish(x, outputs);
+  return x;
 }
 
-Tape modified_mlp(const NetworkOptions& options, int inputs, int outputs) {
-  Builder b(options, inputs);
+Value modified_mlp(Builder& b, const NetworkOptions& options) {
   Value x = b.embedding();
   b.make_gates(x);
   for (std::int64_t i = 0; i < options.depth; ++i) x = b.gated(x, layer_name(i));
-  return b.finish(x, outputs);
+  return x;
 }
 
-Tape piratenet(const NetworkOptions& options, int inputs, int outputs) {
+Value piratenet(Builder& b, const NetworkOptions& options) {
   if (options.fourier_features == 0)
     throw Error("network: a PirateNet needs an embedding; set fourier_features (usually equal to width)");
-  Builder b(options, inputs);
   Value x = b.embedding();
   b.make_gates(x);
   for (std::int64_t i = 0; i < options.depth; ++i) {
@@ -189,7 +213,15 @@ Tape piratenet(const NetworkOptions& options, int inputs, int outputs) {
     const Value second = b.gated(first, name + ".2");
     x = b.adaptive_residual(second, x, name);
   }
-  return b.finish(x, outputs);
+  return x;
+}
+
+Value last_hidden(Builder& b, const NetworkOptions& options) {
+  switch (options.type) {
+    case NetworkType::mlp: return mlp(b, options);
+    case NetworkType::modified_mlp: return modified_mlp(b, options);
+    default: return piratenet(b, options);
+  }
 }
 
 }  // namespace
@@ -198,11 +230,19 @@ Tape build_network(const NetworkOptions& options, int inputs, int outputs) {
   if (inputs < 1 || outputs < 1) throw Error("network: needs at least one input and one output");
   if (options.fourier_features % 2 != 0)
     throw Error("network: fourier_features counts cosines and sines together and must be even");
-  switch (options.type) {
-    case NetworkType::mlp: return mlp(options, inputs, outputs);
-    case NetworkType::modified_mlp: return modified_mlp(options, inputs, outputs);
-    default: return piratenet(options, inputs, outputs);
+  const int networks = static_cast<int>(options.networks);
+  if (outputs % networks != 0)
+    throw Error(
+        fmt::format("network: {} outputs cannot be shared equally by {} networks", outputs, networks));
+  if (networks > 1 && options.output_fit != OutputFit::none)
+    throw Error("network: output_fit and networks cannot be combined");
+  Builder b(options, inputs);
+  std::vector<Value> parts;
+  for (int k = 0; k < networks; ++k) {
+    if (networks > 1) b.begin(fmt::format("network{}.", k + 1));
+    parts.push_back(b.output(last_hidden(b, options), outputs / networks));
   }
+  return b.finish(parts);
 }
 
 }  // namespace lather::net

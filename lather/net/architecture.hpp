@@ -19,6 +19,9 @@ struct NetworkOptions {
   NetworkType type = NetworkType::mlp;
   std::int64_t width = 64;
   std::int64_t depth = 4;  // hidden layers; PirateNet: blocks of three
+  // Networks side by side that share nothing but the inputs; each gives an equal share of the outputs, in their
+  // order: one per subdomain.
+  std::int64_t networks = 1;
   ActivationName activation = ActivationName::tanh;
   Initialization initialization = Initialization::glorot;
   double feature_scale = 4;

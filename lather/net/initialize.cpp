@@ -26,7 +26,7 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
     const Dense& dense = *operation.dense;
     const auto& block = tape.block(dense.weight);
     auto& target = dense.weight.frozen ? weights.frozen : weights.parameters;
-    const bool fourier = block.name == "fourier.weight";
+    const bool fourier = block.name.ends_with("fourier.weight");
     const double sigma = fourier ? options.fourier_scale : deviation(options, block);
     const Random random(seed, stream++);
     for (std::size_t i = 0; i < block.size(); ++i) target[block.offset + i] = sigma * random.normal(i);

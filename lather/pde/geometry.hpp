@@ -29,7 +29,9 @@ struct Geometry {
 
 // Which points lie inside the domain, not on its boundary. Without shapes: all.
 std::vector<char> inside_domain(const Geometry* geometry, const Points& points);
-// Those points alone.
+// The same with the boundary: what can be shown.
+std::vector<char> in_closed_domain(const Geometry* geometry, const Points& points);
+// The points inside alone.
 Points only_inside(const Geometry* geometry, const Points& points);
 
 }  // namespace lather::pde

@@ -29,6 +29,7 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
     std::vector<symbolic::Expr> residuals;
     for (int k : terms_of[s]) residuals.push_back(problem.terms[k].residual);
     sets.push_back(compile_set(problem, tape, residuals, problem.point_sets[s].columns));
+    sets.back().group = problem.point_sets[s].group;
   }
   points.resize(problem.point_sets.size());
   point_weights.resize(problem.terms.size());

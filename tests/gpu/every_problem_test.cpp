@@ -29,11 +29,6 @@ PointOptions few_points(const Problem& problem) {
 TEST_P(EveryProblemOnCuda, HasTheLossAndTheGradientOfTheCpu) {
   REQUIRE_GPU();
   const Problem problem = read_problem_file(find_problem(GetParam()));
-  if (std::any_of(problem.point_sets.begin(), problem.point_sets.end(),
-                  [](const PointSet& set) { return set.group > 1; })) {
-    EXPECT_THROW(PinnObjective(problem, {.device = Device::cuda}), Error);  // integrals run on the CPU
-    return;
-  }
   PinnObjective cpu(problem, {}), gpu(problem, {.device = Device::cuda});
   auto x = cpu.initialize(3);
   gpu.initialize(3);

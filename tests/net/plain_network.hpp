@@ -21,6 +21,17 @@ class PlainNetwork {
       : options_(options), tape_(tape), parameters_(std::move(parameters)), frozen_(std::move(frozen)) {}
 
   Vector operator()(const Vector& inputs) const {
+    if (options_.networks == 1) return network(inputs);
+    Vector all;
+    for (int k = 1; k <= options_.networks; ++k) {
+      prefix_ = "network" + std::to_string(k) + ".";
+      for (const auto& y : network(inputs)) all.push_back(y);
+    }
+    return all;
+  }
+
+ private:
+  Vector network(const Vector& inputs) const {
     using net::NetworkType;
     Vector x = embedded(inputs);
     Vector u, v;
@@ -53,7 +64,6 @@ class PlainNetwork {
     return dense(x, "output");
   }
 
- private:
   Vector embedded(const Vector& inputs) const {
     if (options_.fourier_features == 0) return inputs;
     const Vector z = dense(inputs, "fourier");
@@ -84,7 +94,7 @@ class PlainNetwork {
 
   const optim::ParameterBlock* find(const optim::ParameterLayout& layout, const std::string& name) const {
     for (const auto& block : layout.blocks())
-      if (block.name == name) return &block;
+      if (block.name == prefix_ + name) return &block;
     return nullptr;
   }
   Real at(const std::string& name, std::size_t i) const {
@@ -116,6 +126,7 @@ class PlainNetwork {
   const net::Tape& tape_;
   std::vector<Real> parameters_;
   std::vector<double> frozen_;
+  mutable std::string prefix_;  // of the names of the network that is evaluated
 };
 
 }  // namespace lather::test

@@ -89,6 +89,7 @@ inline std::vector<Case> networks() {
   list.push_back(
       {"mlp_factorized",
        {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
+  list.push_back({"mlp_side_by_side", {.width = 3, .depth = 1, .networks = 2}});
   list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2}});
   list.push_back(
       {"modified_mlp_swish",

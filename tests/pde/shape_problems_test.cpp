@@ -57,6 +57,14 @@ std::string shape_error(const std::string& text) {
   return "";
 }
 
+TEST(ShapeProblems, CountTheirBoundaryWhereThingsAreShownAndNotWhereTheyAreMeasured) {
+  const Problem problem = read(kPlate + condition("\"t = 0\""));
+  const Points points{{{1.5, 0, 0.5, 0.5, 2.1}, {0.5, 0.5, 0.75, 0.5, 0.5}, {0, 0, 0, 0, 0}}, {}};
+  EXPECT_EQ(inside_domain(problem.geometry.get(), points), (std::vector<char>{1, 0, 0, 0, 0}));
+  EXPECT_EQ(in_closed_domain(problem.geometry.get(), points), (std::vector<char>{1, 1, 1, 0, 0}));
+  EXPECT_EQ(in_closed_domain(nullptr, points), std::vector<char>(5, 1));
+}
+
 TEST(ShapeProblems, TakeTheBoxFromTheShapeAndTheInteriorFromItsInside) {
   const Problem problem = read(kPlate);
   EXPECT_EQ(problem.domain[0].high, 2);

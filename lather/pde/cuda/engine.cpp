@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/cuda/cuda_objective.hpp"
@@ -87,8 +88,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     pass_->enqueue_values();
     for (std::size_t k = 0; k < r.size(); ++k) {
       if (!r[k]) continue;
-      const auto values = pass_->values(pass_set_.at(problem.terms[k].point_set), place_in_set[k]);
-      std::copy(values.begin(), values.end(), r[k]);
+      const int set = problem.terms[k].point_set;
+      const auto values = pass_->values(pass_set_.at(set), place_in_set[k]);
+      for (std::size_t q = 0, group = group_of(set); q < residuals_of(set); ++q) {
+        const auto first = values.begin() + static_cast<std::ptrdiff_t>(q * group);
+        r[k][q] = std::accumulate(first, first + static_cast<std::ptrdiff_t>(group), 0.0);
+      }
     }
   }
 
@@ -183,7 +188,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
   }
   double loss_scale(int term) const {
-    return term_weights[term] / static_cast<double>(points[problem.terms[term].point_set].count());
+    return term_weights[term] / static_cast<double>(residuals_of(problem.terms[term].point_set));
   }
   CudaJacobian& device_jacobian() {
     if constexpr (!std::is_same_v<T, double>)
@@ -311,12 +316,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
 }  // namespace
 
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options) {
-  for (const auto& set : problem.point_sets)
-    if (set.group > 1)
-      throw Error(fmt::format(
-          "'{}' adds up values of several points, which is not available on the GPU: integrals and "
-          "conditions that link places run with --device cpu",
-          set.name));
+  if (problem.network.networks > 1)
+    throw Error(
+        fmt::format("networks = {}: networks side by side are not available on the GPU; use --device cpu",
+                    problem.network.networks));
   if (options.precision == Precision::float32) return std::make_unique<CudaEngine<float>>(problem, options);
   return std::make_unique<CudaEngine<double>>(problem, options);
 }

@@ -100,12 +100,12 @@ bool CudaJacobian::prepare(std::span<const double> x) {
   return false;
 }
 
-// Which points of a term are among rows [first, first + count).
+// Which residuals of a term are among rows [first, first + count).
 CudaJacobian::Range CudaJacobian::part_of_term(int term, std::size_t first, std::size_t count) const {
-  const std::size_t points = engine_.points[engine_.problem.terms[term].point_set].count(),
+  const std::size_t residuals = engine_.residuals_of(engine_.problem.terms[term].point_set),
                     from = first_row_[term];
-  return {std::clamp(first, from, from + points) - from,
-          std::clamp(first + count, from, from + points) - from};
+  return {std::clamp(first, from, from + residuals) - from,
+          std::clamp(first + count, from, from + residuals) - from};
 }
 
 void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range window, Range part,
@@ -113,8 +113,10 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
   const auto blocks = layers_by_weight_block(engine_);
   const std::size_t parameters = engine_.layout.size(), row = first_row_[term] + part.begin;
   const double* roots = root_weights_.data() + row;
-  const int points = static_cast<int>(part.end - part.begin),
-            skipped = static_cast<int>(part.begin - window.begin);
+  const int residuals = static_cast<int>(part.end - part.begin),
+            skipped = static_cast<int>(part.begin - window.begin),
+            group = static_cast<int>(engine_.group_of(engine_.problem.terms[term].point_set));
+  const auto skipped_points = static_cast<std::size_t>(skipped) * static_cast<std::size_t>(group);
   for (const auto& layer : pass.layers()) {
     const LayerBlocks& l = blocks[engine_.tape.operations()[layer.operation].dense->weight.block];
     const auto offset = [](const optim::ParameterBlock* block) {
@@ -131,29 +133,31 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                                        offset(l.bias),
                                        offset(l.scale),
                                        skipped,
-                                       points,
-                                       static_cast<int>(window.end - window.begin),
+                                       residuals,
+                                       group,
+                                       static_cast<int>(window.end - window.begin) * group,
                                        pass.components(0),
                                        static_cast<int>(layer.in_stride),
                                        static_cast<int>(layer.out_stride),
                                        static_cast<int>(l.weight->rows),
-                                       static_cast<int>(l.weight->cols)};
-    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(points)), dim3(256)}, cuda::Parameter().add(work),
-                 pass.stream());
+                                       static_cast<int>(l.weight->cols),
+                                       0};
+    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(residuals)), dim3(256)},
+                 cuda::Parameter().add(work), pass.stream());
   }
   const auto write_scalar = [&](const double* from, std::size_t width, std::size_t from_stride, double* to,
                                 std::size_t stride) {
-    launch_flat(scalar_kernel_, points,
-                JacobianScalarKernelArgs{from, roots, to, static_cast<long long>(stride), points,
-                                         static_cast<int>(width), static_cast<int>(from_stride), 0},
+    launch_flat(scalar_kernel_, residuals,
+                JacobianScalarKernelArgs{from, roots, to, static_cast<long long>(stride), residuals,
+                                         static_cast<int>(width), static_cast<int>(from_stride), group},
                 pass.stream());
   };
   // An unknown that other terms have is zero here.
   for (std::size_t u = engine_.tape.parameters().size(); u < parameters; ++u)
     write_scalar(nullptr, 0, 0, rows + u, parameters);
   for (const auto& s : pass.scalars())
-    write_scalar(s.rows + skipped * s.stride, s.width, s.stride, rows + s.parameter, parameters);
-  write_scalar(pass.window_values(engine_.place_in_set[term]) + skipped, 1, 1, r_.data() + row, 1);
+    write_scalar(s.rows + skipped_points * s.stride, s.width, s.stride, rows + s.parameter, parameters);
+  write_scalar(pass.window_values(engine_.place_in_set[term]) + skipped_points, 1, 1, r_.data() + row, 1);
 }
 
 // Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
@@ -166,9 +170,10 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
     if (all.begin >= all.end) continue;
     CudaPass<double>& pass = pass_of(static_cast<int>(s));
-    for (std::size_t begin = all.begin; begin < all.end; begin += pass.window()) {
-      const Range window{begin, std::min(begin + pass.window(), all.end)};
-      pass.enqueue_window(window.begin, window.end - window.begin);
+    const std::size_t group = engine_.group_of(static_cast<int>(s)), most = pass.window() / group;
+    for (std::size_t begin = all.begin; begin < all.end; begin += most) {
+      const Range window{begin, std::min(begin + most, all.end)};
+      pass.enqueue_window(window.begin * group, (window.end - window.begin) * group);
       for (const int k : engine_.terms_of[s]) {
         Range part = part_of_term(k, first, count);
         part = {std::max(part.begin, window.begin), std::min(part.end, window.end)};

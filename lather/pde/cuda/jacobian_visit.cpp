@@ -33,23 +33,25 @@ struct FetchedScalar {
   Fetched rows;
 };
 
-struct Window {
-  std::size_t first, points, components;
+struct Window {  // residuals, each of `group` points, one after the other
+  std::size_t first, count, group, components;
   std::vector<double> residuals = {};
   std::vector<FetchedLayer> layers = {};
   std::vector<FetchedScalar> scalars = {};
   std::span<const double> seeds = {};  // of its points; empty: all 1
 };
 
-// Points [begin, end) of a window, component by component.
+// Residuals [begin, end) of a window, component by component; the points of a group are further components.
 std::vector<double> part_of(const Fetched& rows, const Window& window, std::size_t begin, std::size_t end) {
   std::vector<double> part;
-  part.reserve(window.components * (end - begin) * rows.stride);
-  for (std::size_t c = 0; c < window.components; ++c) {
-    const auto from = rows.values.begin() + static_cast<std::ptrdiff_t>((c * window.points) * rows.stride);
-    part.insert(part.end(), from + static_cast<std::ptrdiff_t>(begin * rows.stride),
-                from + static_cast<std::ptrdiff_t>(end * rows.stride));
-  }
+  part.reserve(window.components * window.group * (end - begin) * rows.stride);
+  for (std::size_t c = 0; c < window.components; ++c)
+    for (std::size_t j = 0; j < window.group; ++j)
+      for (std::size_t q = begin; q < end; ++q) {
+        const std::size_t row = (c * window.count + q) * window.group + j;
+        const auto from = rows.values.begin() + static_cast<std::ptrdiff_t>(row * rows.stride);
+        part.insert(part.end(), from, from + static_cast<std::ptrdiff_t>(rows.stride));
+      }
   return part;
 }
 
@@ -63,16 +65,21 @@ void show(const Window& window, std::size_t begin, std::size_t end, int thread,
     const auto in = part_of(layer.in, window, begin, end);
     auto out_bar = part_of(layer.out_bar, window, begin, end);
     const std::size_t stride = layer.out_bar.stride;
-    for (std::size_t row = 0; row < window.components * count; ++row)  // linear in the seed of their point
+    const std::size_t components = window.components * window.group;
+    for (std::size_t row = 0; row < components * count; ++row)  // linear in the seed of their residual
       for (std::size_t j = 0; j < stride; ++j) out_bar[row * stride + j] *= seed(row % count);
-    visitor.layer(thread, {layer.block, static_cast<int>(window.components), 1, in.data(), layer.in.stride,
-                           out_bar.data(), stride});
+    visitor.layer(thread, {layer.block, static_cast<int>(components), static_cast<int>(window.group),
+                           in.data(), layer.in.stride, out_bar.data(), stride});
   }
   std::vector<double> per_point(count);
   for (const auto& scalar : window.scalars) {
     for (std::size_t p = 0; p < count; ++p) {
-      const double* row = scalar.rows.values.data() + (begin + p) * scalar.rows.stride;
-      per_point[p] = seed(p) * std::accumulate(row, row + scalar.width, 0.0);
+      double sum = 0;
+      for (std::size_t i = (begin + p) * window.group; i < (begin + p + 1) * window.group; ++i) {
+        const double* row = scalar.rows.values.data() + i * scalar.rows.stride;
+        sum += std::accumulate(row, row + scalar.width, 0.0);
+      }
+      per_point[p] = seed(p) * sum;
     }
     visitor.scalar(thread, scalar.parameter, per_point);
   }
@@ -86,15 +93,19 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
   upload_(x);
   CudaPass<double>& pass = pass_of(engine_.problem.terms[term].point_set);
   const int expression = engine_.place_in_set[term];
-  const std::size_t most = std::min(pass.window(), kVisitedPoints), components = pass.components(0);
+  const std::size_t group = engine_.group_of(engine_.problem.terms[term].point_set);
+  const std::size_t components = pass.components(0),
+                    most = std::max<std::size_t>(1, std::min(pass.window(), kVisitedPoints) / group);
   for (std::size_t start = 0; start < count; start += most) {
-    const std::size_t points = std::min(most, count - start);
-    pass.enqueue_window(first + start, points);
+    const std::size_t residuals = std::min(most, count - start), points = residuals * group;
+    pass.enqueue_window((first + start) * group, points);
     pass.enqueue_signals(expression);
     cuda::check(cudaStreamSynchronize(pass.stream()));
-    Window window{.first = first + start, .points = points, .components = components};
-    window.residuals = Fetched(pass.window_values(expression), points, 1, 1).values;
-    if (!seeds.empty()) window.seeds = seeds.subspan(start, points);
+    Window window{.first = first + start, .count = residuals, .group = group, .components = components};
+    const auto values = Fetched(pass.window_values(expression), points, 1, 1).values;
+    for (auto at = values.begin(); at != values.end(); at += static_cast<std::ptrdiff_t>(group))
+      window.residuals.push_back(std::accumulate(at, at + static_cast<std::ptrdiff_t>(group), 0.0));
+    if (!seeds.empty()) window.seeds = seeds.subspan(start, residuals);
     for (const auto& layer : pass.layers()) {
       const net::Dense& dense = *engine_.tape.operations()[layer.operation].dense;
       window.layers.push_back(
@@ -106,7 +117,7 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
     for (const auto& s : pass.scalars())
       window.scalars.push_back({s.parameter, s.width, {s.rows, points, s.width, s.stride}});
     engine_.team().run([&](int thread) {
-      const auto [begin, end] = share_of(points, thread, engine_.team().size());
+      const auto [begin, end] = share_of(residuals, thread, engine_.team().size());
       if (begin < end) show(window, begin, end, thread, visitor);
     });
   }

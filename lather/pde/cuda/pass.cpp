@@ -1,5 +1,6 @@
 // Setting up: kernels, points and their weights. Batches and
 // memory: pass_layout.cpp; the work itself: pass_run.cpp.
+#include <algorithm>
 #include <set>
 
 #include "lather/pde/cuda/pass.hpp"
@@ -25,6 +26,7 @@ CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledPointSet*
   terms_ = term_place_.size();
   point_weights_.resize(terms_);
   results_.resize(terms_);
+  group_sums_.resize(terms_);
   if (options_.gradient && options_.overlap) side_blas_ = std::make_unique<cuda::Blas>(side_);
   if (options_.signals) {
     std::vector<double> identity(terms_ * terms_);
@@ -56,7 +58,7 @@ void CudaPass<T>::compile_kernels() {
 
   std::string source =
       net::kernel_prelude(kernel_options_) + "#include \"lather/pde/cuda/kernels/jobs.cuh\"\n";
-  std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient"};
+  std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient", "add_groups"};
   const auto add = [&](const std::string& name, const std::string& text) {
     if (!name.empty() && names.insert(name).second) source += text;
   };
@@ -67,6 +69,11 @@ void CudaPass<T>::compile_kernels() {
   add(head_gradient_.name, head_gradient_.source);
   module_ = std::make_unique<cuda::KernelModule>(source);
   for (const auto& name : names) kernels_[name] = module_->kernel(name);
+}
+
+template <class T>
+bool CudaPass<T>::has_groups() const {
+  return std::any_of(sets_.begin(), sets_.end(), [](const auto* set) { return set->group > 1; });
 }
 
 template <class T>
@@ -141,9 +148,9 @@ bool CudaPass<T>::set_point_weights(int term, std::span<const double> weights) {
   auto& memory = point_weights_[term];
   if (weights.empty() && memory.size() == 0) return false;
   const bool is_new = memory.size() == 0;
-  const std::size_t points = set_memory_[term_place_[term].first].points;
-  if (is_new) memory = cuda::Memory<double>(points);
-  memory.upload(weights.empty() ? std::span<const double>(std::vector<double>(points, 1.0)) : weights);
+  const std::size_t residuals = groups_of(term_place_[term].first);
+  if (is_new) memory = cuda::Memory<double>(residuals);
+  memory.upload(weights.empty() ? std::span<const double>(std::vector<double>(residuals, 1.0)) : weights);
   return is_new;
 }
 

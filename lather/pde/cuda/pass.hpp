@@ -40,7 +40,7 @@ class CudaPass {
 
   // True if addresses or shapes changed: graphs made before are void.
   bool set_points(int set, const Points& points);
-  bool set_point_weights(int term, std::span<const double> weights);  // empty: all 1
+  bool set_point_weights(int term, std::span<const double> weights);  // one per residual; empty: all 1
 
   // Coordinate k of point i at k * (number of points) + i. Who writes them enqueues the inputs again.
   T* coordinates(int set) const { return set_memory_[set].coordinates.data(); }
@@ -118,6 +118,9 @@ class CudaPass {
   void inputs(const Batch& batch);
   void forward(const Batch& batch);
   void head(const Batch& batch, const HeadKernel& kernel, const double* scales);
+  void add_groups(const Batch& batch);
+  bool has_groups() const;
+  std::size_t groups_of(std::size_t set) const { return set_memory_[set].points / sets_[set]->group; }
   void backward(const Batch& batch, bool first);
   void close(bool with_gradient);
   void run_pointwise(const net::PointwiseKernel& kernel, const Batch& batch, std::span<double* const> sums);
@@ -156,6 +159,7 @@ class CudaPass {
   std::vector<std::vector<cuda::Memory<T>>> stashes_;                        // per operation
   std::vector<cuda::Memory<T>> weights_, transposed_weights_, weight_bars_;  // per operation
   std::vector<cuda::Memory<T>> results_;                   // values of the expressions, per term
+  std::vector<cuda::Memory<double>> group_sums_;           // per term whose points are added up in groups
   std::vector<std::vector<cuda::Memory<T>>> scalar_bars_;  // per operation, with `signals`: like stashes
   cuda::Memory<T> unknown_bars_;                           // with `signals`
   cuda::Memory<double> selection_;  // with `signals`: scales that choose one term, per term

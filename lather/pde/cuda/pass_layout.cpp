@@ -47,14 +47,11 @@ void CudaPass<T>::lay_out() {
   assign_sums();
 }
 
-// Every batch holds an equal share of every set.
+// Every batch holds an equal share of every set, in whole groups.
 template <class T>
 void CudaPass<T>::make_batches() {
-  std::size_t rows = 0, points = 0;
-  for (std::size_t s = 0; s < sets_.size(); ++s) {
-    rows += set_memory_[s].points * sets_[s]->jets.size();
-    points += set_memory_[s].points;
-  }
+  std::size_t rows = 0;
+  for (std::size_t s = 0; s < sets_.size(); ++s) rows += set_memory_[s].points * sets_[s]->jets.size();
   // What the last layout holds is free again once it is laid out anew.
   values_.clear(), bars_.clear(), stashes_.clear(), scalar_bars_.clear();
   inputs_ = {};
@@ -63,15 +60,23 @@ void CudaPass<T>::make_batches() {
   const std::size_t fixed = rows * leading(0) * sizeof(T) + (std::size_t(64) << 20);
   const std::size_t budget = free > fixed ? (free - fixed) / 10 * 9 : 0;
   std::size_t count = options_.batch_rows > 0 ? (rows + options_.batch_rows - 1) / options_.batch_rows : 1;
-  count = std::clamp<std::size_t>(count, 1, points);
-  const auto share = [&](std::size_t whole) { return (whole + count - 1) / count + sets_.size() * 8; };
-  while (batch_bytes(share(rows), share(points)) > budget) {
-    if (share(rows) < 1024)
+  std::size_t most = 1;
+  for (std::size_t s = 0; s < sets_.size(); ++s) most = std::max(most, groups_of(s));
+  count = std::clamp<std::size_t>(count, 1, most);
+  for (;; ++count) {
+    std::size_t share_rows = 0, share_points = 0;  // of the largest batch, at most
+    for (std::size_t s = 0; s < sets_.size(); ++s) {
+      const std::size_t n = (groups_of(s) + count - 1) / count * sets_[s]->group;
+      share_points += n;
+      share_rows += n * sets_[s]->jets.size();
+    }
+    const std::size_t needed = batch_bytes(share_rows, share_points);
+    if (needed <= budget) break;
+    if (share_rows < 1024 || count == most)
       throw OutOfMemory(
           fmt::format("device cuda: the network needs {} MiB for a batch of {} rows, {} MiB of {} MiB are "
                       "free; use a smaller width or depth",
-                      batch_bytes(share(rows), share(points)) >> 20, share(rows), free >> 20, total >> 20));
-    ++count;
+                      needed >> 20, share_rows, free >> 20, total >> 20));
   }
   batches_.assign(count, {});
   max_rows_ = max_points_ = 0;
@@ -80,7 +85,8 @@ void CudaPass<T>::make_batches() {
     Batch& batch = batches_[j];
     batch.first_row = first_row;
     for (std::size_t s = 0; s < sets_.size(); ++s) {
-      const std::size_t n = set_memory_[s].points, begin = n * j / count, end = n * (j + 1) / count;
+      const std::size_t n = set_memory_[s].points, groups = groups_of(s), group = sets_[s]->group;
+      const std::size_t begin = groups * j / count * group, end = groups * (j + 1) / count * group;
       batch.pieces.push_back({static_cast<int>(batch.rows), static_cast<int>(end - begin),
                               static_cast<int>(batch.points), 0, 0, static_cast<int>(begin),
                               static_cast<int>(n), 0});
@@ -135,8 +141,12 @@ void CudaPass<T>::allocate() {
     }
   }
   weight_jobs_ = on_device(weight_jobs);
-  for (std::size_t k = 0; k < terms_; ++k)
-    results_[k] = options_.signals ? cuda::Memory<T>(set_memory_[0].points) : cuda::Memory<T>();
+  for (std::size_t k = 0; k < terms_; ++k) {
+    const int set = term_place_[k].first;
+    const bool grouped = options_.gradient && sets_[set]->group > 1;
+    results_[k] = options_.signals || grouped ? cuda::Memory<T>(set_memory_[set].points) : cuda::Memory<T>();
+    if (grouped) group_sums_[k] = cuda::Memory<double>(groups_of(set));
+  }
   if (options_.signals) unknown_bars_ = cuda::Memory<T>(unknowns_ * max_points_);
 }
 

@@ -122,6 +122,7 @@ void CudaPass<T>::head(const Batch& batch, const HeadKernel& kernel, const doubl
       case What::columns: pointers.push_back(set_memory_[p.index].columns.data()); break;
       case What::values: pointers.push_back(results_[term_of(p)].data()); break;
       case What::point_weights: pointers.push_back(point_weights_[term_of(p)].data()); break;
+      case What::group_sums: pointers.push_back(group_sums_[term_of(p)].data()); break;
       case What::scales: pointers.push_back(const_cast<double*>(scales)); break;
       case What::inputs: pointers.push_back(inputs_.data()); break;
       case What::last: pointers.push_back(values_[output.in.buffer].data()); break;
@@ -138,6 +139,24 @@ void CudaPass<T>::head(const Batch& batch, const HeadKernel& kernel, const doubl
   auto pieces = batch.pieces;
   const unsigned blocks = deal_blocks(pieces, kHeadWarps, 1);
   run(kernel.name, {dim3(1, blocks), dim3(32 * kHeadWarps)}, pieces, pointers);
+}
+
+// What groups of points add up to, before the head asks for it: the values of their sets alone, then the sums.
+template <class T>
+void CudaPass<T>::add_groups(const Batch& batch) {
+  Batch grouped = batch;
+  for (std::size_t s = 0; s < sets_.size(); ++s)
+    if (sets_[s]->group == 1) grouped.pieces[s].points = 0;
+  head(grouped, head_values_, nullptr);
+  for (std::size_t k = 0; k < terms_; ++k) {
+    const net::KernelPiece& piece = grouped.pieces[term_place_[k].first];
+    const int group = static_cast<int>(sets_[term_place_[k].first]->group), groups = piece.points / group;
+    if (groups == 0) continue;
+    const GroupSumKernelArgs work{
+        results_[k].data(), group_sums_[k].data(), piece.point / group, groups, group, 0};
+    cuda::launch(kernels_.at("add_groups"), {dim3(std::min(groups, kMostBlocks)), dim3(256)},
+                 cuda::Parameter().add(work), stream_);
+  }
 }
 
 template <class T>
@@ -202,9 +221,11 @@ void CudaPass<T>::close(bool with_gradient) {
 
 template <class T>
 void CudaPass<T>::enqueue(bool with_gradient) {
+  const bool grouped = has_groups();
   weights();
   for (std::size_t j = 0; j < batches_.size(); ++j) {
     forward(batches_[j]);
+    if (grouped) add_groups(batches_[j]);
     head(batches_[j], head_gradient_, addresses_.scales);
     if (with_gradient) backward(batches_[j], j == 0);
   }

@@ -214,13 +214,21 @@ class HeadWriter {
     const bool summed = mode_ == HeadMode::gradient;
     for (int e = 0; e < set_.values.outputs; ++e) {
       if (summed) {
-        text += format("    const double weight{0} = {1} ? static_cast<const double*>({1})[at] : 1.0;\n", e,
-                       pointer_("void", {SetPointer::What::point_weights, index_, e}));
-        text += format("    sum{0} += weight{1} * double(value{1}) * double(value{1});\n", first_term + e, e);
+        const bool grouped = set_.group > 1;  // the first point of a group counts for all of them
+        const std::string at = grouped ? format("at / {}ull", set_.group) : "at";
+        text += format("    const double weight{0} = {1} ? static_cast<const double*>({1})[{2}] : 1.0;\n", e,
+                       pointer_("void", {SetPointer::What::point_weights, index_, e}), at);
+        text += format(
+            "    const double residual{} = {};\n", e,
+            grouped
+                ? format("{}[{}]", pointer_("const double", {SetPointer::What::group_sums, index_, e}), at)
+                : format("double(value{})", e));
+        text += format("    {2}sum{0} += weight{1} * residual{1} * residual{1};\n", first_term + e, e,
+                       grouped ? format("if (at % {}ull == 0) ", set_.group) : "");
       }
       text += format("    const Real bar{0} = Real({1}[{2}]{3});\n", e,
                      pointer_("const double", {SetPointer::What::scales}), first_term + e,
-                     summed ? format(" * weight{0} * double(value{0})", e) : "");
+                     summed ? format(" * weight{0} * residual{0}", e) : "");
     }
     const int outputs = layer_->out.width, components = set_.jets.size();
     for (int c = 0; c < components; ++c)

@@ -15,7 +15,8 @@ struct SetPointer {
     coordinates,    // of set `index`: [coordinate][point]
     columns,        // of set `index`: [data column][point]
     values,         // of expression `component` of set `index`: one per point
-    point_weights,  // likewise, or null
+    point_weights,  // likewise, or null; of groups: one per group
+    group_sums,     // likewise: the values of a group, added up
     scales,         // per term: d loss / d residual = scale * point weight * residual
     inputs,         // the network's input, all jets
     last,           // what the output layer reads

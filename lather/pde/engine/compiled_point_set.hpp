@@ -18,6 +18,7 @@ struct Slot {
 struct CompiledPointSet {
   symbolic::JetSet jets;
   net::JetTape tape;
+  std::size_t group = 1;  // so many points, one after the other, make one residual
 
   // coordinates -> jets of the network's inputs. Components that
   // do not depend on the point are constants here.

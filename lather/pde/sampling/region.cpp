@@ -13,13 +13,22 @@ using geometry::Point;
 using geometry::SurfacePoint;
 using geometry::operator+, geometry::operator-, geometry::operator*;
 
-std::vector<char> inside_domain(const Geometry* geometry, const Points& points) {
+namespace {
+
+std::vector<char> farther_inside_than(double distance, const Geometry* geometry, const Points& points) {
   std::vector<char> inside(points.count(), 1);
-  if (!geometry) return inside;
-  const double on_boundary = geometry->tolerance();
-  for (std::size_t i = 0; i < inside.size(); ++i)
-    inside[i] = geometry->domain->signed_distance(geometry->place(points, i)) > on_boundary;
+  for (std::size_t i = 0; i < inside.size() && geometry; ++i)
+    inside[i] = geometry->domain->signed_distance(geometry->place(points, i)) > distance;
   return inside;
+}
+
+}  // namespace
+
+std::vector<char> inside_domain(const Geometry* geometry, const Points& points) {
+  return farther_inside_than(geometry ? geometry->tolerance() : 0, geometry, points);
+}
+std::vector<char> in_closed_domain(const Geometry* geometry, const Points& points) {
+  return farther_inside_than(geometry ? -geometry->tolerance() : 0, geometry, points);
 }
 
 Points only_inside(const Geometry* geometry, const Points& points) {

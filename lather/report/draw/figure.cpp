@@ -199,6 +199,17 @@ std::string times_of(const std::vector<RunData>& runs) {
   return low == high ? fmt::format(", {} s each", low) : fmt::format(", {} to {} s each", low, high);
 }
 
+// Where a map is drawn: all there is, or, of a shape, as much as its proportions take.
+Box map_box(double left, const Plane& plane, const Json& fields) {
+  constexpr double kMapWidth = 216;
+  Box box{left, kTop, kMapWidth, kPlot};
+  if (!fields.contains("outline")) return box;
+  const double shape = (plane.x.high - plane.x.low) / (plane.y.high - plane.y.low);
+  box.width = std::min(kMapWidth, kPlot * shape);
+  box.height = std::min(kPlot, kMapWidth / shape);
+  return box;
+}
+
 // Prediction and error of the first field, from `left` to the right.
 void draw_maps(Svg& svg, double left, const RunData& best) {
   const auto& arrays = best.fields["arrays"];
@@ -209,23 +220,23 @@ void draw_maps(Svg& svg, double left, const RunData& best) {
       field = name;
   if (field.empty()) return;
   const Plane plane = plane_of(best.fields);
-  constexpr double kMapWidth = 216, kStep = 330;
+  constexpr double kStep = 330;
   svg.text(left, 30,
            fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
                        best.fields["coordinates"][1].get<std::string>()),
            kHeading);
   svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
            kSub);
-  draw_map(svg, {left, kTop, kMapWidth, kPlot}, plane, values_on(plane, arrays[field]), false);
-  draw_outline(svg, {left, kTop, kMapWidth, kPlot}, plane, best.fields);
+  draw_map(svg, map_box(left, plane, best.fields), plane, values_on(plane, arrays[field]), false);
+  draw_outline(svg, map_box(left, plane, best.fields), plane, best.fields);
   const std::string error = field + ".error";
   if (!arrays.contains(error)) return;
   auto sizes = values_on(plane, arrays[error]);
   for (double& v : sizes) v = v == 0 ? -300 : std::log10(std::abs(v));
   svg.text(left + kStep, 30, "Its error", kHeading);
   svg.text(left + kStep, 47, "magnitude, against the reference", kSub);
-  draw_map(svg, {left + kStep, kTop, kMapWidth, kPlot}, plane, sizes, true);
-  draw_outline(svg, {left + kStep, kTop, kMapWidth, kPlot}, plane, best.fields);
+  draw_map(svg, map_box(left + kStep, plane, best.fields), plane, sizes, true);
+  draw_outline(svg, map_box(left + kStep, plane, best.fields), plane, best.fields);
 }
 
 }  // namespace

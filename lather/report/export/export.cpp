@@ -78,7 +78,7 @@ std::string export_npz(const train::Solution& solution, const train::Grid& grid,
   if (errors)
     for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));
   if (const auto& geometry = solution.problem().geometry) {
-    const auto inside = pde::inside_domain(geometry.get(), grid.points());
+    const auto inside = pde::in_closed_domain(geometry.get(), grid.points());
     arrays.push_back({"inside", arrays.back().shape, {inside.begin(), inside.end()}});
   }
   return encode_npz(arrays);
@@ -88,7 +88,7 @@ std::string export_vtu(const train::Solution& solution, const train::Grid& grid,
                        std::span<const train::FieldDerivative> quantities, bool errors) {
   std::vector<std::size_t> used;
   const auto cells =
-      cells_inside(grid.axes, pde::inside_domain(solution.problem().geometry.get(), grid.points()), used);
+      cells_inside(grid.axes, pde::in_closed_domain(solution.problem().geometry.get(), grid.points()), used);
   auto arrays = field_arrays(solution, grid, quantities);
   if (errors)
     for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));

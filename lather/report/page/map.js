@@ -24,6 +24,7 @@ function heatMap(o, plane, shared) {
   const figure =
       el('figure', {class: 'card map'},
          el('figcaption', {}, el('b', {}, o.title), el('span', {class: 'sub'}, o.sub || ''), scale), plot);
+  if (plane.outline.length && widthOverHeight() > 2.2) figure.classList.add('wide');
   const map = {draw, mark};
   let area = null;
   shared.maps.push(map);
@@ -68,16 +69,30 @@ function heatMap(o, plane, shared) {
     return {low, high, colours: o.signed ? diverging : sequential, ticks: linearTicks, of: v => v};
   }
 
+  // Of what is seen.
+  function widthOverHeight() {
+    const w = shared.window, extent = (axis, [from, to]) => Math.abs(axis[to] - axis[from]);
+    return extent(plane.axisI, w.i) / extent(plane.axisJ, w.j);
+  }
+  // Room for ticks and names on the left, for the colours on the right, and below. A shape keeps its proportions.
+  function room(width) {
+    const most = {width: width - 54 - 72, height: Math.min(300, Math.max(200, width * 0.62)) - 6 - 36};
+    if (!plane.outline.length) return most;
+    const tallest = 360, shape = widthOverHeight();
+    return most.width / shape > tallest ? {width: tallest * shape, height: tallest} :
+                                          {width: most.width, height: Math.max(24, most.width / shape)};
+  }
+
   function draw() {
     plot.drawnWidth = plot.clientWidth;
-    const width = plot.clientWidth || 380, height = Math.round(Math.min(300, Math.max(200, width * 0.62))),
+    const width = plot.clientWidth || 380, inner = room(width), height = Math.round(inner.height + 6 + 36),
           ratio = devicePixelRatio || 1;
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.height = height + 'px';
     const c = canvas.getContext('2d');
     c.scale(ratio, ratio);
-    area = {left: 54, top: 6, width: width - 54 - 72, height: height - 6 - 36};
+    area = {left: 54, top: 6, width: inner.width, height: height - 6 - 36};
     const w = shared.window, n = w.i[1] - w.i[0] + 1, m = w.j[1] - w.j[0] + 1;
     const k = colouring(), value = plane.values(o.array), image = new ImageData(n, m);
     for (let i = 0; i < n; ++i)

@@ -195,7 +195,7 @@ std::string fields_text(Trainer& trainer) {
   auto truth = trainer.reference_values(points);
   auto residuals = solution.residuals(points);
   if (problem.geometry) {  // outside the domain there is nothing to show
-    const auto inside = pde::inside_domain(problem.geometry.get(), points);
+    const auto inside = pde::in_closed_domain(problem.geometry.get(), points);
     const auto mask = [&](std::vector<double>& array) {
       for (std::size_t i = 0; i < array.size(); ++i)
         if (!inside[i]) array[i] = std::numeric_limits<double>::quiet_NaN();

@@ -7,16 +7,17 @@ namespace lather::pde {
 
 __device__ __forceinline__ double weight_derivative(const JacobianLayerKernelArgs& w, int p, int i, int j) {
   double sum = 0;
-  for (int c = 0; c < w.components; ++c) {
-    const long long at = (long long)c * w.window + w.first + p;
-    sum += w.in[at * w.in_stride + i] * w.out_bar[at * w.out_stride + j];
-  }
+  for (int c = 0; c < w.components; ++c)
+    for (int k = 0; k < w.group; ++k) {
+      const long long at = (long long)c * w.window + (long long)(w.first + p) * w.group + k;
+      sum += w.in[at * w.in_stride + i] * w.out_bar[at * w.out_stride + j];
+    }
   return sum;
 }
 
 extern "C" __global__ void __launch_bounds__(256)
     jacobian_layer(const __grid_constant__ JacobianLayerKernelArgs w) {
-  for (int p = blockIdx.x; p < w.points; p += gridDim.x) {
+  for (int p = blockIdx.x; p < w.residuals; p += gridDim.x) {
     double* row = w.rows + p * w.size;
     const double root = w.root_weights[p];
     for (int e = threadIdx.x; e < w.inputs * w.outputs; e += 256) {
@@ -24,9 +25,12 @@ extern "C" __global__ void __launch_bounds__(256)
       row[w.weight + e] = root * weight_derivative(w, p, e / w.outputs, j) * (w.g ? w.g[j] : 1.0);
     }
     for (int j = threadIdx.x; j < w.outputs; j += 256) {
-      if (w.bias >= 0) row[w.bias + j] = root * w.out_bar[(long long)(w.first + p) * w.out_stride + j];
-      if (!w.g) continue;
       double sum = 0;
+      for (int k = 0; k < w.group; ++k)
+        sum += w.out_bar[((long long)(w.first + p) * w.group + k) * w.out_stride + j];
+      if (w.bias >= 0) row[w.bias + j] = root * sum;
+      if (!w.g) continue;
+      sum = 0;
       for (int i = 0; i < w.inputs; ++i) sum += w.V[i * w.outputs + j] * weight_derivative(w, p, i, j);
       row[w.scale + j] = root * sum;
     }
@@ -35,9 +39,10 @@ extern "C" __global__ void __launch_bounds__(256)
 
 extern "C" __global__ void __launch_bounds__(256)
     jacobian_scalar(const __grid_constant__ JacobianScalarKernelArgs w) {
-  for (int p = blockIdx.x * 256 + threadIdx.x; p < w.points; p += gridDim.x * 256) {
+  for (int p = blockIdx.x * 256 + threadIdx.x; p < w.residuals; p += gridDim.x * 256) {
     double sum = 0;
-    for (int j = 0; j < w.width; ++j) sum += w.from[(long long)p * w.from_stride + j];
+    for (int k = 0; k < w.group; ++k)
+      for (int j = 0; j < w.width; ++j) sum += w.from[((long long)p * w.group + k) * w.from_stride + j];
     w.to[p * w.stride] = w.root_weights[p] * sum;
   }
 }

@@ -3,21 +3,23 @@
 
 namespace lather::pde {
 
-// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. With
+// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. Where a
+// residual is the sum over `group` points, one after the other, these are sums over them too. With
 // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
 struct JacobianLayerKernelArgs {
   const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
   double* rows;
   long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
-  int first, points, window, components, in_stride, out_stride, inputs, outputs;
+  int first, residuals, group;          // residuals of the window before these; these; points of each
+  int window, components, in_stride, out_stride, inputs, outputs, unused;  // window: its points
 };
 
-// to[p * stride] = root weight * sum over j of from[p * from_stride + j]
+// to[p * stride] = root weight * sum over j, and over the points i of residual p, of from[i * from_stride + j]
 struct JacobianScalarKernelArgs {
   const double *from, *root_weights;
   double* to;
   long long stride;
-  int points, width, from_stride, unused;
+  int residuals, width, from_stride, group;
 };
 
 // to_i += sum over rows of row_i^2

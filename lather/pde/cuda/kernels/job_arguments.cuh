@@ -27,6 +27,13 @@ struct FactorJob {
   int rows, columns;
 };
 
+// sums[q] = sum over j of values[q * group + j], for groups q of [first, first + groups)
+struct GroupSumKernelArgs {
+  const void* values;  // in the engine's precision
+  double* sums;
+  int first, groups, group, unused;
+};
+
 struct JobList {
   const void* jobs;
 };

@@ -47,6 +47,23 @@ extern "C" __global__ void __launch_bounds__(1024) close_sums(const __grid_const
   }
 }
 
+// A block of threads per group: every thread adds its points in order, then the threads are added in order.
+extern "C" __global__ void __launch_bounds__(256) add_groups(const __grid_constant__ GroupSumKernelArgs w) {
+  __shared__ double shared[256];
+  const Real* values = static_cast<const Real*>(w.values);
+  for (int q = w.first + blockIdx.x; q < w.first + w.groups; q += gridDim.x) {
+    double sum = 0;
+    for (int j = threadIdx.x; j < w.group; j += 256) sum += double(values[(size_t)q * w.group + j]);
+    __syncthreads();
+    shared[threadIdx.x] = sum;
+    __syncthreads();
+    if (threadIdx.x > 0) continue;
+    double total = 0;
+    for (int t = 0; t < 256 && t < w.group; ++t) total += shared[t];
+    w.sums[q] = total;
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(256) factor_gradient(const __grid_constant__ JobList list) {
   const FactorJob j = static_cast<const FactorJob*>(list.jobs)[blockIdx.y];
   for (int c = blockIdx.x * 256 + threadIdx.x; c < j.columns; c += gridDim.x * 256) {
