@@ -94,7 +94,7 @@ def _torch_gradient(function: Callable[[Any], Any], parameters: _Parameters, x: 
     if isinstance(result, tuple):
         return result
     import torch  # type: ignore[import-not-found]
-    return result, parameters.pack(list(torch.autograd.grad(result, leaves)))
+    return result.detach(), parameters.pack(list(torch.autograd.grad(result, leaves)))
 
 
 class _Callbacks:
