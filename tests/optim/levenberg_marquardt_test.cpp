@@ -241,6 +241,31 @@ TEST(LevenbergMarquardt, ZeroesTheResidualsOfUnderdeterminedAndRankDeficientSyst
   }
 }
 
+// r = x / 1000 - 1: the Gauss-Newton step to x = 1000 is longer than a network would survive.
+TEST(LevenbergMarquardt, TakesNoStepLongerThanTheParametersAre) {
+  ResidualFunction far(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = x[0] / 1000 - 1;
+    J[0] = 1e-3;
+  });
+  for (const auto adaptation : {Options::Adaptation::length, Options::Adaptation::target}) {
+    Options options;
+    options.adaptation = adaptation;
+    LevenbergMarquardt lm(far.layout(), options);
+    std::vector<double> x{0};
+    int steps = 0;
+    for (; std::abs(x[0] - 1000) > 1e-6 && steps < 100; ++steps) {
+      const double before = x[0];
+      lm.step(far, x);
+      ASSERT_LE(std::abs(x[0] - before), 1 + std::abs(before));
+    }
+    EXPECT_GE(steps, 9);  // lengths double at best: 1, 2, 4, …
+    EXPECT_NEAR(x[0], 1000, 1e-6);
+  }
+  Options free;
+  free.longest_step = 0;
+  EXPECT_NEAR(run(far, {0}, 1, free).x[0], 1000, 2);
+}
+
 TEST(LevenbergMarquardt, SaysWhyItEnds) {
   auto exact = linear(5, 3);
   const auto zero = run(exact, {1, 1, 1}, 5);
@@ -344,7 +369,9 @@ TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
 TEST(LevenbergMarquardt, ReportsConditionNumberAndEffectiveRank) {
   auto problem = linear(15, 10, 4, 0.1);
   for (const Form form : {Form::primal, Form::dual, Form::orthogonal}) {
-    LevenbergMarquardt lm(problem.layout(), {.form = form, .initial_damping = 1e-10, .spectrum_every = 1});
+    // The rank is that of the damping given: no limit of the step may raise it.
+    LevenbergMarquardt lm(problem.layout(),
+                          {.form = form, .initial_damping = 1e-10, .longest_step = 0, .spectrum_every = 1});
     std::vector<double> x(10);
     lm.step(problem, x);
     double rank = 0;

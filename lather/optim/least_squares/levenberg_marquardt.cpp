@@ -89,6 +89,12 @@ bool LevenbergMarquardt::accelerate(Objective& objective, std::span<const double
   return all_finite(acceleration_) && norm(acceleration_) < 2 * norm(direction_);
 }
 
+// A network that such a step reaches has its activations saturated: nearly constant, with a gradient near zero
+// and a loss that may well be lower.
+bool LevenbergMarquardt::is_too_long(std::span<const double> x) const {
+  return options_.longest_step > 0 && norm(direction_) > options_.longest_step * (1 + norm(x));
+}
+
 // The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
 // lowers the value. A value costs little beside J^T J.
 double LevenbergMarquardt::search_length(Objective& objective, std::span<const double> x, StepReport& report,
@@ -117,7 +123,7 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
     const bool positive = linear_->damp(lambda_);
     if (positive) linear_->solve(direction_);
-    if (!positive || !all_finite(direction_)) {
+    if (!positive || !all_finite(direction_) || is_too_long(x)) {
       lambda_ *= 10;
       continue;
     }
@@ -158,7 +164,7 @@ bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double>
                                    double& gain) {
   if (!linear_->damp(lambda_)) return false;
   linear_->solve(direction_);
-  if (!all_finite(direction_)) return false;
+  if (!all_finite(direction_) || is_too_long(x)) return false;
   if (!options_.acceleration || !accelerate(objective, x))
     std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
   for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
@@ -326,6 +332,9 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
   v.boolean("acceleration", acceleration,
             "follow the bend of the residuals along the step (geodesic acceleration)");
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
+  v.real("longest_step", longest_step,
+         "steps longer than this times 1 + |parameters| are not taken, lambda rises instead; 0: no limit",
+         non_negative());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
   v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
          positive());

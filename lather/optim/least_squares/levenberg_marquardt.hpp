@@ -29,6 +29,7 @@ struct LevenbergMarquardtOptions {
   bool acceleration = true;
   double target_gain = 0.25;
   double initial_damping = 1e-3;
+  double longest_step = 1;
   double smallest_damping = 1e-18;
   double largest_damping = 1e8;
   std::int64_t tries = 12;
@@ -59,6 +60,7 @@ class LevenbergMarquardt final : public Optimizer {
   void use_form(Residuals& source, Form form);
   bool turn_orthogonal(Objective& objective, std::span<const double> x);
   bool accelerate(Objective& objective, std::span<const double> x);
+  bool is_too_long(std::span<const double> x) const;
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
   bool find_step(Objective& objective, std::span<const double> x, StepReport& report, double& gain);
   double try_step(Objective& objective, std::span<double> x, StepReport& report);
