@@ -9,6 +9,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/matrix_task.hpp"
+#include "lather/experiment/table_reader.hpp"
 
 namespace lather::experiment {
 
@@ -30,81 +31,6 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 12> kQuantities{{
 }};
 
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
-
-// One table of the file: its keys are asked for once each, then done() names what is left.
-class Reader {
- public:
-  Reader(const TomlValue& table, std::string what) : table_(table), what_(std::move(what)) {
-    if (!table.is_table())
-      throw Error(table.where, fmt::format("{} must be a table, not {}", what_, table.kind_name()));
-  }
-  const TomlValue* find(const char* key) {
-    known_.emplace_back(key);
-    return table_.find(key);
-  }
-  const TomlValue& required(const char* key) {
-    known_.emplace_back(key);
-    return table_.required(key, what_);
-  }
-  std::string text(const char* key, const std::string& otherwise = "") {
-    const TomlValue* value = find(key);
-    return value ? value->as_text(name_of(key)).text : otherwise;
-  }
-  std::string required_text(const char* key) {
-    const auto& value = required(key).as_text(name_of(key));
-    if (value.text.empty()) throw Error(value.where, fmt::format("{} must not be empty", name_of(key)));
-    return value.text;
-  }
-  bool boolean(const char* key, bool otherwise) {
-    const TomlValue* value = find(key);
-    return value ? value->as_boolean(name_of(key)) : otherwise;
-  }
-  std::int64_t integer(const char* key, std::int64_t otherwise, std::int64_t least) {
-    const TomlValue* value = find(key);
-    if (!value) return otherwise;
-    const std::int64_t number = value->as_integer(name_of(key));
-    if (number < least)
-      throw Error(value->where, fmt::format("{} must be at least {}, not {}", name_of(key), least, number));
-    return number;
-  }
-  double positive(const char* key) {
-    const TomlValue* value = find(key);
-    if (!value) return 0;
-    if (!value->is_number() || !(value->real > 0))
-      throw Error(value->where, fmt::format("{} must be a positive number", name_of(key)));
-    return value->real;
-  }
-  std::vector<std::string> texts(const char* key) {
-    std::vector<std::string> list;
-    if (const TomlValue* value = find(key))
-      for (const auto& text : value->as_texts(name_of(key))) list.push_back(text.text);
-    return list;
-  }
-  Settings settings(const char* key) {
-    Settings list;
-    if (const TomlValue* value = find(key)) flatten(value->as_table(name_of(key)), "", list);
-    return list;
-  }
-  void done() const { table_.only_keys(what_, known_); }
-  const SourceLocation& where() const { return table_.where; }
-  std::string name_of(const char* key) const { return fmt::format("{} of {}", key, what_); }
-
-  // network.width = 20 is a table in a table: paths of what is no table.
-  static void flatten(const TomlValue& table, const std::string& path, Settings& list) {
-    for (const auto& entry : table.entries) {
-      const std::string here = path.empty() ? entry.key : path + "." + entry.key;
-      if (entry.value.is_table())
-        flatten(entry.value, here, list);
-      else
-        list.push_back({here, entry.value.to_json().dump()});  // JSON values are TOML
-    }
-  }
-
- private:
-  const TomlValue& table_;
-  std::string what_;
-  std::vector<std::string> known_;
-};
 
 // "task.gap" is a task metric of that name.
 Quantity quantity_from(const TomlValue& value, const std::string& what, std::string& task_metric) {
@@ -159,14 +85,14 @@ void require_known(const char* what, const std::string& name, const std::vector<
 }
 
 template <class Entry, class Read>
-std::vector<Entry> read_list(Reader& root, const char* key, bool needed, Read read) {
+std::vector<Entry> read_list(TableReader& root, const char* key, bool needed, Read read) {
   std::vector<Entry> list;
   const TomlValue* value = needed ? &root.required(key) : root.find(key);
   if (!value) return list;
   if (!value->is_array() || (needed && value->items.empty()))
     throw Error(value->where, fmt::format("expected [[{}]], a list of tables", key));
   for (const auto& item : value->items) {
-    Reader reader(item, fmt::format("[[{}]]", key));
+    TableReader reader(item, fmt::format("[[{}]]", key));
     list.push_back(read(reader));
     reader.done();
   }
@@ -181,7 +107,7 @@ void require_distinct(const std::vector<Entry>& entries, const char* what) {
         throw Error(entries[i].where, fmt::format("the {} '{}' is there twice", what, entries[i].name));
 }
 
-ProblemEntry read_problem_entry(Reader& r) {
+ProblemEntry read_problem_entry(TableReader& r) {
   ProblemEntry entry;
   entry.where = r.where();
   entry.name = r.required_text("name");
@@ -193,7 +119,7 @@ ProblemEntry read_problem_entry(Reader& r) {
   return entry;
 }
 
-VariantEntry read_variant_entry(Reader& r, const std::vector<std::string>& problems) {
+VariantEntry read_variant_entry(TableReader& r, const std::vector<std::string>& problems) {
   VariantEntry entry;
   entry.where = r.where();
   entry.name = r.required_text("name");
@@ -212,7 +138,7 @@ VariantEntry read_variant_entry(Reader& r, const std::vector<std::string>& probl
   return entry;
 }
 
-MetricEntry read_metric_entry(Reader& r, const std::vector<std::string>& problems,
+MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& problems,
                               const std::vector<std::string>& variants) {
   MetricEntry entry;
   entry.quantity = quantity_from(r.required("quantity"), "quantity of [[metric]]", entry.task_metric);
@@ -236,7 +162,7 @@ MetricEntry read_metric_entry(Reader& r, const std::vector<std::string>& problem
   return entry;
 }
 
-FigureEntry read_figure_entry(Reader& r) {
+FigureEntry read_figure_entry(TableReader& r) {
   FigureEntry entry;
   entry.name = r.required_text("name");
   entry.title = r.text("title");
@@ -254,18 +180,18 @@ FigureEntry read_figure_entry(Reader& r) {
   return entry;
 }
 
-std::map<std::string, Settings> settings_by_name(Reader& r, const char* key,
+std::map<std::string, Settings> settings_by_name(TableReader& r, const char* key,
                                                  const std::vector<std::string>& known) {
   std::map<std::string, Settings> all;
   if (const TomlValue* table = r.find(key))
     for (const auto& entry : table->as_table(r.name_of(key)).entries) {
       require_known(key, entry.key, known, entry.where);
-      Reader::flatten(entry.value.as_table(entry.key), "", all[entry.key]);
+      TableReader::flatten(entry.value.as_table(entry.key), "", all[entry.key]);
     }
   return all;
 }
 
-Budget read_budget(Reader& r, const Experiment& experiment) {
+Budget read_budget(TableReader& r, const Experiment& experiment) {
   Budget budget;
   budget.steps = r.required("steps").as_integer("steps of a budget");
   if (budget.steps < 1) throw Error(r.where(), "a budget needs at least one step");
@@ -331,7 +257,7 @@ const VariantEntry& Experiment::variant(const std::string& wanted) const {
 }
 
 Experiment read_experiment(const TomlValue& root) {
-  Reader r(root, "an experiment file");
+  TableReader r(root, "an experiment file");
   Experiment e;
   e.name = r.required_text("name");
   e.title = r.required_text("title");
@@ -345,16 +271,16 @@ Experiment read_experiment(const TomlValue& root) {
   e.problems = read_list<ProblemEntry>(r, "problem", true, read_problem_entry);
   require_distinct(e.problems, "problem");
   const auto problems = names_of(e.problems);
-  e.variants =
-      read_list<VariantEntry>(r, "variant", true, [&](Reader& v) { return read_variant_entry(v, problems); });
+  e.variants = read_list<VariantEntry>(r, "variant", true,
+                                       [&](TableReader& v) { return read_variant_entry(v, problems); });
   require_distinct(e.variants, "variant");
   const auto variants = names_of(e.variants);
-  e.metrics = read_list<MetricEntry>(r, "metric", true,
-                                     [&](Reader& m) { return read_metric_entry(m, problems, variants); });
+  e.metrics = read_list<MetricEntry>(
+      r, "metric", true, [&](TableReader& m) { return read_metric_entry(m, problems, variants); });
   e.figures = read_list<FigureEntry>(r, "figure", false, read_figure_entry);
   for (const auto& [name, where, value] : r.required("budget").as_table("[budget]").entries) {
     require_known("budget", name, kBudgets, where);
-    Reader b(value, fmt::format("[budget.{}]", name));
+    TableReader b(value, fmt::format("[budget.{}]", name));
     e.budgets[name] = read_budget(b, e);
     b.done();
   }

@@ -38,20 +38,6 @@ std::vector<GridAxis> searched(const Budget& budget, const VariantEntry& variant
   return axes;
 }
 
-std::vector<Settings> grid_points(const std::vector<GridAxis>& axes) {
-  std::vector<Settings> points{{}};
-  for (const auto& axis : axes) {
-    std::vector<Settings> longer;
-    for (const auto& point : points)
-      for (const auto& value : axis.values) {
-        longer.push_back(point);
-        longer.back().push_back({axis.path, value});
-      }
-    points = std::move(longer);
-  }
-  return points;
-}
-
 void append(Settings& all, const Settings& more) { all.insert(all.end(), more.begin(), more.end()); }
 
 // The file of a problem is part of a run's identity; its name is enough, so that a run may travel to another
@@ -129,37 +115,64 @@ TaskSpec task_run(const Plan& plan, const PlannedCell& cell, const Settings& cho
 
 train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Settings& chosen,
                           std::uint64_t seed, std::int64_t steps) {
-  const auto& budget = *plan.budget;
-  train::ConfigRequest request;
   const auto instead = cell.variant->instead.find(cell.problem->name);
+  TrainingRequest request;
   request.problem = instead == cell.variant->instead.end() ? cell.problem->problem : instead->second;
   request.recipe = plan.experiment->recipe;
   request.optimizer = cell.variant->optimizer;
   request.settings = settings_of(plan, cell, chosen);
   request.seed = seed;
-  request.threads = 1;  // runs stand side by side, and their bits do not depend on how many
   request.steps = steps;
-  if (budget.time_limit > 0) request.seconds = budget.time_limit;
+  request.seconds = plan.budget->time_limit;
+  request.errors = wants_errors(*plan.experiment);
+  request.device = plan.device;
   try {
-    train::Config config = train::resolve(request);
-    const auto set = [&](const char* path) {
-      return std::any_of(request.settings.begin(), request.settings.end(),
-                         [&](const auto& s) { return s.path == path; });
-    };
-    if (!set("training.record_every"))
-      config.record.record_every = std::max<std::int64_t>(1, steps / kHistoryLines);
-    if (!set("training.validate_every"))
-      config.record.validate_every = std::max<std::int64_t>(1, steps / kValidations);
-    if (!wants_errors(*plan.experiment)) config.record.reference = false;
-    leave_out_folder(config);
-    config.device = plan.device;  // results of a GPU can be collected where there is none
-    return config;
+    return resolve_training(request);
   } catch (const Error& error) {
     throw at_cell(plan, cell, error);
   }
 }
 
 }  // namespace
+
+train::Config resolve_training(const TrainingRequest& wanted) {
+  train::ConfigRequest request;
+  request.problem = wanted.problem;
+  request.recipe = wanted.recipe;
+  request.optimizer = wanted.optimizer;
+  request.settings = wanted.settings;
+  request.seed = wanted.seed;
+  request.threads = 1;  // runs stand side by side, and their bits do not depend on how many
+  if (wanted.steps > 0) request.steps = wanted.steps;
+  if (wanted.seconds > 0) request.seconds = wanted.seconds;
+  train::Config config = train::resolve(request);
+  const auto set = [&](const char* path) {
+    return std::any_of(request.settings.begin(), request.settings.end(),
+                       [&](const auto& s) { return s.path == path; });
+  };
+  if (!set("training.record_every"))
+    config.record.record_every = std::max<std::int64_t>(1, config.stop.steps / kHistoryLines);
+  if (!set("training.validate_every"))
+    config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / kValidations);
+  if (!wanted.errors) config.record.reference = false;
+  leave_out_folder(config);
+  config.device = wanted.device;  // results of a GPU can be collected where there is none
+  return config;
+}
+
+std::vector<Settings> grid_points(const std::vector<GridAxis>& axes) {
+  std::vector<Settings> points{{}};
+  for (const auto& axis : axes) {
+    std::vector<Settings> longer;
+    for (const auto& point : points)
+      for (const auto& value : axis.values) {
+        longer.push_back(point);
+        longer.back().push_back({axis.path, value});
+      }
+    points = std::move(longer);
+  }
+  return points;
+}
 
 std::size_t Plan::runs() const {
   std::size_t count = 0;

@@ -12,6 +12,21 @@ namespace lather::experiment {
 // Seeds that are reported are 1, 2, …; settings are chosen on this one.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
+// One training as experiments and sweeps want it: one thread, few lines in its history.
+struct TrainingRequest {
+  std::string problem, recipe, optimizer;
+  Settings settings;
+  std::uint64_t seed = 0;
+  std::int64_t steps = 0;  // 0: the recipe's
+  double seconds = 0;      // 0: no limit
+  bool errors = true;      // measured, where there is a reference
+  Device device = Device::cpu;
+};
+train::Config resolve_training(const TrainingRequest& request);
+
+// Every combination of values.
+std::vector<Settings> grid_points(const std::vector<GridAxis>& axes);
+
 // A method on a problem: one cell of the table.
 struct PlannedCell {
   const ProblemEntry* problem = nullptr;

@@ -167,6 +167,14 @@ std::string Measured::text() const {
   return text.empty() ? "–" : text;
 }
 
+double value_of(const RunRecord& run, Quantity quantity, bool best) {
+  const Json summary = read_summary(run);
+  MetricEntry metric;
+  metric.quantity = quantity;
+  return summary.is_object() ? value_in(metric, summary, run.folder, best)
+                             : std::numeric_limits<double>::quiet_NaN();
+}
+
 Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell) {
   Measured measured;
   measured.seeds = static_cast<int>(cell.seeds.size());

@@ -25,6 +25,9 @@ struct Measured {
   std::string text() const;  // "1.23e-04 ± 2.1e-05", "out of memory", "did not reach it", …
 };
 
+// What a finished run has come to, at its best step or at its last one; not a number where it is not known.
+double value_of(const RunRecord& run, Quantity quantity, bool best);
+
 Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell);
 
 struct CurvePoint {

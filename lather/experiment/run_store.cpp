@@ -67,6 +67,7 @@ RunRecord record_failure(const fs::path& folder, const std::string& message, boo
 }
 
 void leave_out(const fs::path& folder, Keep keep) {
+  if (keep == Keep::all) return;
   std::error_code ignored;
   fs::remove_all(folder / "checkpoints", ignored);
   for (const char* name : {"history.csv", "diagnostics.jsonl", "fields.json"})

@@ -39,9 +39,9 @@ struct RunRecord {
   std::string message;  // why it ended or failed
 };
 
-// What is kept of a finished run, of which there are hundreds:
-// its history too, or only what it was and what it has come to.
-enum class Keep { history, summary };
+// What is kept of a finished run, of which there are hundreds: everything, its history,
+// or only what it was and what it has come to.
+enum class Keep { all, history, summary };
 
 class RunStore {
  public:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -71,12 +72,45 @@ std::string title_of(const std::vector<RunData>& runs) {
                           : fmt::format("{}: {} runs compared", title, runs.size());
 }
 
+// Everything the numbers of a run depend on, but for its seed.
+std::string settings_key(const RunData& run) {
+  if (!run.config.is_object()) return run.optimizer.empty() ? run.name : run.optimizer;
+  nlohmann::json config = run.config;
+  for (const char* key : {"seed", "threads", "stop", "lather"}) config.erase(key);
+  return config.dump();
+}
+
+// Runs that differ in their seed alone have the same name: that of the optimizer, or, where it is there with several
+// settings, that of the run without its seed.
+std::vector<std::string> group_names(const std::vector<RunData>& runs) {
+  std::vector<std::string> keys, names;
+  for (const auto& run : runs) keys.push_back(settings_key(run));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    bool alone = !runs[i].optimizer.empty();
+    std::size_t first = i;
+    for (std::size_t j = 0; j < runs.size(); ++j) {
+      if (keys[j] == keys[i]) first = std::min(first, j);
+      alone = alone && (runs[j].optimizer != runs[i].optimizer || keys[j] == keys[i]);
+    }
+    std::string name = runs[first].name;
+    const auto end = name.find_last_not_of("0123456789");
+    if (end != name.npos && end + 1 < name.size() && name[end] == '-' && end > 0) name.resize(end);
+    names.push_back(alone ? runs[i].optimizer : first == i && runs.size() == 1 ? runs[i].name : name);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i)  // names that came out alike for different settings
+    for (std::size_t j = 0; j < i; ++j)
+      if (names[i] == names[j] && keys[i] != keys[j]) names[i] = runs[i].name;
+  return names;
+}
+
 std::vector<NamedTable> tables_of(const std::vector<RunData>& runs, ShownStep step) {
   const std::string at = step == ShownStep::best ? "at the best step" : "at the last step";
   std::vector<RunGroup> each, by_optimizer;
-  for (const auto& run : runs) {
+  const auto names = group_names(runs);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto& run = runs[i];
+    const auto& name = names[i];
     each.push_back({run.name, {run.summary}});
-    const std::string name = run.optimizer.empty() ? run.name : run.optimizer;
     auto group = std::find_if(by_optimizer.begin(), by_optimizer.end(),
                               [&](const RunGroup& g) { return g.name == name; });
     if (group == by_optimizer.end()) group = by_optimizer.insert(group, {name, {}});
@@ -107,6 +141,28 @@ OrderedJson table_json(const NamedTable& named) {
           {"markdown", to_markdown(named.table)},
           {"csv", to_csv(named.table)},
           {"latex", to_latex(named.table)}};
+}
+
+// Which of many runs are shown with everything: those with the least error, or residual where none is known.
+std::vector<bool> best_of(std::span<const fs::path> paths) {
+  std::vector<bool> best(paths.size(), true);
+  if (paths.size() <= kMostDetailed) return best;
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    double value = std::numeric_limits<double>::infinity();
+    try {
+      const auto summary = nlohmann::json::parse(read_file(paths[i] / "summary.json"), nullptr, false);
+      const auto& shown = summary.at("best");
+      if (shown.at("residual").is_number()) value = shown["residual"].get<double>();
+      for (const auto& [field, error] : shown.at("l2").items())
+        if (error.is_number()) value = error.get<double>();
+    } catch (const std::exception&) {  // damaged or missing: the last to be shown
+    }
+    order.emplace_back(value, i);
+  }
+  std::sort(order.begin(), order.end());
+  for (std::size_t k = kMostDetailed; k < order.size(); ++k) best[order[k].second] = false;
+  return best;
 }
 
 // Same names told apart by the folder above.
@@ -151,8 +207,10 @@ OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<Name
                       {"title", title_of(runs)},
                       {"runs", OrderedJson::array()},
                       {"tables", OrderedJson::array()}};
+  const auto groups = group_names(runs);
   for (const auto& run : runs)
     json["runs"].push_back({{"name", run.name},
+                            {"group", groups[json["runs"].size()]},
                             {"problem", problem_name(run)},
                             {"optimizer", run.optimizer},
                             {"notes", run.notes},
@@ -161,7 +219,8 @@ OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<Name
                             {"environment", run.environment},
                             {"history", run.history},
                             {"diagnostics", run.diagnostics},
-                            {"fields", run.fields}});
+                            {"fields", run.fields},
+                            {"data", run.data}});
   for (const auto& table : tables) json["tables"].push_back(table_json(table));
   return json;
 }
@@ -180,9 +239,17 @@ std::string script_safe(const OrderedJson& json) {
 Report make_report(std::span<const fs::path> paths, ShownStep step) {
   if (paths.empty()) throw Error("no run folder was given");
   std::vector<RunData> runs;
-  for (const auto& path : paths) runs.push_back(read_run_data(path));
-  make_names_differ(runs, paths);
   Report report;
+  const auto detailed = best_of(paths);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    auto limits = limits_for(paths.size());
+    limits.detailed = detailed[i];
+    runs.push_back(read_run_data(paths[i], limits));
+  }
+  make_names_differ(runs, paths);
+  if (paths.size() > kMostDetailed)
+    runs[0].notes.push_back(fmt::format("fields and diagnostics are those of the {} best of {} runs",
+                                        kMostDetailed, paths.size()));
   report.tables = tables_of(runs, step);
   for (const auto& run : runs)
     for (const auto& note : run.notes) report.notes.push_back(fmt::format("{}: {}", run.name, note));
@@ -196,6 +263,13 @@ Report make_report(std::span<const fs::path> paths, ShownStep step) {
 std::string live_page() {
   const std::pair<std::string_view, std::string_view> values[] = {
       {"title", "Runs"}, {"style", kPage_css}, {"script", kPage_live}, {"data", "{}"}};
+  return fill_in(kPage_html, values);
+}
+
+std::string sweep_page(const std::string& title, const OrderedJson& json) {
+  const std::string head = html_text(title), data = script_safe(json);
+  const std::pair<std::string_view, std::string_view> values[] = {
+      {"title", head}, {"style", kPage_css}, {"script", kPage_sweep}, {"data", data}};
   return fill_in(kPage_html, values);
 }
 

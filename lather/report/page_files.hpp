@@ -7,5 +7,6 @@ extern const char* const kPage_html;
 extern const char* const kPage_css;
 extern const char* const kPage_js;    // of the report
 extern const char* const kPage_live;  // of the page that `lather watch` serves
+extern const char* const kPage_sweep;
 
 }  // namespace lather::report

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -102,10 +103,10 @@ std::map<double, double> read_seconds(const fs::path& file, Notes& notes) {
   return seconds;
 }
 
-OrderedJson read_history(const fs::path& run, Notes& notes) {
+OrderedJson read_history(const fs::path& run, std::size_t most, Notes& notes) {
   auto rows = read_lines(run / "history.jsonl", notes);
   if (rows.empty()) notes.push_back("history.jsonl is missing or empty; there are no curves");
-  thin_out(rows, kMostHistoryRows, "history.jsonl", notes);
+  thin_out(rows, most, "history.jsonl", notes);
   const auto seconds = read_seconds(run / "timing.csv", notes);
   OrderedJson columns = {{"step", OrderedJson::array()}, {"seconds", OrderedJson::array()}};
   for (const auto& row : rows)
@@ -125,8 +126,8 @@ OrderedJson read_history(const fs::path& run, Notes& notes) {
   return columns;
 }
 
-OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
-  auto rows = read_lines(run / "diagnostics.jsonl", notes);
+OrderedJson read_diagnostics(const fs::path& run, std::size_t most, Notes& notes) {
+  auto rows = most > 0 ? read_lines(run / "diagnostics.jsonl", notes) : std::vector<OrderedJson>();
   OrderedJson result = {{"step", OrderedJson::array()}, {"blocks", OrderedJson::object()}};
   std::map<std::string, double> changes;
   for (auto& row : rows) {
@@ -141,7 +142,7 @@ OrderedJson read_diagnostics(const fs::path& run, Notes& notes) {
         result["blocks"][block][quantity] = OrderedJson::array();
     }
   }
-  thin_out(rows, kMostDiagnosticRows, "diagnostics.jsonl", notes);
+  thin_out(rows, most, "diagnostics.jsonl", notes);
   for (const auto& row : rows) {
     result["step"].push_back(row["step"]);
     for (auto& [block, quantities] : result["blocks"].items()) {
@@ -249,7 +250,40 @@ Json checked_fields(const Json& fields) {
   return result;
 }
 
-RunData read_run_data(const fs::path& run) {
+PageLimits limits_for(std::size_t runs) {
+  constexpr std::size_t kAllHistoryRows = 24000, kAllDiagnosticRows = 12000;
+  PageLimits limits;
+  limits.history_rows =
+      std::clamp<std::size_t>(kAllHistoryRows / std::max<std::size_t>(1, runs), 100, kMostHistoryRows);
+  limits.diagnostic_rows =
+      std::clamp<std::size_t>(kAllDiagnosticRows / std::max<std::size_t>(1, runs), 100, kMostDiagnosticRows);
+  return limits;
+}
+
+Json read_data_points(const fs::path& run) {
+  constexpr std::uintmax_t kMostBytes = 64 << 20;
+  Json sets = Json::array();
+  std::error_code status;
+  for (fs::directory_iterator it(run / "data", status), end; !status && it != end; it.increment(status)) {
+    std::error_code broken;
+    if (it->path().extension() != ".csv" || it->file_size(broken) > kMostBytes || broken) continue;
+    try {
+      const auto table = parse_csv(read_file(it->path()), it->path().filename().string());
+      const std::size_t every = (table.rows() + kMostDataRows - 1) / kMostDataRows;
+      Json columns = Json::object();
+      for (std::size_t k = 0; k < table.names.size(); ++k) {
+        Json list = Json::array();
+        for (std::size_t i = 0; i < table.rows(); i += every) append(list, table.columns[k][i]);
+        columns[table.names[k]] = std::move(list);
+      }
+      sets.push_back({{"name", it->path().stem().string()}, {"columns", std::move(columns)}});
+    } catch (const Error&) {  // a map without its data points is still a map
+    }
+  }
+  return sets;
+}
+
+RunData read_run_data(const fs::path& run, const PageLimits& limits) {
   RunData data;
   const fs::path folder = fs::absolute(run).lexically_normal();
   data.name = (folder.has_filename() ? folder : folder.parent_path()).filename().string();
@@ -258,9 +292,10 @@ RunData read_run_data(const fs::path& run) {
                                    "the run has not ended, or was killed: its figures are not in the tables",
                                    data.notes);
   data.environment = read_json_or_note(run / "environment.json", "the environment is not shown", data.notes);
-  data.history = read_history(run, data.notes);
-  data.diagnostics = read_diagnostics(run, data.notes);
-  data.fields = read_fields(run, data.notes);
+  data.history = read_history(run, limits.history_rows, data.notes);
+  data.diagnostics = read_diagnostics(run, limits.detailed ? limits.diagnostic_rows : 0, data.notes);
+  if (limits.detailed) data.fields = read_fields(run, data.notes);
+  if (limits.detailed) data.data = read_data_points(run);
   data.optimizer = optimizer_of(data.config, data.summary);
   return data;
 }

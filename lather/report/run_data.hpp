@@ -22,14 +22,28 @@ struct RunData {
   // recorded steps.
   nlohmann::ordered_json diagnostics;
   nlohmann::json fields;  // as in fields.json, six digits
+  nlohmann::json data;    // [{"name", "columns": {COLUMN: […]}}]: where there are data, a part of them
   std::vector<std::string> notes;
 };
 
 // Rows of the history (with held-out residuals, and without) and of the diagnostics that the page gets at
 // most; leaving out is a note.
-inline constexpr std::size_t kMostHistoryRows = 4000, kMostDiagnosticRows = 1000;
+inline constexpr std::size_t kMostHistoryRows = 4000, kMostDiagnosticRows = 1000, kMostDataRows = 400;
 
-RunData read_run_data(const std::filesystem::path& run);
+// What of a run is on a page.
+struct PageLimits {
+  std::size_t history_rows = kMostHistoryRows, diagnostic_rows = kMostDiagnosticRows;
+  bool detailed = true;  // with fields and diagnostics
+};
+// For one of so many runs, so that the page stays small enough to be opened.
+PageLimits limits_for(std::size_t runs);
+// So many runs of a page have fields and diagnostics: the best.
+inline constexpr std::size_t kMostDetailed = 12;
+
+RunData read_run_data(const std::filesystem::path& run, const PageLimits& limits = {});
+
+// The data files that a run keeps; those that cannot be read are left out.
+nlohmann::json read_data_points(const std::filesystem::path& run);
 
 // A folder in which a run was begun, whole or damaged.
 bool is_run(const std::filesystem::path& folder);

@@ -17,6 +17,12 @@ void apply_limits(StopOptions& stop, const NewLimits& limits) {
   if (limits.target) stop.target = limits.target;
 }
 
+void limit_by_time_only(Config& config) {
+  constexpr std::int64_t kNoEnd = 1'000'000'000'000;
+  if (!(config.stop.seconds > 0)) throw Error("a run that only time ends needs a limit of time");
+  config.stop.steps = config.training.steps = kNoEnd;
+}
+
 Session begin_session(const Config& config, fs::path path) {
   Session session;
   session.trainer = std::make_unique<Trainer>(config);

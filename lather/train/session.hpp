@@ -22,6 +22,10 @@ struct NewLimits {
 };
 void apply_limits(StopOptions& stop, const NewLimits& limits);
 
+// Time alone ends the run, so that methods whose steps cost differently get the same: no number of steps does.
+// Validations come as often as for the steps it had. Throws Error if there is no limit of time.
+void limit_by_time_only(Config& config);
+
 struct Session {
   std::unique_ptr<Trainer> trainer;
   std::optional<RunFolder> folder;

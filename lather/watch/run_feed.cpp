@@ -150,7 +150,8 @@ void RunFeed::read_details() {
   ++details_version_;
   const Json details = {{"config", json_or_nothing(folder_ / "config.json")},
                         {"summary", json_or_nothing(folder_ / "summary.json")},
-                        {"environment", json_or_nothing(folder_ / "environment.json")}};
+                        {"environment", json_or_nothing(folder_ / "environment.json")},
+                        {"data", report::read_data_points(folder_)}};
   details_ = details.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

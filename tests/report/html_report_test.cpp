@@ -240,5 +240,56 @@ TEST_F(HtmlReport, SaysWhatIsNoRun) {
   EXPECT_NE(message(folder_ / "file").find("is a file"), std::string::npos);
 }
 
+TEST_F(HtmlReport, OfManyRunsStaysSmallAndKeepsTheBestInDetail) {
+  const testing::TemporaryFolder folder;
+  testing::train_small_run(folder / "run-0", "adam", 0);
+  constexpr int kRuns = 30;
+  std::string history;
+  for (int step = 1; step <= 3000; ++step)
+    history += nlohmann::json{{"step", step}, {"loss", 1.0 / step}, {"residual", 1.0 / step}}.dump() + "\n";
+  testing::write(folder / "run-0/history.jsonl", history);
+  std::vector<std::filesystem::path> paths{folder / "run-0"};
+  for (int i = 1; i < kRuns; ++i) {
+    paths.push_back(folder / ("run-" + std::to_string(i)));
+    std::filesystem::copy(paths[0], paths.back(), std::filesystem::copy_options::recursive);
+    testing::edit(paths.back() / "summary.json", [&](nlohmann::json& json) {
+      json["best"]["residual"] = 1.0 / i;
+      json["best"]["l2"] = nlohmann::json::object();
+    });
+    testing::edit(paths.back() / "config.json", [&](nlohmann::json& json) { json["seed"] = i; });
+  }
+  testing::edit(paths[0] / "summary.json", [](nlohmann::json& json) {
+    json["best"]["residual"] = 100;
+    json["best"]["l2"] = nlohmann::json::object();
+  });
+  const Report report = make_report(paths);
+  const auto from = report.html.find("id=\"data\">") + 10, to = report.html.find("</script>", from);
+  const auto data = nlohmann::json::parse(report.html.substr(from, to - from));
+  std::size_t with_fields = 0;
+  for (const auto& run : data["runs"]) {
+    with_fields += run["fields"].is_object();
+    EXPECT_LE(run["history"]["step"].size(), 24000U / kRuns + 1);
+    EXPECT_EQ(run["group"], "adam");
+  }
+  EXPECT_EQ(with_fields, kMostDetailed);
+  EXPECT_TRUE(data["runs"][0]["fields"].is_null());            // the worst
+  EXPECT_TRUE(data["runs"][kRuns - 1]["fields"].is_object());  // the best
+}
+
+TEST_F(HtmlReport, GroupsRunsThatDifferInTheirSeedAlone) {
+  const testing::TemporaryFolder folder;
+  testing::train_small_run(folder / "fast-0", "adam", 0);
+  testing::train_small_run(folder / "fast-1", "adam", 1);
+  testing::train_small_run(folder / "slow-0", "adam", 0);
+  testing::edit(folder / "slow-0/config.json",
+                [](nlohmann::json& json) { json["optimizer"]["learning_rate"] = 1e-5; });
+  const std::vector<std::filesystem::path> paths{folder / "fast-0", folder / "fast-1", folder / "slow-0"};
+  const Report report = make_report(paths);
+  ASSERT_EQ(report.tables[0].name, "optimizers");
+  ASSERT_EQ(report.tables[0].table.rows.size(), 2U);
+  EXPECT_EQ(report.tables[0].table.rows[0][0].text, "fast");
+  EXPECT_EQ(report.tables[0].table.rows[1][0].text, "slow");
+}
+
 }  // namespace
 }  // namespace lather::report

@@ -57,10 +57,41 @@ addEventListener('load', () => setTimeout(() => {
     mouse('pointerdown', 0.4, 0.2); mouse('pointermove', 0.6, 0.6); mouse('pointerup', 0.6, 0.6);
     r.dragZooms = path() !== whole;
     plot.dispatchEvent(new MouseEvent('dblclick'));
+    const seeds = document.querySelector('[aria-label=seeds] [data-value=bands]');
+    if (seeds) {
+      seeds.click();
+      r.bands = all('path.band', chart).map(p => p.dataset.series);
+      r.means = lines();
+      document.querySelector('[aria-label=seeds] [data-value=lines]').click();
+    }
     const axis = () => all('text', plot).map(t => t.textContent).filter(t => t === 'steps' || t === 'seconds').join();
     r.axis = axis();
     document.querySelector('#axis-switch [data-value=seconds]').click();
     r.axisAfter = axis();
+    // Files: what would be saved is caught.
+    const saved = {}, Before = Blob;
+    window.Blob = function(parts, about) { saved[about.type] = parts[0]; return new Before(parts, about); };
+    all('[data-save=SVG]', chart)[0].click();
+    all('[data-save=CSV]', chart)[0].click();
+    all('[data-save=PNG]', chart)[0].click();
+    const map = document.querySelector('figure.map');
+    if (map) all('[data-save=CSV]', map)[0].click();
+    const slider = document.querySelector('.profiles input'), profile = document.querySelector('.profiles path.line');
+    if (slider) {
+      const before = profile.getAttribute('d');
+      slider.value = 0;
+      slider.dispatchEvent(new Event('input'));
+      r.profileMoves = document.querySelector('.profiles path.line').getAttribute('d') !== before;
+    }
+    const plane = document.querySelector('select[aria-label=plane]');
+    if (plane) {
+      plane.value = '1';
+      plane.dispatchEvent(new Event('change'));
+      r.otherPlane = document.querySelector('canvas').dataset.drawn;
+      r.players = all('button.play').length;
+    }
+    r.levels = all('line.level').length;
+    r.wide = document.documentElement.scrollWidth <= innerWidth;
     all('.switch [data-value=linear]', chart)[0].click();
     r.linear = all('path.line', chart).length;
     r.foreign = all('img, iframe, link[rel=stylesheet], script[src]').length;
@@ -71,6 +102,8 @@ addEventListener('load', () => setTimeout(() => {
     const more = document.querySelector('#optimizer details, #run-optimizer details');
     if (more) more.open = true;
     setTimeout(() => {
+      r.saved = {};
+      for (const [kind, content] of Object.entries(saved)) r.saved[kind] = typeof content === 'string' ? content : content.size;
       r.chartsAtTheEnd = all('figure.chart').length;
       r.undrawn = all('figure.chart').filter(f => !f.querySelector('svg')).length;
       r.faults = faults;
@@ -127,7 +160,7 @@ TEST_F(Page, OfARunDrawsEverythingAndAnswersThePointer) {
   const Json r = open({folder_ / "run"});
   ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
   EXPECT_EQ(r["ready"], "yes");
-  EXPECT_EQ(r["charts"], 8);  // loss, residual, error, gradient; tau, rho, basis updates, gamma
+  EXPECT_EQ(r["charts"], 9);  // loss, residual, error, gradient; u in time; tau, rho, basis updates, gamma
   EXPECT_EQ(r["drawn"], r["charts"]);
   ASSERT_EQ(r["maps"].size(), 4u);
   for (const auto& map : r["maps"]) {
@@ -146,6 +179,14 @@ TEST_F(Page, OfARunDrawsEverythingAndAnswersThePointer) {
   EXPECT_EQ(r["axisAfter"], "seconds");
   EXPECT_EQ(r["linear"], 4);
   EXPECT_EQ(r["foreign"], 0);
+  EXPECT_TRUE(r["profileMoves"].get<bool>());
+  EXPECT_TRUE(testing::contains(r["saved"]["image/svg+xml"], "<svg xmlns") &&
+              testing::contains(r["saved"]["image/svg+xml"], "initial"))
+      << r["saved"];
+  EXPECT_FALSE(testing::contains(r["saved"]["image/svg+xml"], "var(--"));  // it stands alone
+  EXPECT_TRUE(testing::contains(r["saved"]["text/csv"], "t,x,value\n"))
+      << r["saved"]["text/csv"];  // of the map
+  EXPECT_GT(r["saved"]["image/png"].get<int>(), 1000);
   EXPECT_GT(r["chartsAtTheEnd"].get<int>(), r["charts"].get<int>());  // "more quantities" was opened
   EXPECT_EQ(r["undrawn"], 0);
 }
@@ -161,6 +202,8 @@ TEST_F(Page, OfAComparisonDrawsARunPerLine) {
   EXPECT_EQ(r["seriesAfterToggle"], Json({"adam-0", "ss-esoap-0"}));
   EXPECT_EQ(r["drawn"], r["charts"]);
   EXPECT_EQ(r["tables"], Json({"optimizers", "runs", "figures"}));
+  EXPECT_EQ(r["means"], Json({"adam", "ss-esoap"}));
+  EXPECT_EQ(r["bands"], r["means"]);
   EXPECT_EQ(r["undrawn"], 0);
 }
 
@@ -185,6 +228,30 @@ TEST_F(Page, DrawsFieldsOfOneAndOfThreeCoordinates) {
   ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
   ASSERT_EQ(r["maps"].size(), 1u);
   EXPECT_EQ(r["maps"][0]["drawn"], "5x4");
+  EXPECT_EQ(r["otherPlane"], "5x3");  // x, t at a y
+  EXPECT_EQ(r["players"], 1);
+}
+
+TEST_F(Page, DrawsTheKnownValueOfAnUnknown) {
+  testing::train_small_run(folder_ / "run", "adam", 0);
+  testing::edit(folder_ / "run/summary.json", [](Json& json) {
+    json["unknowns"]["nu"] = {{"value", 0.1}, {"last", 0.1}, {"known", 0.125}};
+  });
+  std::string history;
+  for (int step = 5; step <= 30; step += 5)
+    history += Json{{"step", step},
+                    {"loss", 1},
+                    {"loss.heat", 1},
+                    {"residual", 1},
+                    {"unknown.nu", 0.1 + 0.001 * step}}
+                   .dump() +
+               "\n";
+  testing::write(folder_ / "run/history.jsonl", history);
+  fs::create_directory(folder_ / "run/data");
+  testing::write(folder_ / "run/data/measured.csv", "x,t,u\n0.5,0.5,1\n0.25,0.5,2\n");
+  const Json r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["levels"], 1);
 }
 
 TEST_F(Page, OfAHostileAndDamagedRunShowsTextOnly) {

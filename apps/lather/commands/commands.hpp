@@ -21,6 +21,7 @@ void add_export(CLI::App& app, int& exit_status);
 void add_compare(CLI::App& app, int& exit_status);
 void add_watch(CLI::App& app, int& exit_status);
 void add_status(CLI::App& app, int& exit_status);
+void add_sweep(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
 void add_reproduce(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);

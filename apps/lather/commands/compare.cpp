@@ -1,9 +1,11 @@
 // lather compare PROBLEM --optimizers a,b,c --seeds N
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
@@ -25,9 +27,45 @@ struct CompareArguments {
   ConfigArguments config;
   std::vector<std::string> optimizers{"adam", "soap", "ss-esoap"};
   std::uint64_t seeds = 3;
+  std::vector<std::string> own_settings;  // LABEL:KEY=VALUE
+  std::optional<double> equal_time;
   std::string out;
   bool quiet = false, last = false;
 };
+
+// "slow=adam" is adam under the name slow, with settings of its own.
+struct Contestant {
+  std::string label, optimizer;
+  std::vector<std::string> settings;
+};
+
+std::vector<Contestant> contestants_of(const CompareArguments& a) {
+  std::vector<Contestant> all;
+  std::vector<std::string> labels;
+  for (const auto& word : a.optimizers) {
+    const auto equals = word.find('=');
+    Contestant one{word.substr(0, equals), equals == word.npos ? word : word.substr(equals + 1), {}};
+    if (one.label.empty() || one.label.find_first_of("/:. ") != std::string::npos)
+      throw Error(fmt::format("--optimizers {}: expected NAME or LABEL=NAME; a label names folders", word));
+    if (std::find(labels.begin(), labels.end(), one.label) != labels.end())
+      throw Error(fmt::format(
+          "--optimizers: '{0}' is there twice; call one of them something else: other={0}", one.label));
+    labels.push_back(one.label);
+    all.push_back(std::move(one));
+  }
+  for (const auto& text : a.own_settings) {
+    const auto colon = text.find(':');
+    if (colon == text.npos || colon == 0)
+      throw Error(fmt::format(
+          "--for {}: expected OPTIMIZER:KEY=VALUE, such as adam:optimizer.learning_rate=1e-3", text));
+    const auto found = std::find(labels.begin(), labels.end(), text.substr(0, colon));
+    if (found == labels.end())
+      throw Error(fmt::format("--for {}: {}", text,
+                              unknown_name_message("optimizer", text.substr(0, colon), labels)));
+    all[static_cast<std::size_t>(found - labels.begin())].settings.push_back(text.substr(colon + 1));
+  }
+  return all;
+}
 
 // The summary of one run: done already, gone on with, or begun. `interrupted` is set by Ctrl-C.
 Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
@@ -61,13 +99,17 @@ void write_tables(const report::Table& table, const fs::path& folder) {
 }
 
 int compare(CompareArguments& a) {
+  const auto contestants = contestants_of(a);
+  if (a.equal_time) a.config.seconds = a.equal_time;
   std::vector<std::vector<train::Config>> configs;  // resolved before anything is run: mistakes show at once
-  for (const auto& optimizer : a.optimizers) {
+  for (const auto& one : contestants) {
     configs.emplace_back();
-    a.config.optimizer = optimizer;
-    for (std::uint64_t seed = 0; seed < a.seeds; ++seed) {
-      a.config.seed = seed;
-      configs.back().push_back(train::resolve(request_from(a.config)));
+    ConfigArguments arguments = a.config;
+    arguments.optimizer = one.optimizer;
+    arguments.settings.insert(arguments.settings.end(), one.settings.begin(), one.settings.end());
+    for (arguments.seed = 0; arguments.seed < a.seeds; ++arguments.seed) {
+      configs.back().push_back(train::resolve(request_from(arguments)));
+      if (a.equal_time) train::limit_by_time_only(configs.back().back());
     }
   }
   const std::string problem = configs[0][0].problem.name;
@@ -81,13 +123,14 @@ int compare(CompareArguments& a) {
 
   const auto step = a.last ? report::ShownStep::last : report::ShownStep::best;
   std::vector<report::RunGroup> groups;
-  for (std::size_t i = 0; i < a.optimizers.size(); ++i) {
-    auto& group = groups.emplace_back(report::RunGroup{a.optimizers[i], {}});
+  for (std::size_t i = 0; i < contestants.size(); ++i) {
+    const auto& label = contestants[i].label;
+    auto& group = groups.emplace_back(report::RunGroup{label, {}});
     for (const auto& config : configs[i]) {
-      if (!a.quiet) fmt::print("{} with {}, seed {}\n", problem, a.optimizers[i], config.seed);
+      if (!a.quiet) fmt::print("{} with {}, seed {}\n", problem, label, config.seed);
       bool interrupted = false;
       group.summaries.push_back(
-          run_one(config, folder / fmt::format("{}-{}", a.optimizers[i], config.seed), a.quiet, interrupted));
+          run_one(config, folder / fmt::format("{}-{}", label, config.seed), a.quiet, interrupted));
       if (interrupted) {
         fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n",
                    folder.string());
@@ -97,10 +140,11 @@ int compare(CompareArguments& a) {
     write_tables(report::comparison_table(groups, step), folder);
   }
   fmt::print(
-      "\n{} ({} seeds, mean ± standard deviation, at the {} step)\n\n{}\n{} (table.md, table.csv, "
+      "\n{} ({} seeds, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
       "table.tex and the runs)\n",
-      problem, a.seeds, a.last ? "last" : "best", report::to_markdown(report::comparison_table(groups, step)),
-      folder.string());
+      problem, a.seeds, a.last ? "last" : "best",
+      a.equal_time ? fmt::format(", {:g} s of training each", *a.equal_time) : "",
+      report::to_markdown(report::comparison_table(groups, step)), folder.string());
   return 0;
 }
 
@@ -113,19 +157,35 @@ void add_compare(CLI::App& app, int& exit_status) {
   command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
       ->required()
       ->type_name("PROBLEM");
-  command->add_option("--optimizers", a->optimizers, "comma-separated names (default: adam,soap,ss-esoap)")
+  command
+      ->add_option("--optimizers", a->optimizers,
+                   "comma-separated names, or LABEL=NAME to have one twice (default: adam,soap,ss-esoap)")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--seeds", a->seeds, "number of seeds: 0, 1, … (default 3)")
       ->transform(whole_number(1, 1000000));
   add_config_options(*command, a->config);
+  command
+      ->add_option("--for", a->own_settings,
+                   "change an option for one of them: adam:optimizer.learning_rate=1e-3")
+      ->type_name("OPTIMIZER:KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option(
+          "--equal-time", a->equal_time,
+          "each run trains for this many seconds, whatever its steps cost; no number of steps ends it")
+      ->check(real_number(0.001))
+      ->excludes(command->get_option("--time"))
+      ->excludes(command->get_option("--steps"));
   command->add_option("--out", a->out, "the folder; an interrupted comparison is resumed in it")
       ->type_name("DIR");
   command->add_flag("--last", a->last, "table at the last step instead of the best one");
   command->add_flag("--quiet,-q", a->quiet, "print only the table");
   command->footer(
       "Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"
-      "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat");
+      "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat\n"
+      "  lather compare burgers --optimizers lm,adam,slow=adam --for slow:optimizer.learning_rate=1e-4 "
+      "--equal-time 30");
   command->callback([a, &exit_status] { exit_status = compare(*a); });
 }
 

@@ -1,6 +1,6 @@
 // Elements, numbers, colours, tooltip, zooming. Data: the JSON in #data (lather/report/html_report.hpp). Texts go
-// through textContent only. The files of this folder are put one after another into one function: base, chart, map,
-// run_view, then page (the report) or live (`lather watch`).
+// through textContent only. The files of this folder are put one after another into one function: base, save,
+// chart, map, fields, run_view, then page (the report), live (`lather watch`) or sweep (`lather sweep`).
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const main = document.getElementById('main');
@@ -22,8 +22,8 @@ function fill(node, attributes, children) {
   return node;
 }
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-const svg = (tag, attributes, ...children) =>
-    fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+const svgName = 'http://www.w3.org/2000/svg';
+const svg = (tag, attributes, ...children) => fill(document.createElementNS(svgName, tag), attributes, children);
 
 function switchOf(label, choices, current, choose) {
   const buttons = choices.map(

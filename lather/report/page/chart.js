@@ -28,8 +28,45 @@ function runningMean(values) {
   });
 }
 
-// series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}; `hidden` names may be shared by
-// several charts.
+// Runs that differ in their seed, as one curve: mean and range, of logarithms on a logarithmic scale, at common places
+// as far as all of them go.
+function bandOf(seeds) {
+  const clean = seeds.map(({x, y}) => x.map((v, i) => [v, y[i]]).filter(([v, w]) => finite(v) && finite(w)))
+                    .filter(list => list.length);
+  if (!clean.length) return {x: [], y: [], low: [], high: []};
+  const from = Math.max(...clean.map(l => l[0][0])), to = Math.min(...clean.map(l => l[l.length - 1][0]));
+  if (from > to) {  // nowhere together: where they ended, on average
+    const ends = clean.map(l => l[l.length - 1]), mean = k => ends.reduce((sum, e) => sum + e[k], 0) / ends.length;
+    return {
+      x: [mean(0)],
+      y: [mean(1)],
+      low: [Math.min(...ends.map(e => e[1]))],
+      high: [Math.max(...ends.map(e => e[1]))]
+    };
+  }
+  const longest = clean.reduce((a, b) => b.length > a.length ? b : a);
+  const inner = longest.map(p => p[0]).filter(v => v > from && v < to);
+  const every = Math.max(1, Math.ceil(inner.length / 600));
+  const places = [from, ...inner.filter((_, i) => i % every === 0), ...(to > from ? [to] : [])];
+  const columns = clean.map(list => {
+    let i = 0;
+    return places.map(v => {
+      while (i + 1 < list.length - 1 && list[i + 1][0] < v) ++i;
+      const [a, b] = [list[i], list[Math.min(i + 1, list.length - 1)]];
+      return b[0] > a[0] ? a[1] + (b[1] - a[1]) * Math.min(1, Math.max(0, (v - a[0]) / (b[0] - a[0]))) : a[1];
+    });
+  });
+  const at = f => places.map((_, i) => f(columns.map(c => c[i])));
+  return {
+    x: places,
+    y: at(v => v.reduce((a, b) => a + b, 0) / v.length),
+    low: at(v => Math.min(...v)),
+    high: at(v => Math.max(...v))
+  };
+}
+
+// series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}, or with seeds: [{x, y}, …] instead
+// of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn across.
 function lineChart(o) {
   const hidden = o.hidden || new Set(), sharing = o.sharing || [];
   let series = o.series, log = o.log, smooth = false, view = {x: null, y: null}, shown = [], geometry = null;
@@ -54,13 +91,31 @@ function lineChart(o) {
     view.y = null;
     draw();
   });
-  const smoothing = o.smoothable ? switchOf('smoothing', [['raw', 'raw'], ['mean', 'running mean']], 'raw', value => {
+  const smoothing = switchOf('smoothing', [['raw', 'raw'], ['mean', 'smooth']], 'raw', value => {
     smooth = value === 'mean';
     draw();
-  }) : null;
+  });
+  const saving = saveButtons({
+    name: () => o.title,
+    svg: () => standalone(plot.querySelector('svg'), o.title, shown.map(p => [p.s.label || p.s.name, p.s.color])),
+    csv: () => {
+      const banded = shown.some(p => p.low), back = v => finite(v) ? (log ? Math.pow(10, v) : v) : '';
+      return ['series,' + axisName() + (banded ? ',value,low,high' : ',value')]
+                 .concat(shown.flatMap(
+                     p => p.x.map((v, i) => [v, i])
+                              .filter(([v, i]) => finite(v) && finite(p.y[i]))
+                              .map(
+                                  ([v, i]) => [csvText(p.s.label || p.s.name), v, back(p.y[i]),
+                                               ...(banded ? [p.low, p.high].map(b => b ? back(b[i]) : '') : [])]
+                                                  .join(','))))
+                 .join('\n') +
+          '\n';
+    }
+  });
   const figure =
       el('figure', {class: 'card chart', 'data-chart': o.title},
-         el('figcaption', {}, o.choice || el('b', {}, o.title), sub, smoothing, scale), plot, legend);
+         el('figcaption', {}, o.choice || el('b', {}, o.title), sub, smoothing, scale), plot,
+         el('div', {class: 'below'}, legend, saving));
   plot.redraw = draw;
   resized.observe(plot);
   charts.add(chart);
@@ -69,6 +124,13 @@ function lineChart(o) {
   const xs = s => o.axis ? s.x.axis : clock === 'seconds' && s.x.seconds.some(finite) ? s.x.seconds : s.x.step;
   const scaled = s => log ? s.y.map(v => finite(v) && v > 0 ? Math.log10(v) : null) : s.y;
   const ys = s => smooth ? runningMean(scaled(s)) : scaled(s);
+  const axisName = () => o.axis || (clock === 'seconds' ? 'seconds' : 'steps');
+  const placed = s => {
+    if (!s.seeds) return {s, x: xs(s), y: ys(s)};
+    const band = bandOf(s.seeds.map(one => ({x: xs(one), y: scaled(one)})));
+    const mean = smooth ? runningMean : v => v;
+    return {s, x: band.x, y: mean(band.y), low: mean(band.low), high: mean(band.high)};
+  };
 
   function range(values, pad) {
     let low = Infinity, high = -Infinity;
@@ -89,13 +151,21 @@ function lineChart(o) {
     const width = plot.clientWidth || 460, height = o.height || 250;
     plot.drawnWidth = plot.clientWidth;
     const area = {left: 52, top: 8, width: width - 52 - 10, height: height - 8 - 36};
-    shown = series.filter(s => !hidden.has(s.name)).map(s => ({s, x: xs(s), y: ys(s)}));
+    shown = series.filter(s => !hidden.has(s.name)).map(placed);
+    smoothing.style.display = smooth || !o.axis && shown.some(p => p.y.length > 40) ? '' : 'none';
     const whole = range(shown.flatMap(p => p.x.filter((v, i) => finite(p.y[i]))), 0);
     if (whole && !o.axis && whole[0] < 0.1 * whole[1]) whole[0] = Math.min(whole[0], 0);
     const inside = whole && view.x ? [Math.max(view.x[0], whole[0]), Math.min(view.x[1], whole[1])] : whole;
     const xRange = inside && inside[0] < inside[1] ? inside : whole;
+    const inView = (p, list) => list ? list.filter((v, i) => p.x[i] >= xRange[0] && p.x[i] <= xRange[1]) : [];
+    const levels =
+        (o.levels || []).map(l => ({...l, at: log ? Math.log10(l.value) : l.value})).filter(l => finite(l.at));
     const yRange = xRange &&
-        (view.y || range(shown.flatMap(p => p.y.filter((v, i) => p.x[i] >= xRange[0] && p.x[i] <= xRange[1])), 0.05));
+        (view.y || o.yRange ||
+         range(
+             shown.flatMap(p => [...inView(p, p.y), ...inView(p, p.low), ...inView(p, p.high)])
+                 .concat(levels.map(l => l.at)),
+             0.05));
     const picture = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img', 'aria-label': o.title});
     drawLegend();
     plot.replaceChildren(picture);
@@ -114,18 +184,41 @@ function lineChart(o) {
       picture.append(
           svg('line', {class: 'grid', x1: area.left, x2: area.left + area.width, y1: Y(at), y2: Y(at)}),
           svg('text', {x: area.left - 7, y: Y(at) + 3.5, 'text-anchor': 'end'}, label));
-    for (const [at, label] of linearTicks(...xRange, Math.max(2, Math.floor(area.width / 85))))
-      picture.append(
-          svg('line', {class: 'grid', x1: X(at), x2: X(at), y1: area.top, y2: area.top + area.height}),
-          svg('text', {x: X(at), y: area.top + area.height + 15, 'text-anchor': 'middle'}, label));
-    picture.append(
-        svg('text', {x: area.left + area.width, y: height - 4, 'text-anchor': 'end'},
-            o.axis || (clock === 'seconds' ? 'seconds' : 'steps')));
+    let free = -Infinity;  // a label that would touch the one before is left out, one at the edge moves inside
+    for (const [at, label] of linearTicks(...xRange, Math.max(2, Math.floor(area.width / 85)))) {
+      const half = 3.4 * label.length, x = Math.min(X(at), width - half - 1);
+      picture.append(svg('line', {class: 'grid', x1: X(at), x2: X(at), y1: area.top, y2: area.top + area.height}));
+      if (x - half < free + 4) continue;
+      free = x + half;
+      picture.append(svg('text', {x, y: area.top + area.height + 15, 'text-anchor': 'middle'}, label));
+    }
+    picture.append(svg('text', {x: area.left + area.width, y: height - 4, 'text-anchor': 'end'}, axisName()));
     const clip = 'clip' + Math.random().toString(36).slice(2);
     picture.append(
         svg('clipPath', {id: clip},
             svg('rect', {x: area.left, y: area.top - 1, width: area.width, height: area.height + 2})));
     const lines = svg('g', {'clip-path': `url(#${clip})`});
+    for (const {label, at, color} of levels)
+      lines.append(
+          svg('line', {
+            class: 'level',
+            x1: area.left,
+            x2: area.left + area.width,
+            y1: Y(at),
+            y2: Y(at),
+            style: `stroke:${color}`
+          }),
+          svg('text', {x: area.left + area.width - 5, y: Y(at) - 4, 'text-anchor': 'end'}, label));
+    for (const {s, x, low, high} of shown) {
+      if (!low || x.length < 2) continue;
+      const edge = list => x.map((v, i) => X(v).toFixed(1) + ',' + Y(list[i]).toFixed(1));
+      lines.append(svg('path', {
+        class: 'band',
+        'data-series': s.name,
+        d: 'M' + edge(high).concat(edge(low).reverse()).join('L') + 'Z',
+        style: `fill:${s.color}`
+      }));
+    }
     for (const {s, x, y} of shown) {
       let path = '', points = 0;
       for (let i = 0; i < x.length; ++i)
@@ -225,8 +318,7 @@ function lineChart(o) {
     rows.sort((a, b) => b.y - a.y);
     const listed = rows.length > 14 ? rows.filter(r => Math.abs(rows.indexOf(r) - rows.indexOf(near)) < 7) : rows;
     showTip(
-        event,
-        el('div', {class: 'head'}, (o.axis || (clock === 'seconds' ? 'seconds' : 'step')) + ' ' + number(anchor, 6)),
+        event, el('div', {class: 'head'}, (o.axis || clock) + ' ' + number(anchor, 6)),
         el('table', {},
            ...listed.map(
                r =>

@@ -3,7 +3,8 @@
 // before.
 
 const board = new Map();  // where the runs stand, by id, in the order of the list
-let chosen = decodeURIComponent(location.hash.slice(1)) || null, source = null, run = null, layout = '', pending = false;
+let chosen = decodeURIComponent(location.hash.slice(1)) || null, source = null, run = null, layout = '',
+    pending = false;
 
 const connection = el('span', {class: 'state', style: 'white-space:nowrap'}, 'connecting');
 const heading = el('h1', {}, 'Runs'), about = el('p', {}), figures = el('dl', {class: 'figures'});
@@ -14,9 +15,11 @@ const filter = el('input', {
   'aria-label': 'filter',
   oninput: () => listRuns()
 });
-const list = el('div', {class: 'runs', id: 'runs'}), files = el('div', {class: 'files'}), body = el('div', {id: 'detail'});
+const list = el('div', {class: 'runs', id: 'runs'}), files = el('div', {class: 'files'}),
+      body = el('div', {id: 'detail'});
 const kMostListed = 200;
-const kFiles = ['config.json', 'summary.json', 'history.csv', 'history.jsonl', 'timing.csv', 'diagnostics.jsonl', 'fields.json'];
+const kFiles =
+    ['config.json', 'summary.json', 'history.csv', 'history.jsonl', 'timing.csv', 'diagnostics.jsonl', 'fields.json'];
 
 main.append(el('header', {class: 'top'}, heading, about, figures), el('h2', {}, 'Runs'), filter, list, body, files);
 document.getElementById('bar-title').textContent = 'Lather';
@@ -38,8 +41,8 @@ function listRuns() {
   list.replaceChildren(
       ...fitting.slice(0, kMostListed)
           .map(
-              s => el(
-                  'button', {
+              s =>
+                  el('button', {
                     type: 'button',
                     class: 'run',
                     'data-run': s.id,
@@ -47,14 +50,15 @@ function listRuns() {
                     title: s.message || s.folder,
                     onclick: () => choose(s.id)
                   },
-                  el('span', {class: 'name'}, s.name), el('span', {class: 'state ' + s.state}, s.state),
-                  el('span', {class: 'bar'}, el('i', {style: `width:${(100 * share(s)).toFixed(1)}%`})),
-                  value('loss', number(s.loss, 3)), value('residual', number(s.residual, 3)), value('L²', number(s.l2, 3)),
-                  value('time', duration(s.seconds)),
-                  s.state === 'running' ? value('left', duration(s.seconds_left)) : el('span', {}))),
+                     el('span', {class: 'name'}, s.name), el('span', {class: 'state ' + s.state}, s.state),
+                     el('span', {class: 'bar'}, el('i', {style: `width:${(100 * share(s)).toFixed(1)}%`})),
+                     value('loss', number(s.loss, 3)), value('residual', number(s.residual, 3)),
+                     value('L²', number(s.l2, 3)), value('time', duration(s.seconds)),
+                     s.state === 'running' ? value('left', duration(s.seconds_left)) : el('span', {}))),
       ...(fitting.length > kMostListed ?
               [el('div', {class: 'none'}, `${fitting.length - kMostListed} more: filter to see them`)] :
-              fitting.length ? [] : [el('div', {class: 'none'}, board.size ? 'none fits the filter' : 'no run yet')]));
+              fitting.length ? [] :
+                               [el('div', {class: 'none'}, board.size ? 'none fits the filter' : 'no run yet')]));
 }
 
 function showStatus() {
@@ -65,16 +69,20 @@ function showStatus() {
   about.textContent = [run && problemTitle(run), s.name, s.message].filter(t => t).join('  ·  ');
   const item = (name, text, small) =>
       el('div', {}, el('dt', {}, name), el('dd', {}, text, small ? el('small', {}, small) : null));
-  const at = (name, unknown) => el(
-      'div', {}, el('dt', {}, name),
-      el('dd', {}, s.step.toLocaleString('en'), el('small', {}, s.steps ? 'of ' + s.steps.toLocaleString('en') : unknown),
-         el('span', {class: 'bar', style: 'margin-top:.3rem'}, el('i', {style: `width:${(100 * share(s)).toFixed(1)}%`}))));
+  const at = (name, unknown) =>
+      el('div', {}, el('dt', {}, name),
+         el('dd', {}, s.step.toLocaleString('en'),
+            el('small', {}, s.steps ? 'of ' + s.steps.toLocaleString('en') : unknown),
+            el('span', {class: 'bar', style: 'margin-top:.3rem'},
+               el('i', {style: `width:${(100 * share(s)).toFixed(1)}%`}))));
   figures.replaceChildren(
       ...[el('div', {}, el('dt', {}, 'State'), el('dd', {class: 'state ' + s.state}, s.state)), at('Step', ''),
           run && Math.max(...(run.history.stage || []).filter(finite), 1) > 1 ? item('Stage', String(s.stage)) : null,
           item('Loss', number(s.loss)), item('Residual', number(s.residual)),
           finite(s.l2) ? item('Relative L² error', number(s.l2)) : null,
-          item('Time', duration(s.seconds), finite(s.steps_per_second) ? number(s.steps_per_second, 3) + ' steps/s' : null),
+          item(
+              'Time', duration(s.seconds),
+              finite(s.steps_per_second) ? number(s.steps_per_second, 3) + ' steps/s' : null),
           s.state === 'running' ? item('Left', duration(s.seconds_left)) : null]
           .filter(c => c));
 }
@@ -125,9 +133,7 @@ function addTo(columns, row, length) {
   for (const [name, column] of Object.entries(columns)) column.push(row[name] === undefined ? null : row[name]);
 }
 
-function takeHistory(rows) {
-  rows.forEach(row => addTo(run.history, row, run.history.step.length));
-}
+function takeHistory(rows) { rows.forEach(row => addTo(run.history, row, run.history.step.length)); }
 
 function takeDiagnostics(rows) {
   for (const {step, blocks} of rows) {
@@ -144,6 +150,7 @@ function takeFields(next) {
     now.arrays = next.arrays;
     now.step = next.step;
     maps.forEach(m => m.draw());
+    body.querySelectorAll('.profiles input').forEach(slider => slider.dispatchEvent(new Event('input')));
     const small = body.querySelector('#fields h2 small');
     if (small) small.textContent = 'best network, step ' + next.step;
   } else {
@@ -155,8 +162,8 @@ function takeFields(next) {
 // What determines which charts there are.
 const layoutOf = () => JSON.stringify([
   Object.keys(run.history).filter(c => recorded(run, c) && !(c.startsWith('weight.') && constant(run.history[c]))),
-  Object.entries(run.diagnostics.blocks).map(([block, columns]) => [block, Object.keys(columns)]),
-  Boolean(run.fields), Boolean(run.config), run.summary && run.summary.step
+  Object.entries(run.diagnostics.blocks).map(([block, columns]) => [block, Object.keys(columns)]), Boolean(run.fields),
+  Boolean(run.config), run.summary && run.summary.step
 ]);
 
 function draw() {
@@ -168,8 +175,8 @@ function draw() {
     charts.clear();
     maps.clear();
     body.replaceChildren(...detail(run, true).map(
-        ([id, title, small, children]) =>
-            el('section', {id}, el('h2', {}, title, small ? el('small', {}, small) : null), ...children.filter(c => c))));
+        ([id, title, small, children]) => el(
+            'section', {id}, el('h2', {}, title, small ? el('small', {}, small) : null), ...children.filter(c => c))));
     drawNew();
   } else {
     charts.forEach(c => c.draw());
@@ -218,11 +225,12 @@ function connect() {
     if (mine !== source) return;
     const ended = mine.readyState === EventSource.CLOSED;
     say('no connection', 'stopped');
-    if (ended) setTimeout(() => {  // the run is gone, or the server is another one
-      if (mine !== source) return;
-      chosen = null;
-      connect();
-    }, 2000);
+    if (ended)
+      setTimeout(() => {  // the run is gone, or the server is another one
+        if (mine !== source) return;
+        chosen = null;
+        connect();
+      }, 2000);
   };
 }
 connect();

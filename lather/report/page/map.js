@@ -1,4 +1,4 @@
-// Heat maps of fields on a canvas, and what is drawn of fields with one or more than two coordinates.
+// Heat maps on a canvas.
 
 const maps = new Set();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => maps.forEach(m => m.draw()));
@@ -23,7 +23,27 @@ function heatMap(o, plane, shared) {
   }) : null;
   const figure =
       el('figure', {class: 'card map'},
-         el('figcaption', {}, el('b', {}, o.title), el('span', {class: 'sub'}, o.sub || ''), scale), plot);
+         el('figcaption', {}, el('b', {}, o.title), el('span', {class: 'sub'}, o.sub || ''), scale), plot,
+         el('div', {class: 'below'}, saveButtons({
+              name: () => o.title + ' ' + (o.sub || ''),
+              svg: () => {
+                const width = canvas.clientWidth, height = canvas.clientHeight;
+                return {
+                  width,
+                  height,
+                  text: `<svg xmlns="${svgName}" width="${width}" height="${
+                            height}"><rect width="100%" height="100%" fill="${css('--card')}"/>` +
+                      `<image width="${width}" height="${height}" href="${canvas.toDataURL()}"/></svg>`
+                };
+              },
+              csv: () => {
+                const value = plane.values(o.array), rows = [[plane.nameI, plane.nameJ, 'value'].join(',')];
+                plane.axisI.forEach(
+                    (x, i) =>
+                        plane.axisJ.forEach((y, j) => finite(value(i, j)) && rows.push([x, y, value(i, j)].join(','))));
+                return rows.join('\n') + '\n';
+              }
+            })));
   if (plane.outline.length && widthOverHeight() > 2.2) figure.classList.add('wide');
   const map = {draw, mark};
   let area = null;
@@ -33,14 +53,18 @@ function heatMap(o, plane, shared) {
   resized.observe(plot);
 
   function colouring() {
-    const all = plane.values(o.array), w = shared.window;
-    const seen = [];
-    for (const list of [all, ...(o.with ? [plane.values(o.with)] : [])])
-      for (let i = w.i[0]; i <= w.i[1]; ++i)
-        for (let j = w.j[0]; j <= w.j[1]; ++j) {
-          const v = list(i, j);
-          if (finite(v)) seen.push(v);
-        }
+    const w = shared.window, seen = [],
+          zoomed = () => w.i[1] - w.i[0] + 1 < plane.axisI.length || w.j[1] - w.j[0] + 1 < plane.axisJ.length;
+    const arrays = [o.array, ...(o.with ? [o.with] : [])];
+    if (plane.sliced && !zoomed())  // all slices have one scale, so that they can be compared
+      arrays.forEach(name => plane.whole(name).forEach(v => finite(v) && seen.push(v)));
+    else
+      for (const list of arrays.map(plane.values))
+        for (let i = w.i[0]; i <= w.i[1]; ++i)
+          for (let j = w.j[0]; j <= w.j[1]; ++j) {
+            const v = list(i, j);
+            if (finite(v)) seen.push(v);
+          }
     if (log) {
       const sizes = seen.map(Math.abs).filter(v => v > 0);
       const high = Math.log10(sizes.reduce((a, b) => Math.max(a, b), 1e-300)),
@@ -133,6 +157,19 @@ function heatMap(o, plane, shared) {
       }
       c.restore();
     }
+    for (const [x, y] of o.noData ? [] : plane.data) {  // where there are data
+      const u = place(plane.axisI, w.i, x), v = place(plane.axisJ, w.j, y);
+      if (u < 0 || u > 1 || v < 0 || v > 1) continue;
+      c.beginPath();
+      c.arc(area.left + area.width * u, area.top + area.height * (1 - v), 1.8, 0, 7);
+      c.fillStyle = '#fff';
+      c.fill();
+      c.strokeStyle = '#000';
+      c.lineWidth = 0.6;
+      c.stroke();
+      c.lineWidth = 1;
+    }
+    c.fillStyle = css('--soft');
     c.textAlign = 'center';
     c.textBaseline = 'top';
     for (const [v, text] of linearTicks(plane.axisI[w.i[0]], plane.axisI[w.i[1]], 4))
@@ -221,127 +258,4 @@ function heatMap(o, plane, shared) {
                       el('td', {}, number(plane.values(name)(i, j), 5))))));
   });
   return figure;
-}
-
-function fieldNames(fields) {
-  const names = Object.keys(fields.arrays);
-  return {
-    fields: names.filter(n => !n.startsWith('residual.') && !/\.(reference|error)$/.test(n)),
-    residuals: names.filter(n => n.startsWith('residual.'))
-  };
-}
-
-// Which coordinates span the picture: time goes to the right if there is one other, the first two otherwise.
-function fieldMaps(fields) {
-  const names = fields.coordinates, sizes = fields.axes.map(a => a.length), count = names.length;
-  const strides = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
-  const has = name => fields.arrays[name] !== undefined;
-  const {fields: shown, residuals} = fieldNames(fields);
-  if (count === 1) {
-    const x = {axis: fields.axes[0]};
-    return el(
-        'div', {class: 'cards'},
-        ...shown.flatMap(
-            f =>
-                [lineChart({
-                   title: f,
-                   sub: has(f + '.reference') ? 'prediction and reference' : 'prediction',
-                   axis: names[0],
-                   series: [
-                     {name: f, color: categorical(0), x, y: fields.arrays[f]},
-                     ...(has(f + '.reference') ? [{
-                       name: f + ' reference',
-                       color: categorical(1),
-                       dashed: true,
-                       x,
-                       y: fields.arrays[f + '.reference']
-                     }] :
-                                                 [])
-                   ]
-                 }),
-                 has(f + '.error') ? lineChart({
-                   title: f + ' error',
-                   sub: 'magnitude',
-                   axis: names[0],
-                   log: true,
-                   series:
-                       [{name: f + ' error', color: categorical(3), x, y: fields.arrays[f + '.error'].map(Math.abs)}]
-                 }) :
-                                     null]),
-        ...residuals.map(
-            r => lineChart({
-              title: r.replace('residual.', 'residual of '),
-              sub: 'magnitude',
-              axis: names[0],
-              log: true,
-              series:
-                  [{name: r, color: categorical(2), x, y: fields.arrays[r].map(v => v === null ? null : Math.abs(v))}]
-            })));
-  }
-  const timeRight = count === 2 && names[1] === 't';
-  const I = timeRight ? 1 : 0, J = timeRight ? 0 : 1;
-  const fixed = sizes.map((n, k) => k === I || k === J ? 0 : Math.floor(n / 2));
-  const plane = {
-    nameI: names[I],
-    nameJ: names[J],
-    axisI: fields.axes[I],
-    axisJ: fields.axes[J],
-    outline: fields.outline || [],
-    values: name => {
-      const array = fields.arrays[name],
-            base = fixed.reduce((sum, at, k) => k === I || k === J ? sum : sum + at * strides[k], 0);
-      return (i, j) => array[base + i * strides[I] + j * strides[J]];
-    }
-  };
-  const shared = {window: {i: [0, sizes[I] - 1], j: [0, sizes[J] - 1]}, maps: []};
-  const sliders = names.map((name, k) => {
-    if (k === I || k === J) return null;
-    const output = el('output', {}, number(fields.axes[k][fixed[k]]));
-    return el(
-        'label', {}, name + ' ', el('input', {
-          type: 'range',
-          min: 0,
-          max: sizes[k] - 1,
-          value: fixed[k],
-          oninput: event => {
-            fixed[k] = Number(event.target.value);
-            output.textContent = number(fields.axes[k][fixed[k]]);
-            shared.maps.forEach(m => m.draw());
-          }
-        }),
-        ' ', output);
-  });
-  const cards = shown.flatMap(f => {
-    const family =
-        [[f, 'prediction'], [f + '.reference', 'reference'], [f + '.error', 'error']].filter(([name]) => has(name));
-    return [
-      heatMap(
-          {
-            name: f,
-            title: f,
-            sub: 'prediction',
-            array: f,
-            with: has(f + '.reference') ? f + '.reference' : null,
-            family
-          },
-          plane, shared),
-      has(f + '.reference') ?
-          heatMap(
-              {name: f + '.reference', title: f, sub: 'reference', array: f + '.reference', with: f, family}, plane,
-              shared) :
-          null,
-      has(f + '.error') ?
-          heatMap(
-              {name: f + '.error', title: f, sub: 'prediction − reference', array: f + '.error', signed: true, family},
-              plane, shared) :
-          null
-    ];
-  });
-  residuals.forEach(
-      r => cards.push(heatMap(
-          {name: r, title: r.slice(9), sub: 'residual', array: r, signed: true, family: [[r, 'residual']]}, plane,
-          shared)));
-  return el(
-      'div', {}, sliders.some(s => s) ? el('div', {class: 'sliders'}, 'Plane at', ...sliders) : null,
-      el('div', {class: 'cards small'}, ...cards.filter(c => c)));
 }

@@ -2,9 +2,15 @@
 
 const single = data.runs.length === 1;
 const optimizers = [...new Set(data.runs.map(r => r.optimizer || r.name))];
+const groupNames = [...new Set(data.runs.map(r => r.group))];
 const colourOf = run => single ? categorical(0) :
-    optimizers.length > 1      ? categorical(optimizers.indexOf(run.optimizer || run.name)) :
+    groupNames.length > 1      ? categorical(groupNames.indexOf(run.group)) :
                                  categorical(data.runs.indexOf(run));
+// Runs that differ in their seed alone, in the order in which they came.
+const groups = [...data.runs.reduce((map, r) => map.set(r.group, [...(map.get(r.group) || []), r]), new Map())];
+let bands = groups.length < data.runs.length && groups.every(([, runs]) => runs.length > 1);
+const refillers = [];  // of the charts, when bands are switched
+
 function comparisonCharts() {
   const hidden = new Set(), sharing = [];
   const columns = [...new Set(
@@ -12,8 +18,16 @@ function comparisonCharts() {
   const content = column => {
     const having = data.runs.filter(r => recorded(r, column));
     return {
-      series: having.map(
-          r => ({name: r.name, color: colourOf(r), x: clocks(r), y: r.history[column], thin: having.length > 4})),
+      series: bands ?
+          groups
+              .map(([name, runs]) => ({
+                     name,
+                     color: colourOf(runs[0]),
+                     seeds: runs.filter(r => having.includes(r)).map(r => ({x: clocks(r), y: r.history[column]}))
+                   }))
+              .filter(s => s.seeds.length) :
+          having.map(
+              r => ({name: r.name, color: colourOf(r), x: clocks(r), y: r.history[column], thin: having.length > 4})),
       log: /^(loss|residual|l2|h1)/.test(column) || wantsLog(having.map(r => r.history[column])),
       sub: {loss: 'weighted mean squares', residual: 'root mean square at held-out points'}[column] ||
           (/^(l2|h1)/.test(column) ? 'relative' : '')
@@ -31,6 +45,7 @@ function comparisonCharts() {
     const node = lineChart({title: titleOf(column), choice, ...content(column), hidden, sharing});
     const chart = sharing[sharing.length - 1];
     figures.change = next => chart.series(next);
+    refillers.push(() => chart.series(content(choice.value)));
     return node;
   });
 }
@@ -39,7 +54,8 @@ const notes = data.runs.flatMap(r => r.notes.map(n => single ? n : `${r.name}: $
 document.getElementById('bar-title').textContent = data.title;
 // Steps of different cost do not compare: runs of very different lengths are shown over the wall clock.
 const lengths = data.runs.map(r => r.history.step[r.history.step.length - 1] || 0);
-if (Math.max(...lengths) > 2 * Math.min(...lengths) && data.runs.every(r => r.history.seconds.some(finite))) clock = 'seconds';
+if (Math.max(...lengths) > 2 * Math.min(...lengths) && data.runs.every(r => r.history.seconds.some(finite)))
+  clock = 'seconds';
 addClockSwitch();
 const subtitle = [...new Set(data.runs.map(problemTitle).filter(t => t))].join(' · ');
 const ended = single && data.runs[0].summary && data.runs[0].summary.message;
@@ -61,7 +77,17 @@ if (single) {
   tables();
   parts.slice(at).forEach(([id, title, small, children]) => section(id, title, small, ...children));
 } else {
-  const compared = section('comparison', 'Comparison', '', el('div', {class: 'cards'}, ...comparisonCharts()), hint());
+  const seeds = groups.length < data.runs.length ?
+      el('div', {class: 'sliders'}, 'Seeds as',
+         switchOf(
+             'seeds', [['lines', 'lines'], ['bands', 'mean and range']], bands ? 'bands' : 'lines',
+             value => {
+               bands = value === 'bands';
+               refillers.forEach(refill => refill());
+             })) :
+      null;
+  const compared =
+      section('comparison', 'Comparison', '', seeds, el('div', {class: 'cards'}, ...comparisonCharts()), hint());
   compared.dataset.runs = data.runs.length;
   tables();
   const body = el('div', {});
@@ -70,12 +96,15 @@ if (single) {
       if (!comparing.has(c)) charts.delete(c);
     });
     maps.clear();
-    body.replaceChildren(...detail(run, false).map(
-        ([id, title, small, children]) =>
-            el('section', {id: 'run-' + id},
-               el('h3', {}, title,
-                  small ? el('small', {style: 'font-weight:400;color:var(--soft);margin-left:.6rem'}, small) : null),
-               ...children)));
+    body.replaceChildren(
+        ...detail(run, false)
+            .map(
+                ([id, title, small, children]) =>
+                    el('section', {id: 'run-' + id},
+                       el('h3', {}, title,
+                          small ? el('small', {style: 'font-weight:400;color:var(--soft);margin-left:.6rem'}, small) :
+                                  null),
+                       ...children)));
     drawNew();
   };
   const comparing = new Set(charts);

@@ -55,7 +55,8 @@ function detailCharts(run) {
                                    y: run.history[c],
                                    thin: i > 0 && c.includes('.')
                                  }));
-  const group = (title, sub, list, log) => list.length ? lineChart({title, sub, log, series: lines(list)}) : null;
+  const group = (title, sub, list, log, more) =>
+      list.length ? lineChart({title, sub, log, series: lines(list), ...more}) : null;
   const of = kind => columns.filter(c => c.startsWith(kind + '.'));
   const weights = of('weight').filter(c => !constant(run.history[c]));
   return [
@@ -67,9 +68,20 @@ function detailCharts(run) {
     group(
         'Gradient and step', 'Euclidean norms', columns.filter(c => c === 'gradient_norm' || c === 'step_norm'), true),
     weights.length ? group('Weights', 'of the terms', weights, true) : null,
-    group('Unknowns', '', of('unknown'), false),
+    group('Unknowns', knownValues(run).length ? 'dashed: the known value' : '', of('unknown'), false, {
+      levels: knownValues(run).map(([name, value]) => ({
+                                     label: name + ' ' + number(value, 6),
+                                     value,
+                                     color: categorical(Math.max(0, of('unknown').indexOf('unknown.' + name)))
+                                   }))
+    }),
   ].filter(c => c);
 }
+
+// Of unknowns whose value the problem file knows.
+const knownValues = run => Object.entries(run.summary && run.summary.unknowns || {})
+                               .filter(([, u]) => u && finite(u.known))
+                               .map(([name, u]) => [name, u.known]);
 
 const quantityWords = {
   tau: ['τ', 'self-scaling factor per layer'],
@@ -109,16 +121,7 @@ function diagnosticCharts(run) {
                                 thin: true
                               }));
     const [title, sub] = quantityWords[q] || [q.replaceAll('_', ' '), 'per layer'];
-    return lineChart({
-      title,
-      sub,
-      log: wantsLog(series.map(s => s.y)),
-      series,
-      hidden,
-      sharing,
-      height: 220,
-      smoothable: q !== 'basis_changed' && series.some(s => s.y.length > 40)
-    });
+    return lineChart({title, sub, log: wantsLog(series.map(s => s.y)), series, hidden, sharing, height: 220});
   };
   const first = firstQuantities.filter(q => quantities.includes(q));
   const rest = quantities.filter(q => !first.includes(q));
@@ -193,7 +196,8 @@ function settings(run) {
 function keyFigures(run) {
   const s = run.summary;
   if (!s) return null;
-  const end = s.final || {}, best = s.best || s.final || {}, worst = o => Math.max(...Object.values(o || {}).filter(finite));
+  const end = s.final || {}, best = s.best || s.final || {},
+        worst = o => Math.max(...Object.values(o || {}).filter(finite));
   const item = (name, value, small) =>
       el('div', {}, el('dt', {}, name), el('dd', {}, value, small ? el('small', {}, small) : null));
   return el(
@@ -230,15 +234,15 @@ function stageTable(run) {
   return el(
       'div', {class: 'scroll'},
       el('table', {class: 'data', 'data-stages': stages.length},
-         el('thead', {},
-            el('tr', {}, ...['stage', 'steps', 'seconds', 'residual', ''].map(t => el('th', {}, t)))),
+         el('thead', {}, el('tr', {}, ...['stage', 'steps', 'seconds', 'residual', ''].map(t => el('th', {}, t)))),
          el('tbody', {},
             ...stages.map(
-                s => el('tr', {}, el('td', {}, known[s.stage - 1] ? known[s.stage - 1].name : String(s.stage)),
-                        el('td', {}, `${s.first} – ${s.last}`),
-                        el('td', {}, finite(s.ended) && finite(s.began) ? number(s.ended - s.began, 3) : '–'),
-                        el('td', {}, number(s.residual)),
-                        el('td', {class: 'words'}, known[s.stage - 1] ? known[s.stage - 1].ended || '' : ''))))));
+                s =>
+                    el('tr', {}, el('td', {}, known[s.stage - 1] ? known[s.stage - 1].name : String(s.stage)),
+                       el('td', {}, `${s.first} – ${s.last}`),
+                       el('td', {}, finite(s.ended) && finite(s.began) ? number(s.ended - s.began, 3) : '–'),
+                       el('td', {}, number(s.residual)),
+                       el('td', {class: 'words'}, known[s.stage - 1] ? known[s.stage - 1].ended || '' : ''))))));
 }
 
 // ---- all of it
@@ -256,7 +260,7 @@ function detail(run, hinted) {
   if (stages) add('stages', 'Stages', '', stages);
   if (run.fields)
     add('fields', 'Fields', finite(run.fields.step) ? 'best network, step ' + run.fields.step : '',
-        fieldMaps(run.fields));
+        fieldMaps(run.fields, run.data));
   if (run.diagnostics.step.length) {
     const d = diagnosticCharts(run);
     const more = d.restCount ? el('details', {

@@ -1,0 +1,107 @@
+// lather sweep FILE
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "arguments.hpp"
+#include "commands/commands.hpp"
+#include "lather/core/clock.hpp"
+#include "lather/core/error.hpp"
+#include "lather/core/threads.hpp"
+#include "lather/experiment/sweep_page.hpp"
+#include "settings.hpp"
+
+namespace lather::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kShownPoints = 20;
+
+struct SweepArguments {
+  std::string file, out, device = "cpu";
+  std::vector<std::string> settings;
+  int jobs = 0;
+  double time_limit = 0;
+  bool collect = false, quiet = false;
+};
+
+// An earlier sweep may go on in its folder; beside other files nothing is written.
+void require_sweep_or_empty(const fs::path& folder) {
+  if (fs::exists(folder / "table.md") || fs::exists(folder / "runs")) return;
+  for (const auto& entry : fs::directory_iterator(folder))
+    throw Error(fmt::format(
+        "the folder '{}' is neither empty nor that of a sweep (it holds '{}'); give another --out",
+        folder.string(), entry.path().filename().string()));
+}
+
+int sweep(const SweepArguments& a) {
+  experiment::Sweep sweep = experiment::read_sweep_file(a.file);
+  const auto more = parse_settings(a.settings);
+  sweep.settings.insert(sweep.settings.end(), more.begin(), more.end());
+  const Device device = train::parse_device(a.device);
+  const fs::path out = a.out.empty() ? fs::path("runs") / ("sweep-" + sweep.name) : fs::path(a.out);
+  const std::size_t points = experiment::sweep_points(sweep).size();
+  const CatchInterrupts guard;
+  const Stopwatch watch;
+  experiment::SweepOptions options;
+  options.out = out;
+  options.jobs = a.jobs > 0 ? a.jobs : available_cores();
+  options.device = device;
+  if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+  options.interrupted = [&] {
+    return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
+  };
+  if (!a.quiet && !a.collect)
+    fmt::print("{}: {} point{} × {} seed{}, {} search, {} at a time, folder {}\n", sweep.name, points,
+               points == 1 ? "" : "s", sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
+               name_of(sweep.search), options.jobs, out.string());
+  if (fs::exists(out)) require_sweep_or_empty(out);
+  const auto result =
+      a.collect ? experiment::collect_sweep(sweep, out, device) : experiment::run_sweep(sweep, options);
+  std::error_code status;
+  fs::create_directories(out, status);
+  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", out.string(), status.message()));
+  experiment::write_sweep(sweep, result, out);
+  auto table = experiment::sweep_table(sweep, result);
+  const std::size_t rows = table.rows.size();
+  if (rows > kShownPoints) table.rows.resize(kShownPoints);
+  fmt::print("\n{}{}\n{}/index.html (table.md, table.csv, runs/)\n", report::to_markdown(table),
+             rows > kShownPoints ? fmt::format("and {} more\n", rows - kShownPoints) : "", out.string());
+  if (result.complete) return 0;
+  fmt::print(stderr, "not all runs are done; the same command goes on from here\n");
+  return a.collect ? 0 : 130;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, int& exit_status) {
+  auto* command =
+      app.add_subcommand("sweep", "Train over values of settings, several at once, and rank them");
+  auto a = std::make_shared<SweepArguments>();
+  command->add_option("file", a->file, "the sweep file")->required()->type_name("FILE");
+  command->add_option("--out", a->out, "the folder (default: runs/sweep-NAME)")->type_name("DIR");
+  command->add_option("--jobs", a->jobs, "trainings side by side; 0: one per core")
+      ->transform(whole_number(0, 256));
+  command->add_option("--device", a->device, "cpu or cuda")->check(device_name());
+  command->add_option("--set", a->settings, "change a setting of all runs, over the file's")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--time-limit", a->time_limit,
+                   "save and stop after this many seconds; the same command goes on")
+      ->check(real_number(0));
+  command->add_flag("--collect", a->collect, "write the table and the page of what is there, run nothing");
+  command->add_flag("--quiet,-q", a->quiet, "print only the table");
+  command->footer(
+      "Finished runs are never repeated, interrupted and killed ones are resumed: give the same command "
+      "again.\n"
+      "docs/sweeps.md has every key of a sweep file.\n\nExamples:\n"
+      "  lather sweep examples/sweep.toml\n  lather sweep examples/sweep.toml --jobs 1 --time-limit 600\n"
+      "  lather watch runs/sweep-rates");
+  command->callback([a, &exit_status] { exit_status = sweep(*a); });
+}
+
+}  // namespace lather::command

@@ -1,0 +1,77 @@
+#pragma once
+// A sweep file: one problem, values of settings to be tried, how to search among them.
+//
+//   problem = "burgers"
+//   metric = "l2"                    # ranked by it, at the best step
+//   search = "halving"               # grid, random
+//   samples = 12                     # points of each optimizer
+//   seeds = 2
+//   steps = 600
+//
+//   [axes]                           # of all runs, paths as of `lather train --set`
+//   network.width = [16, 32]
+//
+//   [[optimizer]]
+//   name = "adam"
+//   axes.optimizer.learning_rate = {low = 1e-4, high = 1e-2, scale = "log"}
+//
+// docs/sweeps.md has every key. A typo is an error that names place and nearest key.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lather/experiment/experiment.hpp"
+#include "lather/experiment/run_store.hpp"
+
+namespace lather::experiment {
+
+enum class Search { grid, random, halving };
+std::string_view name_of(Search search);
+
+// A setting that is varied: listed values, or a range.
+struct SweepAxis {
+  std::string path;
+  std::vector<std::string> values;  // of a range: those that a grid takes
+  bool range = false, logarithmic = false, whole = false;
+  double low = 0, high = 0;
+};
+
+struct SweepOptimizer {
+  std::string label, name;  // of an empty name: the recipe's
+  Settings settings;
+  std::vector<SweepAxis> axes;
+};
+
+struct Sweep {
+  std::string name, problem, recipe = "quick";
+  Quantity metric = Quantity::residual;
+  Search search = Search::grid;
+  std::vector<std::uint64_t> seeds{0};
+  std::int64_t steps = 0;  // 0: the recipe's
+  double seconds = 0;      // of each run; without `steps` it alone ends a run
+  std::int64_t samples = 0, factor = 3, rounds = 3;
+  std::uint64_t draw_seed = 0;
+  Keep keep = Keep::all;
+  Settings settings;
+  std::vector<SweepAxis> axes;
+  std::vector<SweepOptimizer> optimizers;
+};
+
+// Throws Error at the place of the fault.
+Sweep read_sweep(const TomlValue& root, const std::string& name);
+Sweep read_sweep_file(const std::filesystem::path& file);
+
+// What is tried: an optimizer and values of its axes.
+struct SweepPoint {
+  std::size_t optimizer = 0;
+  Settings values;
+  std::string label;  // "adam, learning_rate 0.001"
+};
+// All points of the grid, or those drawn from it: pure functions of the file.
+std::vector<SweepPoint> sweep_points(const Sweep& sweep);
+
+train::Config sweep_run(const Sweep& sweep, const SweepPoint& point, std::uint64_t seed, Device device);
+
+}  // namespace lather::experiment
