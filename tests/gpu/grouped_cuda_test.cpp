@@ -3,6 +3,7 @@
 
 #include "gpu/engine_pair.hpp"
 #include "gpu/require_gpu.hpp"
+#include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "paths.hpp"
@@ -105,6 +106,17 @@ TEST_P(GroupedOnCuda, AgreesWithTheCpu) {
   const std::vector<symbolic::Expr> list{u, problem.terms[0].residual};
   for (int e = 0; e < 2; ++e)
     expect_close(gpu.evaluate(x, list, anywhere)[e], cpu.evaluate(x, list, anywhere)[e], 1e-11, "evaluated");
+}
+
+TEST(SeveralNetworks, AreRefusedOnCudaInWords) {
+  REQUIRE_GPU();
+  Problem problem = make_problem(derivative_sets()[0], {.width = 4, .depth = 1, .networks = 2});
+  try {
+    PinnObjective(problem, {.device = Device::cuda});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("use --device cpu"), std::string::npos) << error.what();
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

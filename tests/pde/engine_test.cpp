@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "../net/plain_network.hpp"
+#include "lather/core/error.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/objective.hpp"
 #include "quad.hpp"
@@ -86,6 +87,16 @@ TEST_P(EveryNetwork, HasTheLossAndGradientOfThePlainEvaluation) {
 INSTANTIATE_TEST_SUITE_P(
     All, EveryNetwork, testing::Combine(testing::ValuesIn(networks()), testing::ValuesIn(derivative_sets())),
     [](const auto& info) { return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name; });
+
+TEST(Engine, HasNetworksSideBySideThatShareTheOutputsEqually) {
+  EXPECT_THROW(net::build_network({.width = 3, .networks = 3}, 2, 4), Error);
+  EXPECT_THROW(net::build_network({.width = 3, .networks = 2, .output_fit = net::OutputFit::all}, 2, 4),
+               Error);
+  const auto one = net::build_network({.width = 3, .depth = 2}, 2, 2),
+             two = net::build_network({.width = 3, .depth = 2, .networks = 2}, 2, 4);
+  EXPECT_EQ(two.parameters().size(), 2 * one.parameters().size());
+  EXPECT_EQ(two.output().width, 4);
+}
 
 TEST(Engine, CarriesTheCollapsedLaplacianWhereOnlyTheSumIsNeeded) {
   const auto sets = derivative_sets();

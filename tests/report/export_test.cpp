@@ -44,6 +44,14 @@ TEST(Npz, IsReadBackAndDamageIsFound) {
   }
   for (std::size_t n = 0; n < bytes.size(); n += 3)
     EXPECT_THROW(parse_npz(std::string_view(bytes).substr(0, n), "file.npz"), Error) << n;
+  for (std::size_t n = 0; n < bytes.size(); ++n) {  // whatever a byte is: arrays, or an Error
+    std::string damaged = bytes;
+    damaged[n] = static_cast<char>(damaged[n] ^ 0x5f);
+    try {
+      parse_npz(damaged, "file.npz");
+    } catch (const Error&) {
+    }
+  }
   bytes.replace(bytes.find("'<f8'"), 5, "'<U8'");
   EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
 }
