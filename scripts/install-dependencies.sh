@@ -3,7 +3,7 @@
 #   scripts/install-dependencies.sh [--checks]      --checks: also the tools of the checks of form (clang-format, clang-tidy)
 set -euo pipefail
 packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libkissfft-dev
-          libgtest-dev)
+          libgtest-dev libopenmpi-dev openmpi-bin)
 [ "${1:-}" != --checks ] || packages+=(clang-format-14 clang-tidy-14 clang-14)
 # NumPy, for the tests of the Python package: where python3 is another one than Debian's, it may have its own.
 python3 -c "import numpy" 2>/dev/null || packages+=(python3-numpy)

@@ -8,5 +8,6 @@ namespace lather::test {
 
 std::string source_path(const std::string& relative);
 std::string command_path();
+std::string mpiexec_path();  // empty: none, or no MPI in this build
 
 }  // namespace lather::test

@@ -7,10 +7,11 @@
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
-#include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
+#include "ranks.hpp"
 
 int main(int argc, char** argv) {
+  using lather::command::end_ranks;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, also in a pipe
   CLI::App app{"Lather trains physics-informed neural networks to high accuracy."};
   app.name("lather");
@@ -22,14 +23,13 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help and --version
-    std::fprintf(stderr, "lather: %s\n", lather::command::parse_error_message(app, e).c_str());
-    return 1;
+    return end_ranks(lather::command::parse_error_message(app, e), 1);
+  } catch (const lather::parallel::RankLost&) {
+    return lather::command::give_up();
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "lather: out of memory\n");
-    return 2;
+    return end_ranks("out of memory", 2);
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "lather: %s\n", e.what());
-    return 2;
+    return end_ranks(e.what(), 2);
   }
-  return exit_status;
+  return end_ranks("", exit_status);
 }

@@ -62,6 +62,12 @@ void add_config_options(CLI::App& command, ConfigArguments& a) {
       ->allow_extra_args(false);
   command.add_option("--threads", a.threads, "number of threads; 0: all cores")
       ->transform(whole_number(0, std::numeric_limits<int>::max()));
+  command
+      .add_option("--shards", a.shards,
+                  "parts of every sum over points: the numbers depend on them and on neither threads nor "
+                  "ranks; 0: as "
+                  "many as threads, 16 on ranks")
+      ->transform(whole_number(0, std::numeric_limits<int>::max()));
   command.add_option("--device", a.device, "cpu or cuda")->check(device_name());
   command.add_option("--precision", a.precision, "float64 or float32")
       ->check(CLI::IsMember({"float64", "float32"}));
@@ -85,6 +91,8 @@ train::ConfigRequest request_from(const ConfigArguments& a) {
   request.settings = parse_settings(a.settings);
   request.seed = a.seed;
   request.threads = a.threads;
+  request.shards = a.shards;
+  request.ranks = a.ranks;
   request.precision = a.precision == "float32" ? pde::Precision::float32 : pde::Precision::float64;
   request.device = train::parse_device(a.device);
   request.steps = a.steps;

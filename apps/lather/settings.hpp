@@ -21,7 +21,8 @@ struct ConfigArguments {
   std::string problem, recipe, optimizer, precision = "float64", device = "cpu", target;
   std::vector<std::string> settings;
   std::uint64_t seed = 0;
-  int threads = 0;
+  int threads = 0, shards = 0;
+  parallel::Communicator* ranks = nullptr;  // who shares the points; null: this process alone
   std::optional<std::int64_t> steps, patience;
   std::optional<double> seconds;
 };

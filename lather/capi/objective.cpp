@@ -92,7 +92,9 @@ std::unique_ptr<lather_objective> objective_of(const train::ProblemSource& sourc
   const pde::Problem problem = train::read_problem(config);
   auto handle = std::make_unique<lather_objective>();
   auto loss = std::make_unique<pde::PinnObjective>(
-      problem, pde::EngineOptions{config.device, static_cast<int>(config.threads), config.precision});
+      problem, pde::EngineOptions{.device = config.device,
+                                  .threads = static_cast<int>(config.threads),
+                                  .precision = config.precision});
   handle->loss = loss.get();
   handle->objective = std::move(loss);
   handle->sampling = pde::sampling_settings(config.training.points, problem);

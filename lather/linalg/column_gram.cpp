@@ -25,23 +25,63 @@ void ColumnGram::reset(std::size_t columns) {
   sums_ = Buffer<double>(panels_ * (panels_ + 1) / 2 * kPanel * kPanel);
 }
 
-void ColumnGram::add_chunk(std::size_t rows, ThreadTeam& team) {
-  const std::size_t groups = (panels_ + kGroup - 1) / kGroup, pairs = groups * (groups + 1) / 2;
-  std::atomic<std::size_t> next = 0;
+// A part is a pair of blocks of panels: f(a, b) for the tiles of S that it consists of.
+template <class F>
+void ColumnGram::over_tiles(std::size_t part, const F& f) const {
+  std::size_t g = 0;  // part = g (g + 1) / 2 + h
+  while ((g + 1) * (g + 2) / 2 <= part) ++g;
+  const std::size_t h = part - g * (g + 1) / 2;
+  for (std::size_t b = h * kGroup; b < std::min(panels_, (h + 1) * kGroup); ++b)
+    for (std::size_t a = std::max(b, g * kGroup); a < std::min(panels_, (g + 1) * kGroup); ++a) f(a, b);
+}
+
+std::size_t ColumnGram::parts() const {
+  const std::size_t groups = (panels_ + kGroup - 1) / kGroup;
+  return groups * (groups + 1) / 2;
+}
+
+void ColumnGram::add_chunk(std::size_t rows, ThreadTeam& team, IndexRange parts) {
+  std::atomic<std::size_t> next = parts.begin;
   team.run([&](int) {
-    for (std::size_t pair = next++; pair < pairs; pair = next++) {
-      std::size_t g = 0;  // pair = g (g + 1) / 2 + h
-      while ((g + 1) * (g + 2) / 2 <= pair) ++g;
-      const std::size_t h = pair - g * (g + 1) / 2;
+    for (std::size_t part = next++; part < parts.end; part = next++)
       for (std::size_t row = 0; row < rows; row += kDepth) {
         const std::size_t depth = std::min(kDepth, rows - row);
-        for (std::size_t b = h * kGroup; b < std::min(panels_, (h + 1) * kGroup); ++b)
-          for (std::size_t a = std::max(b, g * kGroup); a < std::min(panels_, (g + 1) * kGroup); ++a)
-            add_outer(depth, chunk_.data() + (a * kChunkRows + row) * kPanel, kPanel, kPanel,
-                      chunk_.data() + (b * kChunkRows + row) * kPanel, kPanel, kPanel, tile(a, b), kPanel);
+        over_tiles(part, [&](std::size_t a, std::size_t b) {
+          add_outer(depth, chunk_.data() + (a * kChunkRows + row) * kPanel, kPanel, kPanel,
+                    chunk_.data() + (b * kChunkRows + row) * kPanel, kPanel, kPanel, tile(a, b), kPanel);
+        });
       }
-    }
   });
+}
+
+void ColumnGram::copy_rows(IndexRange rows, double* to) const {
+  const std::size_t part = (rows.end - rows.begin) * kPanel;
+  for (std::size_t panel = 0; panel < panels_; ++panel)
+    std::copy_n(chunk_.data() + (panel * kChunkRows + rows.begin) * kPanel, part, to + panel * part);
+}
+void ColumnGram::set_rows(IndexRange rows, const double* from) {
+  const std::size_t part = (rows.end - rows.begin) * kPanel;
+  for (std::size_t panel = 0; panel < panels_; ++panel)
+    std::copy_n(from + panel * part, part, chunk_.data() + (panel * kChunkRows + rows.begin) * kPanel);
+}
+
+std::size_t ColumnGram::size_of(IndexRange parts) const {
+  std::size_t tiles = 0;
+  for (std::size_t part = parts.begin; part < parts.end; ++part)
+    over_tiles(part, [&](std::size_t, std::size_t) { ++tiles; });
+  return tiles * kPanel * kPanel;
+}
+void ColumnGram::copy_parts(IndexRange parts, double* to) const {
+  for (std::size_t part = parts.begin; part < parts.end; ++part)
+    over_tiles(part,
+               [&](std::size_t a, std::size_t b) { to = std::copy_n(tile(a, b), kPanel * kPanel, to); });
+}
+void ColumnGram::set_parts(IndexRange parts, const double* from) {
+  for (std::size_t part = parts.begin; part < parts.end; ++part)
+    over_tiles(part, [&](std::size_t a, std::size_t b) {
+      std::copy_n(from, kPanel * kPanel, tile(a, b));
+      from += kPanel * kPanel;
+    });
 }
 
 void ColumnGram::copy_lower(std::size_t n, double* to, ThreadTeam& team) const {

@@ -31,7 +31,18 @@ class ColumnGram {
   }
   void clear_chunk() { chunk_.zero(); }
   // S += the products of the chunk's first `rows` rows.
-  void add_chunk(std::size_t rows, ThreadTeam& team);
+  void add_chunk(std::size_t rows, ThreadTeam& team) { add_chunk(rows, team, {0, parts()}); }
+
+  // For ranks that share the work: S consists of parts, and add_chunk may be told which to add to. Rows
+  // [begin, end) of the chunk, and parts of S, in one array, to be handed to others.
+  std::size_t parts() const;
+  void add_chunk(std::size_t rows, ThreadTeam& team, IndexRange parts);
+  std::size_t row_size() const { return panels_ * kPanel; }
+  void copy_rows(IndexRange rows, double* to) const;
+  void set_rows(IndexRange rows, const double* from);
+  std::size_t size_of(IndexRange parts) const;
+  void copy_parts(IndexRange parts, double* to) const;
+  void set_parts(IndexRange parts, const double* from);
 
   double operator()(std::size_t i, std::size_t j) const {  // i >= j
     return tile(i / kPanel, j / kPanel)[i % kPanel * kPanel + j % kPanel];
@@ -48,6 +59,8 @@ class ColumnGram {
   double* tile(std::size_t a, std::size_t b) {
     return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel;
   }
+  template <class F>
+  void over_tiles(std::size_t part, const F& f) const;
 
   std::size_t columns_ = 0, panels_ = 0;
   Buffer<double> chunk_;  // panel by panel, each kChunkRows x kPanel

@@ -80,6 +80,32 @@ void LayerGradients<T>::add(const LayerGradients& other) {
 }
 
 template <class T>
+std::size_t LayerGradients<T>::size() const {
+  std::size_t total = 0;
+  over_arrays(*this, [&](const T*, std::size_t size) { total += size; });
+  return total;
+}
+
+template <class T>
+void LayerGradients<T>::copy(std::size_t begin, std::size_t count, T* to) const {
+  std::size_t at = 0;
+  over_arrays(*this, [&](const T* values, std::size_t size) {
+    const std::size_t first = std::max(begin, at), last = std::min(begin + count, at + size);
+    if (first < last) std::copy_n(values + (first - at), last - first, to + (first - begin));
+    at += size;
+  });
+}
+
+template <class T>
+void LayerGradients<T>::assign(std::span<const T> from) {
+  std::size_t at = 0;
+  over_arrays(*this, [&](T* values, std::size_t size) {
+    std::copy_n(from.data() + at, size, values);
+    at += size;
+  });
+}
+
+template <class T>
 void LayerGradients<T>::write(std::span<const double> parameters, std::span<double> gradient) const {
   const auto& blocks = tape_->parameters().blocks();
   for (std::size_t i = 0; i < layers_.size(); ++i) {

@@ -38,6 +38,10 @@ class LayerGradients {
   explicit LayerGradients(const Tape& tape);
   void zero();
   void add(const LayerGradients& other);
+  // All numbers in one array, for other ranks; elements [begin, begin + count) of it, and all of it back.
+  std::size_t size() const;
+  void copy(std::size_t begin, std::size_t count, T* to) const;
+  void assign(std::span<const T> from);
 
   struct Layer {
     Buffer<T> weight;  // rows × stride
@@ -51,6 +55,16 @@ class LayerGradients {
   void write(std::span<const double> parameters, std::span<double> gradient) const;
 
  private:
+  // Calls f(array, size) for the arrays that hold the gradient.
+  template <class Self, class F>
+  static void over_arrays(Self& self, const F& f) {
+    for (auto& layer : self.layers_) {
+      f(layer.weight.data(), layer.weight.size());
+      f(layer.bias.data(), layer.bias.size());
+    }
+    f(self.scalars_.data(), self.scalars_.size());
+  }
+
   const Tape* tape_;
   std::vector<Layer> layers_;
   std::vector<T> scalars_;

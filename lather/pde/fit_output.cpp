@@ -13,7 +13,7 @@ class OutputRows final : public PinnObjective::SignalVisitor {
  public:
   OutputRows(const PinnObjective& objective, const net::Dense& layer, linalg::MatrixView rows,
              std::size_t first_row)
-      : layer_(layer), rows_(rows), first_row_(first_row), tiles_(objective.threads()) {}
+      : layer_(layer), rows_(rows), first_row_(first_row), tiles_(objective.visitors()) {}
 
   void begin_tile(int thread, std::size_t first_point, std::size_t points) override {
     tiles_[thread] = {first_point, points};

@@ -37,6 +37,15 @@ Engine::Engine(const Problem& given, const EngineOptions& engine_options)
   frozen.resize(tape.frozen().size());
 }
 
+void Engine::gather_visited(int point_set, std::size_t count, std::size_t width, double* rows) {
+  if (alone()) return;
+  std::vector<std::size_t> bounds;
+  for (int p = 0; p < options.ranks->size(); ++p)
+    bounds.push_back(visited_by(p, point_set, count).begin * width);
+  bounds.push_back(count * width);
+  options.ranks->gather(std::span(rows, count * width), bounds);
+}
+
 PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options)
     : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options)
                                              : make_cpu_engine(problem, options)) {}
@@ -188,13 +197,24 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
 
 void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                                   std::span<const double> seeds, SignalVisitor& visitor) {
-  engine_->visit_signals(x, term, first, count, seeds, visitor);
+  engine_->visit_signals(x, term, first, count, seeds, visitor, Reach::all_points);
+}
+
+void PinnObjective::visit_points(std::span<const double> x, int term, std::span<double> values,
+                                 const std::function<std::unique_ptr<SignalVisitor>()>& make_visitor) {
+  engine_->with_ranks([&] {
+    std::fill(values.begin(), values.end(), 0.0);
+    const auto visitor = make_visitor();
+    engine_->visit_signals(x, term, 0, values.size(), {}, *visitor, Reach::own_share);
+    engine_->gather_visited(engine_->problem.terms[term].point_set, values.size(), 1, values.data());
+  });
 }
 
 const Problem& PinnObjective::problem() const { return engine_->problem; }
 const net::Tape& PinnObjective::tape() const { return engine_->tape; }
 ThreadTeam* PinnObjective::team() { return &engine_->team(); }
-int PinnObjective::threads() const { return engine_->team().size(); }
+int PinnObjective::visitors() const { return engine_->shards(); }
+parallel::Communicator* PinnObjective::ranks() const { return engine_->options.ranks; }
 std::size_t PinnObjective::tile_points(int point_set) const { return engine_->tile_points(point_set); }
 std::size_t PinnObjective::workspace_bytes() const { return engine_->workspace_bytes(); }
 bool PinnObjective::draw_points(const PointPlan& plan) {

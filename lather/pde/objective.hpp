@@ -1,7 +1,8 @@
 #pragma once
-// The loss of a problem: loss = sum over terms of weight * mean over its points of (point
-// weight * residual^2), with its exact gradient. Points are processed in tiles, so memory does not grow with
-// their number; threads share the tiles. The same points, weights and thread count give the same bits.
+// The loss of a problem: loss = sum over terms of weight * mean over its points of (point weight *
+// residual^2), with its exact gradient. Points are processed in tiles, so memory does not grow with their
+// number; threads and ranks share the tiles. The same points, weights and number of shards give the same
+// bits.
 
 #include <functional>
 #include <memory>
@@ -12,6 +13,10 @@
 #include "lather/pde/points.hpp"
 #include "lather/pde/problem.hpp"
 
+namespace lather::parallel {
+class Communicator;
+}
+
 namespace lather::pde {
 
 enum class Precision { float64, float32 };
@@ -19,6 +24,8 @@ enum class Precision { float64, float32 };
 struct EngineOptions {
   Device device = Device::cpu;
   int threads = 0;  // 0: all cores
+  int shards = 0;   // parts that sums over points are made of (CPU); 0: as many as threads
+  parallel::Communicator* ranks = nullptr;  // processes that share the points (CPU); null: this one alone
   Precision precision = Precision::float64;
   std::size_t tile_rows =
       0;  // points times derivative components per tile; 0: chosen by width (CPU) or memory (CUDA)
@@ -101,9 +108,14 @@ class PinnObjective final : public optim::Objective {
     virtual void end_tile(int thread) = 0;
   };
   // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1.
-  // Tiles are shared by the threads; calls with different `thread` run at the same time.
+  // Tiles are shared by the threads; calls with different `thread` run at the same time. Every rank visits
+  // all points.
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, SignalVisitor& visitor);
+  // The same for one number per point of the term, which the visitor writes to `values` (as large as the set,
+  // zero before): every rank visits its share of the points, and all have all numbers afterwards.
+  void visit_points(std::span<const double> x, int term, std::span<double> values,
+                    const std::function<std::unique_ptr<SignalVisitor>()>& make_visitor);
 
   // Of the engine's Jacobian, on the host or on the device.
   optim::Residuals& source() override;
@@ -119,7 +131,8 @@ class PinnObjective final : public optim::Objective {
 
   const Problem& problem() const;
   const net::Tape& tape() const;
-  int threads() const;
+  int visitors() const;                   // numbers that `thread` may have in a SignalVisitor
+  parallel::Communicator* ranks() const;  // null: this process alone
   ThreadTeam* team() override;
   std::size_t tile_points(int point_set) const;
   std::size_t workspace_bytes() const;  // all threads' arenas and gradients, or what is held on the GPU

@@ -10,8 +10,8 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/formats/json_places.hpp"
-#include "lather/core/threads.hpp"
 #include "lather/core/version.hpp"
+#include "lather/parallel/in_turn.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/recipe.hpp"
@@ -225,6 +225,7 @@ void Config::fields(FieldVisitor& v) {
   v.text("from", from, "");
   v.natural("seed", seed, "");
   v.integer("threads", threads, "", between(1, kMostThreads));
+  v.integer("shards", shards, "", between(0, kMostThreads));
   v.choice("precision", precision, "",
            {{"float64", pde::Precision::float64}, {"float32", pde::Precision::float32}});
   v.choice("device", device, "", {{"cpu", Device::cpu}, {"cuda", Device::cuda}});
@@ -263,6 +264,12 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   merge_toml(root, defaults.layer);
   config.chosen = std::move(defaults.reasons);
   return root;
+}
+
+static void require_shards_for_ranks(const Config& config) {
+  if (config.ranks && config.shards < config.ranks->size())
+    throw Error(fmt::format("--shards {}: {} ranks need at least as many shards", config.shards,
+                            config.ranks->size()));
 }
 
 Config resolve(const ConfigRequest& request) {
@@ -304,7 +311,13 @@ Config resolve(const ConfigRequest& request) {
   if (request.threads < 0 || request.threads > kMostThreads)
     throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
                             kMostThreads));
-  config.threads = request.threads > 0 ? request.threads : available_cores();
+  config.threads = request.threads > 0 ? request.threads : parallel::threads_of(request.ranks);
+  if (request.shards < 0 || request.shards > kMostThreads)
+    throw Error(fmt::format("--shards {}: expected at most {}, or 0 for as many as threads", request.shards,
+                            kMostThreads));
+  config.ranks = request.ranks;
+  config.shards = request.shards > 0 ? request.shards : request.ranks ? kShardsOfRanks : 0;
+  require_shards_for_ranks(config);
   config.seed = request.seed;
   config.precision = request.precision;
   config.device = request.device;
@@ -315,6 +328,7 @@ Config resolve(const ConfigRequest& request) {
 
 Json to_json(const Config& config) {
   Json json = options::to_json(config);
+  if (config.shards == 0) json.erase("shards");
   json["format"] = kFormat;
   json["lather"] = version();
   return json;
@@ -358,6 +372,7 @@ std::uint64_t identity(const Config& config) {
   Json json = to_json(config);
   json.erase("stop");
   json.erase("lather");
+  if (config.shards > 0) json.erase("threads");  // the numbers do not depend on them then
   // Planned steps count where they are shared among stages.
   if (config.training.time_windows.windows() == 1 && !config.training.continuation)
     json["training"].erase("steps");

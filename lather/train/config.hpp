@@ -22,6 +22,10 @@
 
 namespace lather::train {
 
+// Shards of a run that begins on several ranks: enough for as many ranks and threads together, few enough for
+// the memory and the time they take.
+inline constexpr int kShardsOfRanks = 16;
+
 // Stop when `quantity` (residual, l2, h1, loss) is at or below `value`.
 struct Target {
   std::string quantity;
@@ -60,7 +64,9 @@ struct ConfigRequest {
   std::string optimizer = {};                // empty: the recipe's
   std::vector<pde::Override> settings = {};  // optimizer.…, training.…, and any path of the problem file
   std::uint64_t seed = 0;
-  int threads = 0;  // 0: all cores
+  int threads = 0;                          // 0: all cores
+  int shards = 0;                           // 0: as many as threads, or kShardsOfRanks
+  parallel::Communicator* ranks = nullptr;  // who shares the points; null: this process alone
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
   std::optional<std::int64_t> steps = {};
@@ -81,6 +87,8 @@ struct Config {
   std::shared_ptr<const StartingPoint> start;  // that network; kept beside config.json as start.json
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
+  std::int64_t shards = 0;  // parts of sums over points; 0: as many as threads. The bits depend on it alone
+  parallel::Communicator* ranks = nullptr;  // processes that share the points; not saved
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
   std::vector<std::string> chosen;  // why the settings of a file without recipes are what they are; not saved

@@ -12,6 +12,7 @@
 #include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/pde/coefficient_table.hpp"
+#include "lather/train/agreement.hpp"
 #include "lather/train/overfitting.hpp"
 #include "lather/train/run_folder/environment.hpp"
 #include "lather/train/run_folder/history.hpp"
@@ -38,19 +39,22 @@ struct RunState {
 class Run {
  public:
   Run(Trainer& trainer, RunFolder& folder, const Watcher& watcher)
-      : trainer_(trainer), folder_(folder), watcher_(watcher), first_step_(trainer.step()) {}
+      : trainer_(trainer),
+        folder_(folder),
+        watcher_(watcher),
+        agreement_(trainer.config().ranks),
+        first_step_(trainer.step()) {}
 
   Outcome to_the_end(double seconds_before) {
     seconds_before_ = seconds_before;
-    time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
+    look_at_clock();
     begin();
     Ending ending = check_limits({});
     while (!ending) {
-      trainer_.set_seconds(seconds());
+      if (agreement_.alone()) trainer_.set_seconds(seconds());
       const bool stage_ends = trainer_.stage_due();  // the report says what became of it
       const auto report = trainer_.advance(steps_to_next_look());
-      trainer_.set_seconds(seconds());
-      time_is_up_ = stop().seconds > 0 && seconds() >= stop().seconds;
+      look_at_clock();
       const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last || trainer_.stage_due(), stage_ends);
       log_events(false);
@@ -75,6 +79,14 @@ class Run {
   // counted.
   double seconds_now() const { return watch_.seconds() - measuring_; }
   double seconds() const { return seconds_before_ + seconds_now(); }
+
+  // The same time on all ranks: stages and the run end by it.
+  void look_at_clock() {
+    agreement_.update(seconds(), !agreement_.alone() && asked_to_end());
+    trainer_.set_seconds(agreement_.seconds());
+    time_is_up_ = stop().seconds > 0 && agreement_.seconds() >= stop().seconds;
+  }
+  bool asked_to_end() const { return watcher_.interrupted && watcher_.interrupted(); }
 
   template <class Measure>
   auto timed(Measure&& measure) {
@@ -102,6 +114,7 @@ class Run {
 
   // What the run was given from outside, so that the folder needs nothing else.
   void keep_inputs() {
+    if (!folder_.writes()) return;
     const auto data = folder_.path() / "data";
     const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
       const auto copy = data / name;
@@ -142,6 +155,7 @@ class Run {
     if (!recorded_) return;
     HistoryRecord line{trainer_.loss(), report, std::nullopt};
     if (look) {
+      agreement_.require_same(trainer_.parameters(), step);
       metrics_ = line.metrics = timed([&] { return trainer_.validate(); });
       watch_for_overfitting();
       if (const auto note = trainer_.reference_note();
@@ -198,7 +212,8 @@ class Run {
     if (patience_is_over())
       return End{EndReason::patience, fmt::format("no better held-out loss in {} validations (best: step {})",
                                                   stop().patience, trainer_.best_step())};
-    if (watcher_.interrupted && watcher_.interrupted()) return End{EndReason::interrupted, "interrupted"};
+    if (const auto loss = agreement_.loss(); !loss.empty()) return End{EndReason::interrupted, loss};
+    if (agreement_.ends(asked_to_end())) return End{EndReason::interrupted, "interrupted"};
     if (time_is_up_) return End{EndReason::time, fmt::format("time limit ({:g} s) reached", stop().seconds)};
     return {};
   }
@@ -257,6 +272,7 @@ class Run {
   }
 
   void save() {
+    if (!folder_.writes()) return since_checkpoint_.restart();
     folder_.sync_logs();
     RunState own{folder_.log_sizes(), seconds()};
     StateWriter writer;
@@ -281,13 +297,14 @@ class Run {
     summary.steps_per_second =
         static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
     folder_.write_json("summary.json", options::to_json(summary));
-    write_file_atomically(folder_.path() / "fields.json", fields_text(trainer_));
+    folder_.write_file("fields.json", fields_text(trainer_));
     return outcome;
   }
 
   Trainer& trainer_;
   RunFolder& folder_;
   const Watcher& watcher_;
+  Agreement agreement_;
   std::int64_t first_step_;
   double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
   bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false, overfitting_ = false;
@@ -317,20 +334,23 @@ Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double 
 }
 
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages) {
-  const auto checkpoint = folder.checkpoints().load_newest(identity(trainer.config()), messages);
-  if (!checkpoint) {
+  std::optional<Checkpoint> checkpoint;
+  if (folder.writes()) checkpoint = folder.checkpoints().load_newest(identity(trainer.config()), messages);
+  std::string state = checkpoint ? checkpoint->state : "";
+  Agreement(trainer.config().ranks).share(state);
+  if (state.empty()) {
     messages.push_back("there is no checkpoint yet: starting from the beginning");
     folder.truncate_logs({});
     return 0;
   }
-  StateReader reader(checkpoint->state);
+  StateReader reader(state);
   RunState own;
   own.state(reader);
   trainer.set_seconds(own.seconds);
   trainer.state(reader);
   if (!folder.truncate_logs(own.log_sizes))
     messages.push_back(
-        fmt::format("the history is shorter than at step {}: lines before it are lost", checkpoint->step));
+        fmt::format("the history is shorter than at step {}: lines before it are lost", trainer.step()));
   return own.seconds;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/parallel/in_turn.hpp"
 
 namespace lather::train {
 
@@ -26,6 +27,10 @@ void limit_by_time_only(Config& config) {
 Session begin_session(const Config& config, fs::path path) {
   Session session;
   session.trainer = std::make_unique<Trainer>(config);
+  if (config.ranks && config.ranks->rank() != 0) {
+    session.folder.emplace(RunFolder::of_another_rank());
+    return session;
+  }
   if (path.empty())
     path = create_unused_folder(
         "runs", fmt::format("{}-{}-{}", config.problem.name, config.optimizer.name, config.seed));
@@ -33,11 +38,16 @@ Session begin_session(const Config& config, fs::path path) {
   return session;
 }
 
-Session resume_session(const fs::path& path, const NewLimits& limits) {
+Session resume_session(const fs::path& path, const NewLimits& limits, parallel::Communicator* ranks) {
   Session session;
-  session.folder.emplace(RunFolder::open(path));
-  Config config = read_config(path / "config.json");
+  const bool first = !ranks || ranks->rank() == 0;
+  Config config = parallel::first_rank_first(ranks, [&] {
+    session.folder.emplace(first ? RunFolder::open(path) : RunFolder::of_another_rank());
+    return read_config(path / "config.json");
+  });
   const auto before = to_json(config);
+  config.ranks = ranks;
+  if (config.shards > 0) config.threads = parallel::threads_of(ranks);
   apply_limits(config.stop, limits);
   require_measurable_target(config, read_problem(config));
   session.trainer = std::make_unique<Trainer>(config);

@@ -35,7 +35,9 @@ struct Session {
 
 // The trainer is made first: a mistake leaves no folder behind. Empty path: runs/PROBLEM-OPTIMIZER-SEED-N.
 Session begin_session(const Config& config, std::filesystem::path path);
-Session resume_session(const std::filesystem::path& path, const NewLimits& limits);
+// On other ranks than it was begun on, too: the numbers do not depend on them.
+Session resume_session(const std::filesystem::path& path, const NewLimits& limits,
+                       parallel::Communicator* ranks = nullptr);
 
 // For folders that several calls of the same kind work on: a comparison, a sweep.
 // The summary of a run that has ended in `path` with this configuration and its limits; null: it has not.

@@ -8,6 +8,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/wrappers/composed.hpp"
+#include "lather/parallel/in_turn.hpp"
 #include "lather/pde/fit_output.hpp"
 #include "lather/train/accuracy/not_finite.hpp"
 
@@ -150,13 +151,15 @@ double Trainer::loss() { return stage_->objective().value(parameters_); }
 const TrueSolution* Trainer::truth() {
   if (truth_sought_) return truth_.get();
   truth_sought_ = true;
-  try {
-    truth_ = plan_.true_fields();
-    if (truth_) reference_note_ = truth_->provenance();
-  } catch (const Error& error) {
-    reference_note_ = std::string("not available: ") + error.what();
-  }
-  return truth_.get();
+  return parallel::first_rank_first(config_.ranks, [&] {  // it is computed once and found in the cache
+    try {
+      truth_ = plan_.true_fields();
+      if (truth_) reference_note_ = truth_->provenance();
+    } catch (const Error& error) {
+      reference_note_ = std::string("not available: ") + error.what();
+    }
+    return truth_.get();
+  });
 }
 
 Metrics Trainer::measure(bool fine, bool best) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "lather/parallel/mpi_ranks.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/reference/reference.hpp"
 #include "lather/train/run_folder/environment.hpp"
@@ -32,6 +33,7 @@ void print_environment(const train::Environment& e) {
   line("GPU", e.gpus.empty() ? "none found" : fmt::format("{}", fmt::join(e.gpus, ", ")));
   line("GPU driver", e.gpu_driver.empty() ? "none found" : e.gpu_driver);
   line("CUDA", e.cuda);
+  line("MPI", parallel::mpi_report() + " (mpirun, srun; --ranks needs none)");
   line("problems", fmt::format("{} found", pde::list_problems().size()));
   line("cache", reference::default_cache_directory().string() + " (reference solutions)");
 }
@@ -45,9 +47,11 @@ void add_doctor(CLI::App& app, int&) {
   doctor->add_flag("--json", *json, "print JSON");
   doctor->callback([json] {
     const auto environment = train::find_environment();
-    if (*json)
-      fmt::print("{}\n", train::to_json(environment).dump(2));
-    else
+    if (*json) {
+      auto all = train::to_json(environment);
+      all["mpi"] = parallel::mpi_report();
+      fmt::print("{}\n", all.dump(2));
+    } else
       print_environment(environment);
   });
 }

@@ -10,9 +10,11 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/parallel/in_turn.hpp"
 #include "lather/train/session.hpp"
 #include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
+#include "ranks.hpp"
 #include "settings.hpp"
 #include "watch_process.hpp"
 
@@ -23,6 +25,7 @@ namespace {
 struct TrainArguments {
   ConfigArguments config;
   std::string resume, config_file, out, from;
+  int ranks = 0;
   OutputMode mode;
   bool watch = false;
 };
@@ -87,12 +90,12 @@ void say(const std::vector<std::string>& messages) {
 }
 
 int resume(const TrainArguments& a) {
-  auto session = train::resume_session(a.resume, limits_of(a.config));
+  auto session = train::resume_session(a.resume, limits_of(a.config), a.config.ranks);
   say(session.messages);
   if (!a.mode.quiet && !a.mode.json)
     fmt::print("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
   std::optional<WatchProcess> watch;
-  if (a.watch) watch.emplace(session.folder->path());
+  if (a.watch && speaks()) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode, session.seconds);
   return end(outcome, *session.folder, *session.trainer, a.mode);
 }
@@ -105,18 +108,31 @@ std::string memory(const train::Trainer& trainer) {
   return text;
 }
 
-int start(const TrainArguments& a) {
+train::Config config_of(const TrainArguments& a) {
   train::Config config;
   if (a.config_file.empty()) {
     config = train::resolve(request_from(a.config));
   } else {
     config = train::read_config(a.config_file);
+    config.ranks = a.config.ranks;
     train::apply_limits(config.stop, limits_of(a.config));
     train::require_measurable_target(config, train::read_problem(config));
   }
   std::vector<std::string> messages;
   if (!a.from.empty()) train::start_from(a.from, config, messages);
   say(messages);
+  return config;
+}
+
+std::string workers(const train::Config& config) {
+  if (config.device == Device::cuda) return "device cuda";
+  if (!config.ranks) return fmt::format("{} threads", config.threads);
+  return fmt::format("{} ranks of {} threads ({}), {} shards", config.ranks->size(), config.threads,
+                     config.ranks->transport(), config.shards > 0 ? config.shards : config.threads);
+}
+
+int start(const TrainArguments& a) {
+  const train::Config config = parallel::first_rank_first(a.config.ranks, [&] { return config_of(a); });
   auto session = train::begin_session(config, a.out);
   const train::Trainer& trainer = *session.trainer;
   if (!a.mode.quiet) {
@@ -135,10 +151,9 @@ int start(const TrainArguments& a) {
     fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
                config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
                config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
-               config.device == Device::cuda ? "device cuda" : fmt::format("{} threads", config.threads),
-               memory(trainer), session.folder->path().string());
+               workers(config), memory(trainer), session.folder->path().string());
   std::optional<WatchProcess> watch;
-  if (a.watch) watch.emplace(session.folder->path());
+  if (a.watch && speaks()) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode);
   return end(outcome, *session.folder, trainer, a.mode);
 }
@@ -166,13 +181,15 @@ void add_train(CLI::App& app, int& exit_status) {
           ->type_name("RUN");
   auto* resume_option =
       command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
+  add_ranks_option(*command, a->ranks,
+                   "processes on this machine that share the points; mpirun and srun start them on several");
   command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
   command->add_flag("--json", a->mode.json, "print the summary as JSON");
   command->add_flag("--watch", a->watch,
                     "show the run live in the browser while it is trained, see `lather watch`");
   for (auto* other : {problem, optimizer, seed, command->get_option("--set"), command->get_option("--recipe"),
-                      command->get_option("--threads"), command->get_option("--device"),
-                      command->get_option("--precision")}) {
+                      command->get_option("--threads"), command->get_option("--shards"),
+                      command->get_option("--device"), command->get_option("--precision")}) {
     config->excludes(other);
     resume_option->excludes(other);
   }
@@ -190,12 +207,14 @@ void add_train(CLI::App& app, int& exit_status) {
       "  lather train heat-1d --target l2=1e-5 --time 600\n"
       "  lather train --resume runs/burgers-ss-esoap-0-1 --steps 20000\n"
       "  lather train burgers --optimizer lm --from runs/burgers-ss-esoap-0-1\n"
-      "  lather train --config runs/burgers-ss-esoap-0-1/config.json");
+      "  lather train --config runs/burgers-ss-esoap-0-1/config.json\n"
+      "  lather train burgers --ranks 2");
   command->callback([a, &exit_status] {
     if (a->config.problem.empty() && a->resume.empty() && a->config_file.empty())
       throw Error(
           "no problem given: name one of `lather list problems`, a problem file, --resume DIR or --config "
           "FILE");
+    a->config.ranks = join_ranks(a->ranks);
     exit_status = a->resume.empty() ? start(*a) : resume(*a);
   });
 }

@@ -26,6 +26,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
  public:
   CudaEngine(const Problem& given, const EngineOptions& engine_options)
       : Engine(given, engine_options), team_(options.threads > 0 ? options.threads : available_cores()) {
+    if (!alone())
+      throw Error("several ranks cannot share the points on the GPU yet; leave --ranks and mpirun out");
     cuda::require_device();
     parameters_ = cuda::Memory<double>(layout.size());
     gradient_ = cuda::Memory<double>(layout.size());
@@ -112,7 +114,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
 
   optim::Residuals& jacobian() override { return device_jacobian(); }
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
-                     std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
+                     std::span<const double> seeds, PinnObjective::SignalVisitor& visitor,
+                     Reach /*all: there is one rank*/) override {
     device_jacobian().visit(x, term, first, count, seeds, visitor);
   }
 

@@ -8,11 +8,15 @@
 #include <vector>
 
 #include "lather/core/threads.hpp"
+#include "lather/parallel/communicator.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling/point_plan.hpp"
 
 namespace lather::pde {
+
+// Which points a rank visits.
+enum class Reach { all_points, own_share };
 
 class Engine {
  public:
@@ -32,7 +36,14 @@ class Engine {
   // formed on the device. Throws Error in single precision.
   virtual optim::Residuals& jacobian() = 0;
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
-                             std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) = 0;
+                             std::span<const double> seeds, PinnObjective::SignalVisitor& visitor,
+                             Reach reach) = 0;
+  // Among `count` points of a set, those that visit_signals visits on a rank.
+  virtual IndexRange visited_by(int /*rank*/, int /*point_set*/, std::size_t count) const {
+    return {0, count};
+  }
+  // Parts that sums over points are made of.
+  virtual int shards() { return team().size(); }
   virtual ThreadTeam& team() = 0;
   virtual void points_changed(int point_set) = 0;
   virtual void point_weights_changed(int /*term*/) {}
@@ -41,6 +52,18 @@ class Engine {
   virtual void set_step(std::int64_t /*step*/) {}
   virtual std::size_t workspace_bytes() const = 0;
   virtual std::size_t tile_points(int point_set) const = 0;
+
+  bool alone() const { return !options.ranks || options.ranks->alone(); }
+  // See parallel/communicator.hpp.
+  template <class Operation>
+  void with_ranks(const Operation& operation) {
+    if (alone())
+      operation();
+    else
+      parallel::with_ranks(options.ranks, operation);
+  }
+  // Rows of `width` numbers per visited point, of all ranks to all ranks.
+  void gather_visited(int point_set, std::size_t count, std::size_t width, double* rows);
 
   std::size_t group_of(int set) const { return problem.point_sets[set].group; }
   std::size_t residuals_of(int set) const { return points.at(set).count() / group_of(set); }

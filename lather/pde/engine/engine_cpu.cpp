@@ -1,8 +1,9 @@
 // The engine on the CPU: tiles of points over a team of threads.
 //
-// Every thread owns its workers (one per point set), its gradient and its loss sums; tiles are dealt out
-// once, by cost, in contiguous runs; sums of threads are added in order. So results depend on the thread
-// count only by rounding, and not at all on timing.
+// Tiles are dealt to shards once, by cost, in contiguous runs; a shard has its own gradient and its own loss
+// sums, and sums of shards are added in a fixed order. Ranks and their threads share the shards. So results
+// depend on the number of shards (as many as threads, where nothing else is said) only by rounding, and on
+// threads, ranks and timing not at all.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "lather/pde/engine/engine.hpp"
 #include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/point_set_evaluator.hpp"
+#include "lather/pde/engine/shard_sums.hpp"
 
 namespace lather::pde {
 
@@ -33,31 +35,30 @@ class CpuEngine final : public Engine {
       : Engine(given, engine_options),
         team_(options.threads > 0 ? options.threads : available_cores()),
         weights_(tape),
+        sums_(tape, problem.terms.size(), problem.unknowns.size(),
+              options.shards > 0 ? options.shards : team_.size(), options.ranks),
         tiles_of_(sets.size()),
-        bounds_(team_.size() + 1) {
+        bounds_(sums_.size() + 1) {
     for (std::size_t s = 0; s < sets.size(); ++s) {
       const std::size_t points = tile_points_for(sets[s]), group = group_of(static_cast<int>(s));
       tile_points_.push_back(group == 1 ? points : std::max<std::size_t>(1, points / group) * group);
     }
     for (int t = 0; t < team_.size(); ++t) {
-      auto& thread = threads_.emplace_back(tape);
+      auto& workers = workers_.emplace_back();
       for (std::size_t s = 0; s < sets.size(); ++s)
-        thread.workers.emplace_back(sets[s], tape, tile_points_[s], group_of(static_cast<int>(s)));
-      thread.sums.resize(problem.terms.size());
-      thread.unknown_bars.resize(std::max<std::size_t>(1, problem.unknowns.size()));
+        workers.emplace_back(sets[s], tape, tile_points_[s], group_of(static_cast<int>(s)));
     }
   }
 
   ThreadTeam& team() override { return team_; }
+  int shards() override { return static_cast<int>(sums_.size()); }
   std::size_t tile_points(int set) const override { return tile_points_[set]; }
 
   std::size_t workspace_bytes() const override {
     std::size_t total = 0;
-    for (const auto& thread : threads_) {
-      for (const auto& worker : thread.workers) total += worker.bytes();
-      total += layout.size() * sizeof(T);
-    }
-    return total;
+    for (const auto& workers : workers_)
+      for (const auto& worker : workers) total += worker.bytes();
+    return total + sums_.bytes();
   }
 
   void points_changed(int set) override {
@@ -70,13 +71,17 @@ class CpuEngine final : public Engine {
     // Contiguous shares of about equal cost.
     double total = 0;
     for (const auto& tile : all_tiles_) total += cost(tile);
-    bounds_.assign(team_.size() + 1, all_tiles_.size());
+    const int shards = this->shards();
+    bounds_.assign(shards + 1, all_tiles_.size());
     bounds_[0] = 0;
     double sum = 0;
     int next = 1;
-    for (std::size_t i = 0; i < all_tiles_.size() && next < team_.size(); ++i) {
+    for (std::size_t i = 0; i < all_tiles_.size() && next < shards; ++i) {
       sum += cost(all_tiles_[i]);
-      if (sum >= total * next / team_.size()) bounds_[next++] = i + 1;
+      // Where there are fewer tiles than shards, empty shards lie between the others, so that ranks have
+      // equal shares.
+      const int most = options.shards > 0 ? shards : next + 1;
+      while (next < most && sum >= total * next / shards) bounds_[next++] = i + 1;
     }
   }
 
@@ -84,39 +89,30 @@ class CpuEngine final : public Engine {
                std::vector<std::vector<double>>* term_gradients) override {
     require_points();
     weights_.update(x, frozen);
-    if (term_gradients) {
-      compute_terms(x, *term_gradients);
-      return;
-    }
-    team_.run([&](int t) {
-      Thread& thread = threads_[t];
-      thread.clear(gradient != nullptr);
-      for (std::size_t i = bounds_[t]; i < bounds_[t + 1]; ++i) {
-        const Tile& tile = all_tiles_[i];
-        auto& worker = thread.workers[tile.set];
-        worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
-        for (int k : terms_of[tile.set]) add_term(thread, worker, tile, k, gradient != nullptr);
-        if (gradient) worker.backward(weights_, thread.gradients, thread.unknown_bars);
-      }
+    with_ranks([&] {
+      if (term_gradients)
+        compute_terms(x, *term_gradients);
+      else
+        compute_sum(x, gradient);
     });
-    sum_losses();
-    if (gradient) write_gradient(x, {gradient, layout.size()});
   }
 
   void residuals(std::span<const double> x, std::span<double* const> r) override {
     weights_.update(x, frozen);
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      const auto& terms = terms_of[s];
-      if (std::none_of(terms.begin(), terms.end(), [&](int k) { return r[k] != nullptr; })) continue;
-      over_set(static_cast<int>(s), [&](Thread& thread, const Tile& tile) {
-        auto& worker = thread.workers[s];
-        worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
+    with_ranks([&] {
+      for (int s = 0; s < static_cast<int>(sets.size()); ++s) {
+        const auto& terms = terms_of[s];
+        if (std::none_of(terms.begin(), terms.end(), [&](int k) { return r[k] != nullptr; })) continue;
+        over_set(s, [&](Worker& worker, Shard<T>&, const Tile& tile) {
+          worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
+          for (int k : terms)
+            if (r[k])
+              add_groups(s, worker.values(place_in_set[k]), tile.count, r[k] + tile.begin / group_of(s));
+        });
         for (int k : terms)
-          if (r[k])
-            add_groups(static_cast<int>(s), worker.values(place_in_set[k]), tile.count,
-                       r[k] + tile.begin / group_of(static_cast<int>(s)));
-      });
-    }
+          if (r[k]) gather_visited(s, residuals_of(s), 1, r[k]);
+      }
+    });
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
@@ -124,17 +120,26 @@ class CpuEngine final : public Engine {
                                             std::span<const std::string> columns) override {
     weights_.update(x, frozen);
     const CompiledPointSet& set = evaluation_set(expressions, columns);
-    const std::size_t tile = tile_points_for(set), count = at.count();
+    const std::size_t tile = tile_points_for(set), count = at.count(), tiles = (count + tile - 1) / tile;
     std::vector<std::vector<double>> values(expressions.size(), std::vector<double>(count));
-    team_.run([&](int t) {
-      PointSetEvaluator<T> worker(set, tape, tile);
-      const auto [first, last] = share_of((count + tile - 1) / tile, t, team_.size());
-      for (std::size_t i = first; i < last; ++i) {
-        const std::size_t begin = i * tile, size = std::min(tile, count - begin);
-        worker.evaluate(at, begin, size, weights_, unknowns_of(x));
-        for (std::size_t e = 0; e < expressions.size(); ++e)
-          std::copy_n(worker.values(static_cast<int>(e)), size, values[e].data() + begin);
-      }
+    with_ranks([&] {
+      const int ranks = alone() ? 1 : options.ranks->size(), rank = alone() ? 0 : options.ranks->rank();
+      const auto own = share_of(tiles, rank, ranks);
+      team_.run([&](int t) {
+        PointSetEvaluator<T> worker(set, tape, tile);
+        const auto [first, last] = share_of(own.end - own.begin, t, team_.size());
+        for (std::size_t i = own.begin + first; i < own.begin + last; ++i) {
+          const std::size_t begin = i * tile, size = std::min(tile, count - begin);
+          worker.evaluate(at, begin, size, weights_, unknowns_of(x));
+          for (std::size_t e = 0; e < expressions.size(); ++e)
+            std::copy_n(worker.values(static_cast<int>(e)), size, values[e].data() + begin);
+        }
+      });
+      if (ranks == 1) return;
+      std::vector<std::size_t> bounds;
+      for (int p = 0; p < ranks; ++p) bounds.push_back(share_of(tiles, p, ranks).begin * tile);
+      bounds.push_back(count);
+      for (auto& array : values) options.ranks->gather(std::span(array), bounds);
     });
     return values;
   }
@@ -145,26 +150,32 @@ class CpuEngine final : public Engine {
                         double* gradient) {
     require_points();
     weights_.update(x, frozen);
-    team_.run([&](int t) {
-      Thread& thread = threads_[t];
-      thread.clear(true);
-      for (std::size_t i = bounds_[t]; i < bounds_[t + 1]; ++i) {
-        const Tile& tile = all_tiles_[i];
-        auto& worker = thread.workers[tile.set];
+    with_ranks([&] {
+      over_tiles(true, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
         worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
         const std::size_t group = group_of(tile.set);
         for (int k : terms_of[tile.set])
           for (std::size_t j = 0; j < group; ++j)
             std::copy_n(seeds[k].data() + tile.begin / group, tile.count / group,
                         worker.bars(place_in_set[k]) + j * (tile.count / group));
-        worker.backward(weights_, thread.gradients, thread.unknown_bars);
-      }
+        worker.backward(weights_, shard.gradients, shard.unknown_bars);
+      });
+      sums_.gather();
+      write_gradient(x, {gradient, layout.size()});
     });
-    write_gradient(x, {gradient, layout.size()});
+  }
+
+  // Tiles of a set by shards, as over_set deals them.
+  IndexRange visited_by(int rank, int set, std::size_t count) const override {
+    const std::size_t tile = tile_points_[set] / group_of(set), tiles = (count + tile - 1) / tile;
+    const auto own = sums_.of(rank);
+    return {std::min(count, tiles * own.begin / sums_.size() * tile),
+            std::min(count, tiles * own.end / sums_.size() * tile)};
   }
 
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
-                     std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) override {
+                     std::span<const double> seeds, PinnObjective::SignalVisitor& visitor,
+                     Reach reach) override {
     if constexpr (!std::is_same_v<T, double>) {
       throw Error("per-point derivatives are not available in float32; use float64");
     } else {
@@ -173,8 +184,10 @@ class CpuEngine final : public Engine {
       // Groups of points are points with so many more components.
       const std::size_t group = group_of(set), tile_size = tile_points_[set] / group,
                         tiles = (count + tile_size - 1) / tile_size;
-      team_.run([&](int t) {
-        auto& worker = threads_[t].workers[set];
+      const IndexRange visited = reach == Reach::own_share ? sums_.own() : IndexRange{0, sums_.size()};
+      over_shards(visited, [&](int thread, std::size_t shard) {
+        Worker& worker = workers_[thread][set];
+        const int t = static_cast<int>(shard);
         std::vector<T> sums(tile_size);
         const auto per_group = [&](std::span<const T> values) {
           if (group == 1) return values;
@@ -191,7 +204,7 @@ class CpuEngine final : public Engine {
             [&](int block, std::span<const T> values) {
               visitor.scalar(t, tape.parameters().blocks()[block].offset, per_group(values));
             }};
-        const auto [begin, end] = share_of(tiles, t, team_.size());
+        const auto [begin, end] = share_of(tiles, t, shards());
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t start = i * tile_size, size = std::min(tile_size, count - start);
           worker.evaluate(points[set], (first + start) * group, size * group, weights_, unknowns_of(x));
@@ -219,19 +232,7 @@ class CpuEngine final : public Engine {
   }
 
  private:
-  struct Thread {
-    explicit Thread(const net::Tape& tape) : gradients(tape) {}
-    std::vector<PointSetEvaluator<T>> workers;
-    net::LayerGradients<T> gradients;
-    std::vector<T> unknown_bars;
-    std::vector<double> sums;  // per term: sum of point weight * residual^2
-    void clear(bool with_gradient) {
-      std::fill(sums.begin(), sums.end(), 0.0);
-      if (!with_gradient) return;
-      gradients.zero();
-      std::fill(unknown_bars.begin(), unknown_bars.end(), T(0));
-    }
-  };
+  using Worker = PointSetEvaluator<T>;
 
   std::size_t tile_points_for(const CompiledPointSet& set) const {
     const std::size_t rows = options.tile_rows > 0 ? options.tile_rows : kTileRows;
@@ -247,7 +248,7 @@ class CpuEngine final : public Engine {
   }
 
   // The loss of one term on one tile and, if wanted, d loss / d residual.
-  void add_term(Thread& thread, PointSetEvaluator<T>& worker, const Tile& tile, int k, bool with_bars) {
+  void add_term(Shard<T>& shard, Worker& worker, const Tile& tile, int k, bool with_bars) {
     const T* r = worker.values(place_in_set[k]);
     const auto& weights = point_weights[k];
     const std::size_t group = group_of(tile.set), groups = tile.count / group;
@@ -258,7 +259,7 @@ class CpuEngine final : public Engine {
       std::vector<double> sums(groups);
       add_groups(tile.set, r, tile.count, sums.data());
       for (std::size_t q = 0; q < groups; ++q) sum += (p ? p[q] : 1.0) * sums[q] * sums[q];
-      thread.sums[k] += sum;
+      shard.sums[k] += sum;
       for (std::size_t i = 0; i < tile.count && with_bars; ++i)
         worker.bars(place_in_set[k])[i] =
             static_cast<T>(scale * (p ? p[i % groups] : 1.0) * sums[i % groups]);
@@ -266,19 +267,22 @@ class CpuEngine final : public Engine {
     }
     for (std::size_t i = 0; i < tile.count; ++i)
       sum += (p ? p[i] : 1.0) * static_cast<double>(r[i]) * static_cast<double>(r[i]);
-    thread.sums[k] += sum;
+    shard.sums[k] += sum;
     if (!with_bars) return;
     T* bars = worker.bars(place_in_set[k]);
     for (std::size_t i = 0; i < tile.count; ++i)
       bars[i] = static_cast<T>(scale * (p ? p[i] : 1.0) * static_cast<double>(r[i]));
   }
 
-  void sum_losses() {
-    for (std::size_t k = 0; k < losses.size(); ++k) {
-      double sum = 0;
-      for (const auto& thread : threads_) sum += thread.sums[k];
-      losses[k] = term_weights[k] * sum / static_cast<double>(residuals_of(problem.terms[k].point_set));
-    }
+  void compute_sum(std::span<const double> x, double* gradient) {
+    over_tiles(gradient != nullptr, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
+      worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
+      for (int k : terms_of[tile.set]) add_term(shard, worker, tile, k, gradient != nullptr);
+      if (gradient) worker.backward(weights_, shard.gradients, shard.unknown_bars);
+    });
+    sums_.gather();
+    for (std::size_t k = 0; k < losses.size(); ++k) losses[k] = loss_of(k);
+    if (gradient) write_gradient(x, {gradient, layout.size()});
   }
 
   // Values of the points of a tile, added up by groups.
@@ -292,52 +296,62 @@ class CpuEngine final : public Engine {
     }
   }
 
+  double loss_of(std::size_t k) const {
+    return term_weights[k] * sums_.of_term(k) / static_cast<double>(residuals_of(problem.terms[k].point_set));
+  }
   void write_gradient(std::span<const double> x, std::span<double> gradient) {
-    // Neighbours first, then pairs of pairs: a fixed tree, done in parallel.
-    for (int stride = 1; stride < team_.size(); stride *= 2)
-      team_.run([&](int t) {
-        if (t % (2 * stride) == 0 && t + stride < team_.size())
-          threads_[t].gradients.add(threads_[t + stride].gradients);
-      });
-    threads_[0].gradients.write(x, gradient);
-    for (std::size_t u = 0; u < problem.unknowns.size(); ++u) {
-      double sum = 0;
-      for (const auto& thread : threads_) sum += thread.unknown_bars[u];
-      gradient[tape.parameters().size() + u] = sum;
-    }
+    sums_.add_gradients(team_).write(x, gradient);
+    for (std::size_t u = 0; u < problem.unknowns.size(); ++u)
+      gradient[tape.parameters().size() + u] = sums_.of_unknown(u);
   }
 
   // One backward pass per term; the network is run forward again
-  // for each, which keeps memory at one gradient per thread.
+  // for each, which keeps memory at one gradient per shard.
   void compute_terms(std::span<const double> x, std::vector<std::vector<double>>& gradients) {
-    std::vector<double> sums(losses.size());
+    std::vector<double> values(losses.size());
     for (std::size_t k = 0; k < losses.size(); ++k) {
       const int set = problem.terms[k].point_set;
-      team_.run([&](int t) { threads_[t].clear(true); });
-      over_set(set, [&](Thread& thread, const Tile& tile) {
-        auto& worker = thread.workers[set];
+      over_shards(sums_.own(), [&](int, std::size_t s) { sums_[s].clear(true); });
+      over_set(set, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
         worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
         for (int other : terms_of[set]) {
           if (other == static_cast<int>(k))
-            add_term(thread, worker, tile, other, true);
+            add_term(shard, worker, tile, other, true);
           else
             std::fill_n(worker.bars(place_in_set[other]), tile.count, T(0));
         }
-        worker.backward(weights_, thread.gradients, thread.unknown_bars);
+        worker.backward(weights_, shard.gradients, shard.unknown_bars);
       });
-      for (const auto& thread : threads_) sums[k] += thread.sums[k];
+      sums_.gather();
+      values[k] = loss_of(k);
       write_gradient(x, gradients[k]);
     }
-    for (std::size_t k = 0; k < losses.size(); ++k)
-      losses[k] = term_weights[k] * sums[k] / static_cast<double>(residuals_of(problem.terms[k].point_set));
+    std::copy(values.begin(), values.end(), losses.begin());
   }
 
+  // f(thread, shard), every shard in one thread.
+  template <class F>
+  void over_shards(IndexRange range, const F& f) {
+    team_.run([&](int t) {
+      const auto [first, last] = share_of(range.end - range.begin, t, team_.size());
+      for (std::size_t s = range.begin + first; s < range.begin + last; ++s) f(t, s);
+    });
+  }
+  // Every tile of this rank, those of a set dealt apart from other sets, or all together by their cost.
   template <class F>
   void over_set(int set, const F& f) {
     const auto& tiles = tiles_of_[set];
-    team_.run([&](int t) {
-      const auto [first, last] = share_of(tiles.size(), t, team_.size());
-      for (std::size_t i = first; i < last; ++i) f(threads_[t], tiles[i]);
+    over_shards(sums_.own(), [&](int t, std::size_t s) {
+      const auto [first, last] = share_of(tiles.size(), static_cast<int>(s), shards());
+      for (std::size_t i = first; i < last; ++i) f(workers_[t][set], sums_[s], tiles[i]);
+    });
+  }
+  template <class F>
+  void over_tiles(bool with_gradient, const F& f) {
+    over_shards(sums_.own(), [&](int t, std::size_t s) {
+      sums_[s].clear(with_gradient);
+      for (std::size_t i = bounds_[s]; i < bounds_[s + 1]; ++i)
+        f(workers_[t][all_tiles_[i].set], sums_[s], all_tiles_[i]);
     });
   }
 
@@ -350,11 +364,12 @@ class CpuEngine final : public Engine {
 
   ThreadTeam team_;
   net::LayerWeights<T> weights_;
-  std::vector<Thread> threads_;
+  ShardSums<T> sums_;
+  std::vector<std::vector<Worker>> workers_;  // by thread and point set
   std::vector<std::size_t> tile_points_;
   std::vector<std::vector<Tile>> tiles_of_;
   std::vector<Tile> all_tiles_;
-  std::vector<std::size_t> bounds_;  // thread t takes all_tiles_[bounds_[t] … bounds_[t + 1])
+  std::vector<std::size_t> bounds_;  // shard s has all_tiles_[bounds_[s] … bounds_[s + 1])
   std::map<std::vector<std::uint32_t>, std::unique_ptr<CompiledPointSet>> evaluation_sets_;
   HostJacobian jacobian_{*this, [this](const auto& x, const auto& seeds, double* gradient) {
                            transposed_times(x, seeds, gradient);

@@ -37,7 +37,7 @@ class ProductWriter final : public PinnObjective::SignalVisitor {
         v_(v),
         out_(out),
         packed_(layers_.size()),
-        threads_(engine.team().size()) {
+        threads_(engine.shards()) {
     for (std::size_t b = 0; b < layers_.size(); ++b) {
       const LayerBlocks& l = layers_[b];
       if (!l.weight) continue;
@@ -101,7 +101,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
       : layers(engine.layout.blocks().size()),
         scalars(engine.layout.size()),
         blocks_(layers_by_weight_block(engine)),
-        threads_(engine.team().size()),
+        threads_(engine.shards()),
         points_(points) {}
 
   void prepare(std::size_t block, int components, int values) {
@@ -199,27 +199,50 @@ void add_layer_gram(const SignalStore::Layer& left, std::size_t p0, std::size_t 
 
 void HostJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
                                  double* rows) {
-  std::fill_n(rows, count * size(), 0.0);
-  std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
-    const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
-    const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
-    if (begin < end) {
-      const auto seeds = root_weights(engine_, static_cast<int>(k));
-      PlainRows target{rows + (begin - first) * size(), begin - offset, size()};
-      RowWriter writer(engine_, x, target);
-      engine_.visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
-                            std::span(seeds).subspan(begin - offset, end - begin), writer);
+  engine_.with_ranks([&] {
+    std::fill_n(rows, count * size(), 0.0);
+    std::size_t offset = 0;
+    for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+      const int set = engine_.problem.terms[k].point_set;
+      const std::size_t points = engine_.residuals_of(set);
+      const std::size_t begin = std::max(first, offset), end = std::min(first + count, offset + points);
+      if (begin < end) {
+        const auto seeds = root_weights(engine_, static_cast<int>(k));
+        double* here = rows + (begin - first) * size();
+        PlainRows target{here, begin - offset, size()};
+        RowWriter writer(engine_, x, target);
+        engine_.visit_signals(x, static_cast<int>(k), begin - offset, end - begin,
+                              std::span(seeds).subspan(begin - offset, end - begin), writer,
+                              Reach::own_share);
+        engine_.gather_visited(set, end - begin, size(), here);
+      }
+      offset += points;
     }
-    offset += points;
-  }
+  });
+}
+
+double HostJacobian::available_bytes() const {
+  double bytes = EngineResiduals::available_bytes();
+  engine_.with_ranks([&] {
+    if (engine_.alone()) return;
+    parallel::Communicator& ranks = *engine_.options.ranks;
+    const auto all = ranks.all_of(bytes / ranks.local_size());
+    bytes = *std::min_element(all.begin(), all.end());
+  });
+  return bytes;
 }
 
 void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
   // Factorized weights couple V and g inside a layer; J itself is simplest then.
   if (engine_.problem.network.weight_factorization) return EngineResiduals::residual_gram(x, JJt, r);
-  const std::size_t m = residual_count();
   residuals(x, r);
+  engine_.with_ranks([&] { fill_gram(x, JJt); });
+}
+
+// Every rank has the signals of all points, which cost little beside their products; pairs of row blocks are
+// dealt out.
+void HostJacobian::fill_gram(std::span<const double> x, double* JJt) {
+  const std::size_t m = residual_count();
   // Signals of every term, then all pairs of row blocks.
   std::vector<std::unique_ptr<SignalStore>> stores;
   struct Rows {
@@ -231,20 +254,26 @@ void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::sp
     const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
     const auto seeds = root_weights(engine_, static_cast<int>(k));
     stores.push_back(std::make_unique<SignalStore>(engine_, points));
-    engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back());
+    engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, *stores.back(), Reach::all_points);
     constexpr std::size_t kStepsPerLaunch = 64;
     for (std::size_t begin = 0; begin < points; begin += kStepsPerLaunch)
       row_blocks.push_back({k, begin, std::min(kStepsPerLaunch, points - begin), offset + begin});
     offset += points;
   }
   auto& team = engine_.team();
+  const std::size_t pairs = row_blocks.size() * (row_blocks.size() + 1) / 2;
+  const auto of_rank = [&](int rank) {
+    return engine_.alone() ? IndexRange{0, pairs} : share_of(pairs, rank, engine_.options.ranks->size());
+  };
+  const IndexRange own = of_rank(engine_.alone() ? 0 : engine_.options.ranks->rank());
   team.run([&](int t) {
     std::vector<Buffer<double>> scratch;
     std::vector<double> K;
     std::size_t pair = 0;
     for (std::size_t a = 0; a < row_blocks.size(); ++a)
       for (std::size_t b = 0; b <= a; ++b, ++pair) {
-        if (pair % team.size() != static_cast<std::size_t>(t)) continue;
+        if (pair < own.begin || pair >= own.end || pair % team.size() != static_cast<std::size_t>(t))
+          continue;
         const Rows &p = row_blocks[a], &q = row_blocks[b];
         const SignalStore &left = *stores[p.term], &right = *stores[q.term];
         K.assign(p.count * q.count, 0.0);
@@ -262,18 +291,47 @@ void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::sp
           std::copy_n(K.data() + i * q.count, q.count, JJt + (p.row + i) * m + q.row);
       }
   });
+  if (engine_.alone()) return;
+  const auto over_rows = [&](IndexRange range, const auto& f) {  // f(elements of J J^T, count)
+    std::size_t pair = 0;
+    for (std::size_t a = 0; a < row_blocks.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b, ++pair)
+        for (std::size_t i = 0; pair >= range.begin && pair < range.end && i < row_blocks[a].count; ++i)
+          f(JJt + (row_blocks[a].row + i) * m + row_blocks[b].row, row_blocks[b].count);
+  };
+  gather_ranges(
+      of_rank,
+      [&](IndexRange range) {
+        std::size_t size = 0;
+        over_rows(range, [&](const double*, std::size_t count) { size += count; });
+        return size;
+      },
+      [&](IndexRange range, double* to) {
+        over_rows(range,
+                  [&](const double* values, std::size_t count) { to = std::copy_n(values, count, to); });
+      },
+      [&](IndexRange range, const double* from) {
+        over_rows(range, [&](double* values, std::size_t count) {
+          std::copy_n(from, count, values);
+          from += count;
+        });
+      });
 }
 
 void HostJacobian::jacobian_times(std::span<const double> x, std::span<const double> v,
                                   std::span<double> Jv) {
-  std::size_t offset = 0;
-  for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
-    const std::size_t points = engine_.residuals_of(engine_.problem.terms[k].point_set);
-    const auto seeds = root_weights(engine_, static_cast<int>(k));
-    ProductWriter writer(engine_, x, v, Jv.subspan(offset, points));
-    engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, writer);
-    offset += points;
-  }
+  engine_.with_ranks([&] {
+    std::size_t offset = 0;
+    for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
+      const int set = engine_.problem.terms[k].point_set;
+      const std::size_t points = engine_.residuals_of(set);
+      const auto seeds = root_weights(engine_, static_cast<int>(k));
+      ProductWriter writer(engine_, x, v, Jv.subspan(offset, points));
+      engine_.visit_signals(x, static_cast<int>(k), 0, points, seeds, writer, Reach::own_share);
+      engine_.gather_visited(set, points, 1, Jv.data() + offset);
+      offset += points;
+    }
+  });
 }
 
 void HostJacobian::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,

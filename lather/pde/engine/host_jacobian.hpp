@@ -27,10 +27,32 @@ class HostJacobian final : public EngineResiduals {
   double normal_matrix_bytes(std::size_t dimension) const override {
     return 1.25 * EngineResiduals::normal_matrix_bytes(dimension);
   }
+  // The same on all ranks: they choose the same form by it.
+  double available_bytes() const override;
 
  private:
+  void add_rows_to_gram(std::span<const double> x);
+  void gather_rows(int set, std::size_t count);
+  void gather_parts();
+  void fill_gram(std::span<const double> x, double* JJt);
+
+  // What every rank has of something that is dealt to ranks, of_rank(rank), goes to all: packed, and unpacked
+  // by others.
+  template <class OfRank, class SizeOf, class Pack, class Unpack>
+  void gather_ranges(const OfRank& of_rank, const SizeOf& size_of, const Pack& pack, const Unpack& unpack) {
+    parallel::Communicator& ranks = *engine_.options.ranks;
+    std::vector<std::size_t> bounds{0};
+    for (int p = 0; p < ranks.size(); ++p) bounds.push_back(bounds.back() + size_of(of_rank(p)));
+    packed_.resize(bounds.back());
+    pack(of_rank(ranks.rank()), packed_.data() + bounds[ranks.rank()]);
+    ranks.gather(std::span(packed_), bounds);
+    for (int p = 0; p < ranks.size(); ++p)
+      if (p != ranks.rank()) unpack(of_rank(p), packed_.data() + bounds[p]);
+  }
+
   TransposedTimes transposed_times_;
   std::unique_ptr<linalg::ColumnGram> gram_;  // of normal_equations, kept between calls: it is large
+  std::vector<double> packed_;
 };
 
 }  // namespace lather::pde

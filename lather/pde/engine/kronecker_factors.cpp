@@ -23,7 +23,7 @@ constexpr int kGroups = 2;  // equations; conditions and data
 class FactorSums final : public PinnObjective::SignalVisitor {
  public:
   FactorSums(Engine& engine, std::span<const double> x, Sharing sharing)
-      : layers_(layers_by_weight_block(engine)), x_(x), sharing_(sharing), threads_(engine.team().size()) {
+      : layers_(layers_by_weight_block(engine)), x_(x), sharing_(sharing), threads_(engine.shards()) {
     for (auto& thread : threads_) {
       thread.diagonal.resize(engine.layout.size());
       for (auto& group : thread.groups) {
@@ -53,7 +53,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
                       a_stride);
     linalg::add_outer(rows, t.z.data(), z_stride, outputs, t.z.data(), z_stride, outputs, sums.B.data(),
                       z_stride);
-    sums.rows += rows;
+    sums.rows += static_cast<double>(rows);
     if (layers_[s.block].scale) add_diagonal(t, s);
   }
 
@@ -61,6 +61,29 @@ class FactorSums final : public PinnObjective::SignalVisitor {
     for (const double value : per_point) threads_[thread].diagonal[parameter] += value * value;
   }
   void end_tile(int) override {}
+
+  // Sums of all ranks to all, shard by shard: they are added in the order of shards.
+  void gather(parallel::Communicator& ranks) {
+    std::vector<std::vector<double>> flat;
+    for (auto& thread : threads_) {
+      auto& numbers = flat.emplace_back();
+      over_numbers(thread, [&](double* values, std::size_t count) {
+        numbers.insert(numbers.end(), values, values + count);
+      });
+    }
+    std::vector<double> all;
+    for (const auto& numbers : flat) all.insert(all.end(), numbers.begin(), numbers.end());
+    std::vector<std::size_t> bounds;
+    for (int p = 0; p <= ranks.size(); ++p)
+      bounds.push_back(threads_.size() * p / ranks.size() * flat[0].size());
+    ranks.gather(std::span(all), bounds);
+    const double* from = all.data();
+    for (auto& thread : threads_)
+      over_numbers(thread, [&](double* values, std::size_t count) {
+        std::copy_n(from, count, values);
+        from += count;
+      });
+  }
 
   optim::KroneckerFactors factors(const optim::ParameterLayout& layout) const {
     optim::KroneckerFactors result;
@@ -74,10 +97,10 @@ class FactorSums final : public PinnObjective::SignalVisitor {
       layer.weight = block;
       if (has_bias(block)) layer.bias = l.bias - layout.blocks().data();
       for (int g = 0; g < kGroups; ++g) {
-        std::size_t rows = 0;
+        double rows = 0;
         for (const auto& thread : threads_) rows += thread.groups[g][block].rows;
         if (rows == 0) continue;
-        layer.groups.push_back({collect(g, block, &Sums::A, inputs(block), 1 / static_cast<double>(rows)),
+        layer.groups.push_back({collect(g, block, &Sums::A, inputs(block), 1 / rows),
                                 collect(g, block, &Sums::B, l.weight->cols, 1)});
       }
     }
@@ -87,7 +110,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
  private:
   struct Sums {
     Buffer<double> A, B;
-    std::size_t rows = 0;
+    double rows = 0;
   };
   struct Thread {
     std::vector<Sums> groups[kGroups];  // by block
@@ -95,6 +118,17 @@ class FactorSums final : public PinnObjective::SignalVisitor {
     std::size_t points = 0;
     Buffer<double> a, z;  // rows of one tile, bias appended
   };
+
+  template <class F>
+  static void over_numbers(Thread& thread, const F& f) {
+    f(thread.diagonal.data(), thread.diagonal.size());
+    for (auto& group : thread.groups)
+      for (Sums& sums : group) {
+        f(sums.A.data(), sums.A.size());
+        f(sums.B.data(), sums.B.size());
+        f(&sums.rows, 1);
+      }
+  }
 
   bool has_bias(std::size_t block) const { return layers_[block].bias && !layers_[block].scale; }
   std::size_t inputs(std::size_t block) const { return layers_[block].weight->rows + has_bias(block); }
@@ -165,14 +199,19 @@ class FactorSums final : public PinnObjective::SignalVisitor {
 }  // namespace
 
 optim::KroneckerFactors PinnObjective::kronecker_factors(std::span<const double> x, Sharing sharing) {
-  FactorSums sums(*engine_, x, sharing);
-  for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
-    const int set = engine_->problem.terms[k].point_set;
-    sums.group = engine_->problem.point_sets[set].kind == PointSet::Kind::interior ? 0 : 1;
-    const auto seeds = root_weights(*engine_, static_cast<int>(k));
-    engine_->visit_signals(x, static_cast<int>(k), 0, seeds.size(), seeds, sums);
-  }
-  return sums.factors(engine_->layout);
+  optim::KroneckerFactors factors;
+  engine_->with_ranks([&] {
+    FactorSums sums(*engine_, x, sharing);
+    for (std::size_t k = 0; k < engine_->problem.terms.size(); ++k) {
+      const int set = engine_->problem.terms[k].point_set;
+      sums.group = engine_->problem.point_sets[set].kind == PointSet::Kind::interior ? 0 : 1;
+      const auto seeds = root_weights(*engine_, static_cast<int>(k));
+      engine_->visit_signals(x, static_cast<int>(k), 0, seeds.size(), seeds, sums, Reach::own_share);
+    }
+    if (!engine_->alone()) sums.gather(*engine_->options.ranks);
+    factors = sums.factors(engine_->layout);
+  });
+  return factors;
 }
 
 }  // namespace lather::pde

@@ -14,7 +14,7 @@ template <class Target>
 class RowWriter final : public PinnObjective::SignalVisitor {
  public:
   RowWriter(Engine& engine, std::span<const double> x, Target& target)
-      : layers_(layers_by_weight_block(engine)), x_(x), target_(target), threads_(engine.team().size()) {}
+      : layers_(layers_by_weight_block(engine)), x_(x), target_(target), threads_(engine.shards()) {}
 
   void begin_tile(int thread, std::size_t first_point, std::size_t points) override {
     threads_[thread].first = first_point;

@@ -66,7 +66,7 @@ FolderLock::~FolderLock() {
 FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 RunFolder::RunFolder(fs::path path, FolderLock lock) : path_(std::move(path)), lock_(std::move(lock)) {
-  for (int i = 0; i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
+  for (int i = 0; writes() && i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
 }
 
 RunFolder RunFolder::create(const fs::path& path, const Config& config) {
@@ -86,23 +86,25 @@ RunFolder RunFolder::open(const fs::path& path) {
 }
 
 void RunFolder::append(Log log, std::string_view line) {
+  if (!writes()) return;
   std::string bytes(line);
   logs_[static_cast<int>(log)].append(bytes += '\n');
 }
 
 std::array<std::uint64_t, kLogs> RunFolder::log_sizes() const {
   std::array<std::uint64_t, kLogs> sizes{};
-  for (int i = 0; i < kLogs; ++i) sizes[i] = logs_[i].size();
+  for (int i = 0; writes() && i < kLogs; ++i) sizes[i] = logs_[i].size();
   return sizes;
 }
 
 void RunFolder::sync_logs() {
+  if (!writes()) return;
   for (auto& log : logs_) log.sync();
 }
 
 bool RunFolder::truncate_logs(const std::array<std::uint64_t, kLogs>& sizes) {
   bool whole = true;
-  for (int i = 0; i < kLogs; ++i) {
+  for (int i = 0; writes() && i < kLogs; ++i) {
     whole = whole && logs_[i].size() >= sizes[i];
     logs_[i].truncate(sizes[i]);
   }
@@ -110,7 +112,11 @@ bool RunFolder::truncate_logs(const std::array<std::uint64_t, kLogs>& sizes) {
 }
 
 void RunFolder::write_json(const std::string& name, const nlohmann::json& content) const {
-  write_file_atomically(path_ / name, content.dump(2) + "\n");
+  write_file(name, content.dump(2) + "\n");
+}
+
+void RunFolder::write_file(const std::string& name, const std::string& content) const {
+  if (writes()) write_file_atomically(path_ / name, content);
 }
 
 nlohmann::json parse_json(std::string_view text, const std::string& name) {

@@ -27,6 +27,7 @@ struct Config;
 // Exclusive right to write into a folder, until destroyed or the process ends, however it ends.
 class FolderLock {
  public:
+  FolderLock() = default;                                    // of no folder
   explicit FolderLock(const std::filesystem::path& folder);  // throws Error naming the process that has it
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
@@ -46,6 +47,9 @@ class RunFolder {
   static RunFolder create(const std::filesystem::path& path, const Config& config);
   // One that holds a run, to go on writing.
   static RunFolder open(const std::filesystem::path& path);
+  // Of a rank that leaves writing to rank 0: what is written to it is gone.
+  static RunFolder of_another_rank() { return RunFolder({}, {}); }
+  bool writes() const { return !path_.empty(); }
 
   const std::filesystem::path& path() const { return path_; }
   CheckpointStore checkpoints() const { return CheckpointStore(path_ / "checkpoints"); }
@@ -57,6 +61,7 @@ class RunFolder {
   bool truncate_logs(const std::array<std::uint64_t, kLogs>& sizes);
 
   void write_json(const std::string& name, const nlohmann::json& content) const;
+  void write_file(const std::string& name, const std::string& content) const;
 
  private:
   RunFolder(std::filesystem::path path, FolderLock lock);

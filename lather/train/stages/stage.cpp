@@ -10,6 +10,7 @@
 #include <random>
 
 #include "lather/core/error.hpp"
+#include "lather/parallel/in_turn.hpp"
 #include "lather/symbolic/evaluate.hpp"
 
 namespace lather::train {
@@ -28,6 +29,12 @@ double largest(const std::vector<double>& values) {
 pde::EngineOptions engine_options(const Config& config) {
   pde::EngineOptions options;
   options.threads = static_cast<int>(config.threads);
+  options.shards = static_cast<int>(config.shards);
+  options.ranks = config.ranks;
+  if (config.ranks && config.shards == 0) {  // a run that was begun without ranks keeps its sums
+    options.shards = options.threads;
+    options.threads = std::min(options.threads, parallel::threads_of(config.ranks));
+  }
   options.precision = config.precision;
   options.device = config.device;
   return options;

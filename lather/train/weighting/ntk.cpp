@@ -12,7 +12,7 @@ namespace {
 class Diagonal final : public pde::PinnObjective::SignalVisitor {
  public:
   Diagonal(const pde::PinnObjective& objective, std::span<const double> x, std::span<double> k)
-      : tape_(objective.tape()), x_(x), k_(k), threads_(objective.threads()) {
+      : tape_(objective.tape()), x_(x), k_(k), threads_(objective.visitors()) {
     for (const auto& operation : tape_.operations())
       if (operation.dense && !operation.dense->weight.frozen) {
         layers_.resize(std::max<std::size_t>(layers_.size(), operation.dense->weight.block + 1));
@@ -84,8 +84,7 @@ class Diagonal final : public pde::PinnObjective::SignalVisitor {
 
 std::vector<double> ntk_diagonal(pde::PinnObjective& objective, std::span<const double> x, int term) {
   std::vector<double> k(objective.residuals_of(objective.problem().terms.at(term).point_set));
-  Diagonal diagonal(objective, x, k);
-  objective.visit_signals(x, term, 0, k.size(), {}, diagonal);
+  objective.visit_points(x, term, k, [&] { return std::make_unique<Diagonal>(objective, x, k); });
   return k;
 }
 

@@ -1,0 +1,127 @@
+#pragma once
+// The processes ("ranks") that share one run. All of them execute the same program on the same data; what
+// they tell each other goes through exchange() and what is built on it. Every rank computes the same bits, so
+// nothing but partial results, the clock of rank 0 and requests to stop has to travel.
+
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lather/core/threads.hpp"
+
+namespace lather::parallel {
+
+// Another rank has ended or no longer answers. Not an Error: nobody may take it for a mistake of the user.
+class RankLost : public std::exception {
+ public:
+  explicit RankLost(int rank);
+  int rank() const { return rank_; }
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  int rank_;
+  std::string message_;
+};
+
+class Communicator {
+ public:
+  Communicator(int rank, int size) : rank_(rank), size_(size) {}
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  bool alone() const { return size_ == 1; }
+  // On the same machine: this rank's number, and how many there are.
+  int local_rank() const { return local_rank_; }
+  int local_size() const { return local_size_; }
+  virtual std::string transport() const = 0;  // in words
+  // The last call before the process ends. `failed`: with an error; ranks that wait for this one are then
+  // ended.
+  virtual void end(bool /*failed*/, int /*exit_status*/) {}
+  // Whether rank 0 ends within so many seconds, as far as this can be seen.
+  virtual bool first_rank_ends_within(double /*seconds*/) { return false; }
+
+  using Bytes = std::span<std::byte>;
+  using ConstBytes = std::span<const std::byte>;
+  // Sends send[p] to every other rank p and receives receive[p] from it. Both sides know the lengths; what
+  // the lists hold for this rank itself is not looked at. Throws RankLost.
+  void exchange(std::span<const ConstBytes> send, std::span<const Bytes> receive);
+
+  // Rank p has filled all[bounds[p] … bounds[p + 1]); afterwards every rank has all of it.
+  template <class T>
+  void gather(std::span<T> all, std::span<const std::size_t> bounds) {
+    std::vector<Bytes> parts;
+    for (int p = 0; p < size_; ++p)
+      parts.push_back(std::as_writable_bytes(all.subspan(bounds[p], bounds[p + 1] - bounds[p])));
+    gather_parts(parts);
+  }
+  // The bytes of rank 0 to all; their number may be known to rank 0 alone.
+  void broadcast(std::string& bytes);
+  template <class T>
+  void broadcast(T& value) {
+    std::string bytes(reinterpret_cast<const char*>(&value), sizeof value);
+    broadcast(bytes);
+    std::memcpy(&value, bytes.data(), sizeof value);
+  }
+  // One value of every rank, in order.
+  template <class T>
+  std::vector<T> all_of(T own) {
+    std::vector<T> values(size_);
+    std::vector<std::size_t> bounds;
+    for (int p = 0; p <= size_; ++p) bounds.push_back(p);
+    values[rank_] = own;
+    gather(std::span(values), bounds);
+    return values;
+  }
+  void barrier() { all_of<char>(0); }
+
+  // Asked while waiting for others where a lost rank cannot be seen: a launcher that misses a rank tells the
+  // others by a signal.
+  void set_stop_signal(bool (*caught)()) { stop_signal_ = caught; }
+
+  // After RankLost: rank 0 goes on by itself and ends the run in order; the others give up (false).
+  bool go_on_alone(const RankLost& loss);
+  static constexpr int kUnknownRank = 1 << 30;
+  int lost_rank() const { return lost_rank_; }  // -1: none; kUnknownRank: one of them
+
+  // Bytes sent to others and calls of exchange so far.
+  double bytes_sent() const { return bytes_sent_; }
+  long exchanges() const { return exchanges_; }
+
+ protected:
+  virtual void do_exchange(std::span<const ConstBytes> send, std::span<const Bytes> receive) = 0;
+  virtual void leave() {}  // rank 0 goes on alone: the others are told, if they can be
+  bool stop_signal() const { return stop_signal_ && stop_signal_(); }
+  void set_place(int local_rank, int local_size) {
+    local_rank_ = local_rank;
+    local_size_ = local_size;
+  }
+
+ private:
+  void gather_parts(std::span<const Bytes> parts);
+
+  int rank_, size_, local_rank_ = 0, local_size_ = 1, lost_rank_ = -1;
+  double bytes_sent_ = 0;
+  long exchanges_ = 0;
+  bool (*stop_signal_)() = nullptr;
+};
+
+// Calls operation(); where a rank is lost in it, rank 0 calls it again by itself. It must be a function of
+// its inputs, so that it can be repeated.
+template <class Operation>
+void with_ranks(Communicator* ranks, const Operation& operation) {
+  for (;;) try {
+      operation();
+      return;
+    } catch (const RankLost& loss) {
+      if (!ranks->go_on_alone(loss)) throw;
+    }
+}
+
+}  // namespace lather::parallel
