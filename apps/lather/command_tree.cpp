@@ -31,7 +31,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 // Words that complete to names the program itself knows.
-constexpr const char* kProblemCommands = "train|check|compare";
+constexpr const char* kProblemCommands = "train|check|compare|estimate";
 
 std::string quoted(std::string text) {
   for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 4) text.replace(i, 1, "'\\''");
@@ -135,7 +135,8 @@ std::string fish_completion(const CLI::App& app) {
                          quoted(sub->get_description()));
   }
   out +=
-      "complete -c lather -n '__fish_seen_subcommand_from train check compare' -a '(lather list problems "
+      "complete -c lather -n '__fish_seen_subcommand_from train check compare estimate' -a '(lather list "
+      "problems "
       "--names 2>/dev/null)'\n";
   out += "complete -c lather -l optimizer -a '(lather list optimizers --names 2>/dev/null)'\n";
   return out;

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
@@ -23,7 +25,8 @@ namespace {
 using Json = nlohmann::json;
 
 bool has_ended(const RunRecord& run) {
-  return run.status != RunStatus::missing && run.status != RunStatus::interrupted;
+  return run.status != RunStatus::missing && run.status != RunStatus::interrupted &&
+         run.status != RunStatus::elsewhere;
 }
 
 // The held-out loss at the last step: what settings are chosen by. Not a number: worse than any.
@@ -46,6 +49,7 @@ std::string words_of(const RunRecord& run) {
   switch (run.status) {
     case RunStatus::missing: return "not begun";
     case RunStatus::interrupted: return "interrupted, to be resumed";
+    case RunStatus::elsewhere: return "another process has it";
     case RunStatus::out_of_memory: return "out of memory: " + run.message;
     case RunStatus::failed: return "failed: " + run.message;
     case RunStatus::done: break;
@@ -75,10 +79,12 @@ class CellWork {
   const CellResult& result() const { return result_; }
   bool chosen() const { return chosen_; }
 
+  // What became of a run: `words` are empty where another process has it, and it is to be asked for again.
   // The last of the candidates to end makes the choice; true: it was made by this call.
   bool tune(std::size_t candidate, const train::Watcher& watcher, std::string& words) {
     const auto& settings = cell_.candidates[candidate];
     const RunRecord run = store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher);
+    if (run.status == RunStatus::elsewhere) return false;
     words = describe(fmt::format("tuning, {}", words_of(settings)), run);
     judged_[candidate] = judged_by(run);
     unfinished_ += !has_ended(run);
@@ -90,6 +96,7 @@ class CellWork {
   void train(std::size_t index, const train::Watcher& watcher, std::string& words) {
     result_.seeds[index] =
         store_.run(plan_.run(cell_, result_.chosen, index + 1), timed(), Keep::history, watcher);
+    if (result_.seeds[index].status == RunStatus::elsewhere) return;
     words = describe(fmt::format("seed {}", index + 1), result_.seeds[index]);
   }
 
@@ -164,7 +171,7 @@ class Reproduction {
     team_.run(jobs, options_.interrupted);
     for (auto& cells : works_)  // timed runs stand alone
       for (auto& work : cells)
-        if (work->timed() && work->chosen()) add_training(*work);
+        if (work->timed() && work->chosen() && options_.times_runs) add_training(*work);
     team_.run(1, options_.interrupted);
     return results_of(plans_, works_);
   }
@@ -176,24 +183,38 @@ class Reproduction {
       if (!work.timed()) add_training(work);
       return;
     }
-    for (std::size_t i = 0; i < work.candidates(); ++i)
-      team_.add([this, &work, i] {
-        std::string words;
-        const bool chosen = work.tune(i, watcher_, words);
-        say(words);
-        if (chosen && !work.timed()) add_training(work);
-      });
+    for (std::size_t i = 0; i < work.candidates(); ++i) add_tuning(work, i);
+  }
+
+  void add_tuning(CellWork& work, std::size_t candidate) {
+    team_.add([this, &work, candidate] {
+      std::string words;
+      const bool chosen = work.tune(candidate, watcher_, words);
+      if (words.empty()) return ask_again([&] { add_tuning(work, candidate); });
+      say(words);
+      if (chosen && !work.timed()) add_training(work);
+    });
   }
 
   void add_training(CellWork& work) {
     for (std::size_t s = work.seeds(); s-- > 0;)
-      team_.add(
-          [this, &work, s] {
-            std::string words;
-            work.train(s, watcher_, words);
-            say(words);
-          },
-          work.timed() ? SideBySide::Where::last : SideBySide::Where::first);
+      add_seed(work, s, work.timed() ? SideBySide::Where::last : SideBySide::Where::first);
+  }
+  void add_seed(CellWork& work, std::size_t seed, SideBySide::Where where) {
+    team_.add(
+        [this, &work, seed] {
+          std::string words;
+          work.train(seed, watcher_, words);
+          if (words.empty()) return ask_again([&] { add_seed(work, seed, SideBySide::Where::last); });
+          say(words);
+        },
+        where);
+  }
+  // Another process has the run: after those that wait here, it is done there, or can be taken up.
+  template <class Add>
+  static void ask_again(const Add& add) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    add();
   }
 
   void say(const std::string& words) {

@@ -14,7 +14,8 @@ namespace lather::experiment {
 
 struct ReproduceOptions {
   std::filesystem::path out;
-  int jobs = 0;  // trainings at a time; 0: one per core
+  int jobs = 0;  // trainings at a time; 0: one per core. Other processes may work in the same folder
+  bool times_runs = true;  // false: runs that are timed are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
 };

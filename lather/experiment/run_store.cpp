@@ -99,6 +99,8 @@ bool train_in(const fs::path& path, const train::Config& config, const train::Wa
 
 // The curve under the names of metrics, and the summary in the form that a training has.
 bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watcher& watcher) {
+  fs::create_directories(path);
+  const train::FolderLock lock(path);
   MatrixTask task = make_task(spec.task, spec.size, Json::parse(spec.settings), spec.seed);
   const auto names = task.problem->metric_names();
   const TaskCurve curve =
@@ -115,7 +117,6 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
     lines += line.dump() + "\n";
     timing += fmt::format("{},{:.3f}\n", step, point.seconds);
   }
-  fs::create_directories(path);
   write_file_atomically(path / "config.json", to_json(RunSpec(spec)).dump(2) + "\n");
   write_file_atomically(path / "history.jsonl", lines);
   write_file_atomically(path / "timing.csv", timing);
@@ -189,6 +190,8 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     if (!ended) return {RunStatus::interrupted, record.folder, ""};
     leave_out(record.folder, keep);
     return find(spec, alone);
+  } catch (const train::FolderInUse&) {
+    return {RunStatus::elsewhere, record.folder, ""};
   } catch (const std::bad_alloc&) {
     return record_failure(record.folder, "out of memory", true);
   } catch (const OutOfMemory& error) {

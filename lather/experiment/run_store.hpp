@@ -31,6 +31,7 @@ enum class RunStatus {
   done,           // whatever it has come to: also without reaching a target, or not a number at the end
   out_of_memory,  // a result
   failed,         // an error; tried again the next time
+  elsewhere,      // another process has it at the moment
 };
 
 struct RunRecord {

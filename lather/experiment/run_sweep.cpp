@@ -53,7 +53,8 @@ bool reached(const std::vector<CurvePoint>& curve, const Goal& goal) {
 }
 
 bool is_over(const RunRecord& run) {
-  return run.status != RunStatus::missing && run.status != RunStatus::interrupted;
+  return run.status != RunStatus::missing && run.status != RunStatus::interrupted &&
+         run.status != RunStatus::elsewhere;
 }
 
 // Geometric: the metrics are errors, and one seed must not outweigh the rest by being worse.

@@ -44,6 +44,9 @@ class Communicator {
   // The last call before the process ends. `failed`: with an error; ranks that wait for this one are then
   // ended.
   virtual void end(bool /*failed*/, int /*exit_status*/) {}
+  // Where ranks work on runs of their own and do not exchange anything: asks the others to end, as far as
+  // the launcher does not.
+  virtual void ask_others_to_end() {}
   // Whether rank 0 ends within so many seconds, as far as this can be seen.
   virtual bool first_rank_ends_within(double /*seconds*/) { return false; }
 

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <utility>
 
@@ -35,6 +37,10 @@ class LocalRanks final : public Communicator {
   }
 
   std::string transport() const override { return "sockets on this machine"; }
+
+  void ask_others_to_end() override {
+    for (const pid_t child : children_) ::kill(child, SIGTERM);
+  }
 
   bool first_rank_ends_within(double seconds) override {
     if (rank() == 0 || peers_[0] < 0) return false;
@@ -128,7 +134,8 @@ std::unique_ptr<Communicator> fork_ranks(int ranks) {
   std::vector<pid_t> children;
   for (int rank = 1; rank < ranks; ++rank) {
     const pid_t child = ::fork();
-    if (child < 0) refuse("start a rank");  // those started see the sockets close and end
+    if (child < 0) refuse("start a rank");               // those started see the sockets close and end
+    if (child == 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // nobody is left behind
     if (child == 0) return std::make_unique<LocalRanks>(rank, keep_only(rank), std::vector<pid_t>{});
     children.push_back(child);
   }

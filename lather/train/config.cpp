@@ -266,8 +266,27 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   return root;
 }
 
-static void require_shards_for_ranks(const Config& config) {
-  if (config.ranks && config.shards < config.ranks->size())
+// Threads, shards and ranks.
+static void choose_workers(Config& config, const ConfigRequest& request) {
+  if (request.threads < 0 || request.threads > kMostThreads)
+    throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
+                            kMostThreads));
+  config.threads = request.threads > 0 ? request.threads : parallel::threads_of(request.ranks);
+  config.device = request.device;
+  config.ranks = request.ranks;
+  config.shards = request.shards;
+  if (config.device == Device::cuda) {
+    if (config.ranks && !config.ranks->alone())
+      throw Error("--device cuda takes one rank: leave --ranks and mpirun out, or use --device cpu");
+    if (config.shards > 0) throw Error("--shards is for the CPU: sums on the GPU have a fixed order already");
+    return;
+  }
+  if (config.shards < 0 || config.shards > kMostThreads)
+    throw Error(fmt::format("--shards {}: expected at most {}, or 0 for as many as threads", config.shards,
+                            kMostThreads));
+  if (!config.ranks) return;
+  if (config.shards == 0) config.shards = kShardsOfRanks;
+  if (config.shards < config.ranks->size())
     throw Error(fmt::format("--shards {}: {} ranks need at least as many shards", config.shards,
                             config.ranks->size()));
 }
@@ -308,19 +327,9 @@ Config resolve(const ConfigRequest& request) {
   complete_points(config.training.points, problem);
   choose_limits(config, request);
 
-  if (request.threads < 0 || request.threads > kMostThreads)
-    throw Error(fmt::format("--threads {}: expected at most {} threads, or 0 for all cores", request.threads,
-                            kMostThreads));
-  config.threads = request.threads > 0 ? request.threads : parallel::threads_of(request.ranks);
-  if (request.shards < 0 || request.shards > kMostThreads)
-    throw Error(fmt::format("--shards {}: expected at most {}, or 0 for as many as threads", request.shards,
-                            kMostThreads));
-  config.ranks = request.ranks;
-  config.shards = request.shards > 0 ? request.shards : request.ranks ? kShardsOfRanks : 0;
-  require_shards_for_ranks(config);
+  choose_workers(config, request);
   config.seed = request.seed;
   config.precision = request.precision;
-  config.device = request.device;
   require_residuals_usable(config);
   require_measurable_target(config, problem);
   return config;

@@ -78,6 +78,25 @@ Session begin_or_resume_session(const Config& config, const fs::path& path) {
   return session;
 }
 
+std::optional<Session> claim_session(const Config& config, const fs::path& path) {
+  Session session;
+  bool begun = fs::exists(path / "config.json");
+  try {
+    session.folder.emplace(begun ? RunFolder::open(path) : RunFolder::create(path, config));
+  } catch (const FolderInUse&) {
+    return {};
+  } catch (const Error&) {
+    if (begun || !fs::exists(path / "config.json")) throw;
+    return {};  // another process was faster
+  }
+  if (!finished_summary(config, path).is_null()) return {};
+  session.trainer = std::make_unique<Trainer>(config);
+  if (!begun) return session;
+  session.seconds = restore(*session.trainer, *session.folder, session.messages);
+  session.folder->write_json("config.json", to_json(config));
+  return session;
+}
+
 void start_from(const fs::path& run, Config& config, std::vector<std::string>& messages) {
   auto point = std::make_shared<StartingPoint>(read_starting_point(run, messages));
   config.from = point->run;

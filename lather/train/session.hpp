@@ -46,6 +46,11 @@ nlohmann::json finished_summary(const Config& config, const std::filesystem::pat
 // Begins the run, or goes on with it under the limits of `config`.
 Session begin_or_resume_session(const Config& config, const std::filesystem::path& path);
 
+// The same for several processes that share such a folder: nothing if another one has the run at the moment,
+// or has ended it since it was looked at. Its lock goes with the process that has it, so the run of a process
+// that was killed is resumed by the next that asks.
+std::optional<Session> claim_session(const Config& config, const std::filesystem::path& path);
+
 // The best network of another run as the starting point of this one.
 void start_from(const std::filesystem::path& run, Config& config, std::vector<std::string>& messages);
 

@@ -185,6 +185,41 @@ TEST_F(Ranks, EndWithOneMessageWhenTheDiskIsFull) {
   EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
 }
 
+// Runs are dealt to ranks; that of a rank that is killed is taken up by another.
+TEST_F(Ranks, ShareTheRunsOfAComparison) {
+  const auto comparison = [&](const std::string& out) {
+    return std::vector<std::string>{"compare",
+                                    problem_,
+                                    "--optimizers",
+                                    "adam,soap",
+                                    "--seeds",
+                                    "2",
+                                    "--steps",
+                                    "1500",
+                                    "--set",
+                                    "training.record_every=10",
+                                    "--threads",
+                                    "1",
+                                    "--set",
+                                    "training.points.interior=64",
+                                    "--set",
+                                    "network.width=10",
+                                    "--quiet",
+                                    "--out",
+                                    (folder_ / out).string()};
+  };
+  ASSERT_EQ(lather(comparison("one")).status, 0);
+  Process process(lather_command(with(comparison("two"), {"--ranks", "2"})));
+  ASSERT_TRUE(wait_until([&] { return content(folder_ / "two" / "soap-0" / "history.csv").size() > 2000; }));
+  const auto others = children_of(process.pid());
+  ASSERT_EQ(others.size(), 1u);
+  ::kill(others[0], SIGKILL);
+  const Finished ended = process.wait();
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  for (const char* run : {"adam-0", "adam-1", "soap-0", "soap-1"})
+    expect_same_runs(folder_ / "one" / run, folder_ / "two" / run);
+}
+
 TEST_F(Ranks, SayOnceWhatIsWrong) {
   const Finished typo = lather({"train", problem_, "--optimizer", "admm", "--ranks", "3"});
   EXPECT_EQ(typo.status, 2);

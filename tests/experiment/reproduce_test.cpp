@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <thread>
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/write_up.hpp"
@@ -54,6 +55,21 @@ TEST(Reproduce, HistoriesSideBySideAreThoseOfRunsAlone) {
   EXPECT_NE(expected[0], expected[1]);  // seeds differ
   for (std::size_t i = 0; i < 2; ++i)
     EXPECT_EQ(one.results[0].cells[0].chosen[i].value, four.results[0].cells[0].chosen[i].value);
+}
+
+// Locks belong to open files, so two in one process meet as two processes do.
+TEST(Reproduce, TwoShareAFolderWithoutRepeatingWhatTheOtherDoes) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)}, same{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder alone, shared;
+  const auto expected = histories(reproduce_small(plans, alone.path(), 1).results[0]);
+  Counted other;
+  std::thread second([&] { other = reproduce_small(same, shared.path(), 1); });
+  const Counted first = reproduce_small(plans, shared.path(), 1);
+  second.join();
+  ASSERT_TRUE(first.results[0].complete() && other.results[0].complete());
+  EXPECT_EQ(histories(first.results[0]), expected);
+  EXPECT_EQ(histories(other.results[0]), expected);
 }
 
 TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {

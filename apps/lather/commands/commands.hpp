@@ -24,6 +24,7 @@ void add_status(CLI::App& app, int& exit_status);
 void add_sweep(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
 void add_reproduce(CLI::App& app, int& exit_status);
+void add_estimate(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
 void add_completion(CLI::App& app, int& exit_status);
 

@@ -2,18 +2,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/parallel/in_turn.hpp"
 #include "lather/report/comparison.hpp"
 #include "lather/train/session.hpp"
+#include "ranks.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -30,7 +34,13 @@ struct CompareArguments {
   std::vector<std::string> own_settings;  // LABEL:KEY=VALUE
   std::optional<double> equal_time;
   std::string out;
-  bool quiet = false, last = false;
+  int ranks = 0;
+  bool quiet = false, last = false, share = false;
+};
+
+struct PlannedRun {
+  train::Config config;
+  fs::path path;
 };
 
 // "slow=adam" is adam under the name slow, with settings of its own.
@@ -78,6 +88,31 @@ Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool
   return options::to_json(outcome.summary);
 }
 
+// Works on the runs that no other process has, until all are done; false: interrupted. Every process begins
+// at another place of the list.
+bool share_runs(const std::vector<PlannedRun>& runs, std::size_t place, bool quiet) {
+  const CatchInterrupts guard;
+  for (;;) {
+    bool done = true, worked = false;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const auto& [config, path] = runs[(place + i) % runs.size()];
+      if (!train::finished_summary(config, path).is_null()) continue;
+      done = false;
+      auto session = train::claim_session(config, path);
+      if (!session) continue;
+      worked = true;
+      if (!quiet) fmt::print("{}\n", path.filename().string());
+      for (const auto& message : session->messages) fmt::print(stderr, "lather: {}\n", message);
+      const auto outcome =
+          train_with_progress(*session->trainer, *session->folder, {quiet, false}, session->seconds);
+      if (outcome.reason == train::EndReason::interrupted) return false;
+    }
+    if (done) return true;
+    if (CatchInterrupts::caught()) return false;
+    if (!worked) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
 // An earlier comparison may go on in its folder; beside other files nothing is written.
 void require_comparison_or_empty(const fs::path& folder) {
   std::string other;
@@ -98,10 +133,10 @@ void write_tables(const report::Table& table, const fs::path& folder) {
   write_file_atomically(folder / "table.tex", report::to_latex(table));
 }
 
-int compare(CompareArguments& a) {
-  const auto contestants = contestants_of(a);
-  if (a.equal_time) a.config.seconds = a.equal_time;
-  std::vector<std::vector<train::Config>> configs;  // resolved before anything is run: mistakes show at once
+// Resolved before anything is run: mistakes show at once.
+std::vector<std::vector<train::Config>> resolve_all(const CompareArguments& a,
+                                                    const std::vector<Contestant>& contestants) {
+  std::vector<std::vector<train::Config>> configs;
   for (const auto& one : contestants) {
     configs.emplace_back();
     ConfigArguments arguments = a.config;
@@ -112,7 +147,10 @@ int compare(CompareArguments& a) {
       if (a.equal_time) train::limit_by_time_only(configs.back().back());
     }
   }
-  const std::string problem = configs[0][0].problem.name;
+  return configs;
+}
+
+fs::path make_folder(const CompareArguments& a, const std::string& problem) {
   const fs::path folder =
       a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
   std::error_code status;
@@ -120,6 +158,43 @@ int compare(CompareArguments& a) {
   if (status)
     throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
   require_comparison_or_empty(folder);
+  return folder;
+}
+
+int interrupted_in(const fs::path& folder) {
+  fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n", folder.string());
+  return 130;
+}
+
+int compare(CompareArguments& a) {
+  parallel::Communicator* ranks = join_ranks(a.ranks);
+  if ((ranks || a.share) && a.config.threads == 0) a.config.threads = 1;  // the same numbers on any number
+  if (a.share && a.out.empty()) throw Error("--share needs --out: the folder that the processes share");
+  if (a.equal_time) a.config.seconds = a.equal_time;
+  std::vector<Contestant> contestants;
+  const auto configs = parallel::first_rank_first(ranks, [&] {
+    contestants = contestants_of(a);
+    return resolve_all(a, contestants);
+  });
+  const auto folder_of = [&](const fs::path& parent, std::size_t i, std::uint64_t seed) {
+    return parent / fmt::format("{}-{}", contestants[i].label, seed);
+  };
+  const std::string problem = configs[0][0].problem.name;
+  std::string chosen;
+  if (speaks()) chosen = make_folder(a, problem).string();
+  if (ranks) ranks->broadcast(chosen);
+  const fs::path folder = chosen;
+  if (ranks || a.share) {
+    std::vector<PlannedRun> runs;
+    for (std::size_t i = 0; i < configs.size(); ++i)
+      for (const auto& config : configs[i]) runs.push_back({config, folder_of(folder, i, config.seed)});
+    const std::size_t place = ranks ? runs.size() * ranks->rank() / ranks->size() : 0;
+    if (!share_runs(runs, place, a.quiet)) {
+      if (ranks) ranks->ask_others_to_end();
+      return interrupted_in(folder);
+    }
+    if (!speaks()) return 0;
+  }
 
   const auto step = a.last ? report::ShownStep::last : report::ShownStep::best;
   std::vector<report::RunGroup> groups;
@@ -127,15 +202,10 @@ int compare(CompareArguments& a) {
     const auto& label = contestants[i].label;
     auto& group = groups.emplace_back(report::RunGroup{label, {}});
     for (const auto& config : configs[i]) {
-      if (!a.quiet) fmt::print("{} with {}, seed {}\n", problem, label, config.seed);
+      if (!a.quiet && !ranks && !a.share) fmt::print("{} with {}, seed {}\n", problem, label, config.seed);
       bool interrupted = false;
-      group.summaries.push_back(
-          run_one(config, folder / fmt::format("{}-{}", label, config.seed), a.quiet, interrupted));
-      if (interrupted) {
-        fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n",
-                   folder.string());
-        return 130;
-      }
+      group.summaries.push_back(run_one(config, folder_of(folder, i, config.seed), a.quiet, interrupted));
+      if (interrupted) return interrupted_in(folder);
     }
     write_tables(report::comparison_table(groups, step), folder);
   }
@@ -179,13 +249,17 @@ void add_compare(CLI::App& app, int& exit_status) {
       ->excludes(command->get_option("--steps"));
   command->add_option("--out", a->out, "the folder; an interrupted comparison is resumed in it")
       ->type_name("DIR");
+  add_ranks_option(*command, a->ranks, "processes on this machine that share the runs, one thread each");
+  command->add_flag("--share", a->share,
+                    "other processes work on the same comparison in --out, also on other machines");
   command->add_flag("--last", a->last, "table at the last step instead of the best one");
   command->add_flag("--quiet,-q", a->quiet, "print only the table");
   command->footer(
       "Examples:\n  lather compare burgers --optimizers adam,soap,ss-esoap --seeds 3\n"
       "  lather compare heat-1d --optimizers lbfgs,ss-broyden --seeds 5 --time 60 --out runs/heat\n"
       "  lather compare burgers --optimizers lm,adam,slow=adam --for slow:optimizer.learning_rate=1e-4 "
-      "--equal-time 30");
+      "--equal-time 30\n"
+      "  lather compare burgers --seeds 8 --ranks 4");
   command->callback([a, &exit_status] { exit_status = compare(*a); });
 }
 

@@ -10,8 +10,10 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/core/threads.hpp"
+#include "lather/experiment/reproduce.hpp"
 #include "lather/experiment/write_up.hpp"
+#include "lather/parallel/in_turn.hpp"
+#include "ranks.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -23,7 +25,7 @@ namespace fs = std::filesystem;
 struct ReproduceArguments {
   std::vector<std::string> names;
   std::string budget = "quick", out, device = "cpu", page;
-  int jobs = 0;
+  int jobs = 0, ranks = 0;
   double time_limit = 0;
   bool collect = false, quiet = false;
 };
@@ -66,6 +68,7 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
 }
 
 int reproduce_all(const ReproduceArguments& a) {
+  parallel::Communicator* ranks = a.collect ? nullptr : join_ranks(a.ranks);
   const auto experiments = read_experiments(a.names);
   const Device device = train::parse_device(a.device);
   std::vector<experiment::Plan> plans;
@@ -77,8 +80,8 @@ int reproduce_all(const ReproduceArguments& a) {
   if (a.collect) {
     results = experiment::collect(plans, out);
   } else {
-    const int jobs = a.jobs > 0 ? a.jobs : available_cores();
-    print_estimate(plans, jobs);
+    const int jobs = a.jobs > 0 ? a.jobs : parallel::threads_of(ranks);
+    print_estimate(plans, jobs * (ranks ? ranks->size() : 1));
     for (const auto& plan : plans)  // mistakes show before time is spent
       for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
     const CatchInterrupts guard;
@@ -86,11 +89,14 @@ int reproduce_all(const ReproduceArguments& a) {
     experiment::ReproduceOptions options;
     options.out = out;
     options.jobs = jobs;
+    options.times_runs = speaks();
     if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
     options.interrupted = [&] {
       return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
     };
     results = experiment::reproduce(plans, options);
+    if (!speaks()) return 0;
+    if (ranks && options.interrupted()) ranks->ask_others_to_end();
   }
   std::error_code status;
   fs::create_directories(out, status);
@@ -123,6 +129,8 @@ void add_reproduce(CLI::App& app, int& exit_status) {
   reproduce->add_option("--device", a->device, "cpu or cuda")->check(device_name());
   reproduce->add_option("--jobs", a->jobs, "trainings side by side; 0: one per core")
       ->transform(whole_number(0, 256));
+  add_ranks_option(*reproduce, a->ranks,
+                   "processes on this machine that share the runs, with --jobs at a time each");
   reproduce
       ->add_option("--time-limit", a->time_limit,
                    "save and stop after this many seconds; the same command goes on")

@@ -89,9 +89,17 @@ void say(const std::vector<std::string>& messages) {
   for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
 }
 
+void warn_of_idle_ranks(const train::Config& config) {
+  const auto shards = config.shards > 0 ? config.shards : config.threads;
+  if (config.ranks && shards < config.ranks->size())
+    fmt::print(stderr, "lather: warning: the run has {} shards, so {} of {} ranks have nothing to do\n",
+               shards, config.ranks->size() - shards, config.ranks->size());
+}
+
 int resume(const TrainArguments& a) {
   auto session = train::resume_session(a.resume, limits_of(a.config), a.config.ranks);
   say(session.messages);
+  warn_of_idle_ranks(session.trainer->config());
   if (!a.mode.quiet && !a.mode.json)
     fmt::print("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
   std::optional<WatchProcess> watch;
@@ -135,6 +143,7 @@ int start(const TrainArguments& a) {
   const train::Config config = parallel::first_rank_first(a.config.ranks, [&] { return config_of(a); });
   auto session = train::begin_session(config, a.out);
   const train::Trainer& trainer = *session.trainer;
+  warn_of_idle_ranks(config);
   if (!a.mode.quiet) {
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);

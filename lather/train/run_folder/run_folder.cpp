@@ -50,8 +50,9 @@ FolderLock::FolderLock(const fs::path& folder) {
     char owner[64] = {};
     const ssize_t count = ::pread(descriptor_, owner, sizeof owner - 1, 0);
     ::close(std::exchange(descriptor_, -1));
-    throw Error(fmt::format("the run folder '{}' is in use by process {}", folder.string(),
-                            count > 0 ? std::string(owner, static_cast<std::size_t>(count)) : "(unknown)"));
+    throw FolderInUse(
+        fmt::format("the run folder '{}' is in use by process {}", folder.string(),
+                    count > 0 ? std::string(owner, static_cast<std::size_t>(count)) : "(unknown)"));
   }
   const std::string owner = std::to_string(::getpid());
   if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/train/run_folder/checkpoint.hpp"
 
@@ -24,11 +25,17 @@ namespace lather::train {
 
 struct Config;
 
+// Another process writes into the folder.
+class FolderInUse : public Error {
+ public:
+  using Error::Error;
+};
+
 // Exclusive right to write into a folder, until destroyed or the process ends, however it ends.
 class FolderLock {
  public:
   FolderLock() = default;                                    // of no folder
-  explicit FolderLock(const std::filesystem::path& folder);  // throws Error naming the process that has it
+  explicit FolderLock(const std::filesystem::path& folder);  // throws FolderInUse, naming the process
   ~FolderLock();
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
