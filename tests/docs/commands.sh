@@ -17,13 +17,19 @@ commands() {
     tee >(sed -nE 's@^(    |\$ )?(build/release/bin/)?(lather .*)@\3@p' >blocks) | grep -oE '`lather [^`]+`' | tr -d '`' >inline
   }
   sleep 0.2
-  sed -E 's/ +#.*//' blocks inline | grep -vE '…|\[|\bRUN\b|\bDIR\b|\bFILE\b|\bNAME\b|\bPATH\b|\bSIZE\b|\bPOINTS\b|\|' | sort -u
+  sed -E 's/ +#.*//' blocks inline | grep -vE '…|\[|\bRUN\b|\bPROBLEM\b|\bDIR\b|\bFILE\b|\bNAME\b|\bPATH\b|\bSIZE\b|\bPOINTS\b|\|' | sort -u
 }
 
 shorten() {  # COMMAND NUMBER
   local text=$1
   text=$(sed -E 's/--device cuda//; s/--seed S\b/--seed 1/; s/--tune//' <<<"$text")
   case $text in
+    "lather doctor" | "lather status") ;;
+    "lather "*[!a-z]*[!\ ]*) ;;
+    *) text="" ;;  # a name in a sentence
+  esac
+  case $text in
+    "lather train --set" | "lather train --resume") text="" ;;  # likewise
     "lather train --"*) ;;  # --resume, --config: of runs that exist
     "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|equal-time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
