@@ -118,6 +118,6 @@ ShapePtr intersect(ShapePtr a, ShapePtr b) {
   return std::make_shared<Intersection>(std::move(a), std::move(b));
 }
 ShapePtr subtract(ShapePtr a, ShapePtr b) { return intersect(std::move(a), complement(std::move(b))); }
-ShapePtr unite(ShapePtr a, ShapePtr b) { return std::make_shared<Union>(std::move(a), std::move(b)); }
+ShapePtr unite(const ShapePtr& a, const ShapePtr& b) { return std::make_shared<Union>(a, b); }
 
 }  // namespace lather::geometry

@@ -28,7 +28,7 @@ ShapePtr extrude(ShapePtr plane, double low, double high);
 ShapePtr revolve(const std::vector<Point>& corners);
 
 // Booleans of shapes of one dimension.
-ShapePtr unite(ShapePtr a, ShapePtr b);
+ShapePtr unite(const ShapePtr& a, const ShapePtr& b);
 ShapePtr intersect(ShapePtr a, ShapePtr b);
 ShapePtr subtract(ShapePtr a, ShapePtr b);
 ShapePtr complement(ShapePtr a);

@@ -7,7 +7,8 @@ build=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-ln -s "$root"/{tests,problems,examples,experiments} .
+ln -s "$root"/{tests,problems,examples,experiments,bench} .
+mkdir docs
 ln -s "$build/bin/lather" lather
 PATH=$work:$PATH
 
@@ -31,7 +32,7 @@ shorten() {  # COMMAND NUMBER
   case $text in
     "lather train --set" | "lather train --resume") text="" ;;  # likewise
     "lather train --"*) ;;  # --resume, --config: of runs that exist
-    "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
+    "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out|threads|target) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|equal-time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
     "lather task "*) text="$(sed -E 's/--(steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;
     "lather reproduce "*) text="$(sed -E 's/--(budget|jobs|time-limit|out|page) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;

@@ -151,7 +151,7 @@ std::vector<std::vector<train::Config>> resolve_all(const CompareArguments& a,
 }
 
 fs::path make_folder(const CompareArguments& a, const std::string& problem) {
-  const fs::path folder =
+  fs::path folder =
       a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
   std::error_code status;
   fs::create_directories(folder, status);
