@@ -253,10 +253,7 @@ Estimate estimate(std::span<const Plan> plans) {
 }
 
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options) {
-  const bool on_gpu =
-      std::any_of(plans.begin(), plans.end(), [](const Plan& plan) { return plan.device == Device::cuda; });
-  if (const auto cuda = cuda_report(); on_gpu && !cuda.usable)
-    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+  for (const auto& plan : plans) train::require_device(plan.device);
   return Reproduction(plans, options).run();
 }
 

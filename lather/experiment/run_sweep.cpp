@@ -190,8 +190,7 @@ double share_of_round(const Sweep& sweep, std::int64_t round) {
 }
 
 SweepResult run_sweep(const Sweep& sweep, const SweepOptions& options) {
-  if (const auto cuda = cuda_report(); options.device == Device::cuda && !cuda.usable)
-    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+  train::require_device(options.device);
   return SweepWork(sweep, options).go(true);
 }
 

@@ -11,6 +11,7 @@
 #include "lather/core/version.hpp"
 #include "lather/report/comparison.hpp"
 #include "lather/report/page_files.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::report {
 
@@ -274,10 +275,7 @@ std::string sweep_page(const std::string& title, const OrderedJson& json) {
 }
 
 void write_tables(const Report& report, const fs::path& folder) {
-  std::error_code status;
-  fs::create_directories(folder, status);
-  if (status)
-    throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
+  train::create_folder(folder);
   for (const auto& [name, title, table] : report.tables) {
     write_file_atomically(folder / (name + ".md"), to_markdown(table));
     write_file_atomically(folder / (name + ".csv"), to_csv(table));

@@ -27,12 +27,6 @@ namespace {
 constexpr int kFormat = 2, kMostThreads = 4096;
 const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 
-void require_device(Device device) {
-  if (device == Device::cpu) return;
-  if (const auto cuda = cuda_report(); !cuda.usable)
-    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
-}
-
 // Parts of a problem file whose keys are free: a new key there would be accepted and have no effect.
 const std::vector<std::string> kFreeSections = {"parameters", "let", "unknown", "domain", "map", "ansatz"};
 
@@ -250,6 +244,12 @@ Device parse_device(const std::string& name) {
 }
 
 // The problem file, with settings by the size of its problem where it has no recipe.
+void require_device(Device device) {
+  if (device == Device::cpu) return;
+  if (const auto cuda = cuda_report(); !cuda.usable)
+    throw Error("--device cuda: " + cuda.text + "; use --device cpu");
+}
+
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
   const bool least_squares = request.optimizer.empty() ||

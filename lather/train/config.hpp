@@ -100,6 +100,8 @@ struct Config {
 Config resolve(const ConfigRequest& request);
 
 Device parse_device(const std::string& name);
+// Throws Error if it is the GPU and there is none that can be used.
+void require_device(Device device);
 
 nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);

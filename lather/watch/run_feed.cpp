@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -39,20 +38,6 @@ OrderedJson short_number(const OrderedJson& value) {
   if (!value.is_number()) return nullptr;
   const double number = value.get<double>();
   return std::isfinite(number) ? OrderedJson(report::six_digits(number)) : OrderedJson(nullptr);
-}
-
-std::string stamp_of(const fs::path& file) {
-  struct stat info {};
-  if (::stat(file.c_str(), &info) != 0) return "-";
-  return fmt::format("{}.{}.{}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-}
-
-Json json_or_nothing(const fs::path& file) {
-  try {
-    return fs::exists(file) ? train::read_json(file) : Json();
-  } catch (const Error&) {
-    return nullptr;
-  }
 }
 
 }  // namespace
@@ -100,11 +85,8 @@ void RunFeed::read_logs() {
                         timing_.read(folder_ / "timing.csv", timing),
                         diagnostics_.read(folder_ / "diagnostics.jsonl", diagnostics)};
   if (!grown[0] || !grown[1] || !grown[2]) return start_over();  // the next time all is read anew
-  for (const auto& line : timing) {
-    char* end = nullptr;
-    const double step = std::strtod(line.c_str(), &end);
-    if (end != line.c_str() && *end == ',') seconds_.emplace_back(step, std::strtod(end + 1, nullptr));
-  }
+  for (const auto& line : timing)
+    if (const auto moment = moment_of(line)) seconds_.push_back(*moment);
   // The history is written first: the newest row may still wait for its time.
   std::size_t at = 0;
   for (const auto& line : history) {
@@ -112,8 +94,8 @@ void RunFeed::read_logs() {
     if (!row.is_object() || !row.contains("step") || !row["step"].is_number()) continue;
     const double step = row["step"].get<double>();
     OrderedJson sent = {{"step", row["step"]}, {"seconds", nullptr}};
-    while (at < seconds_.size() && seconds_[at].first < step) ++at;
-    if (at < seconds_.size() && seconds_[at].first == step) sent["seconds"] = seconds_[at].second;
+    while (at < seconds_.size() && seconds_[at].step < step) ++at;
+    if (at < seconds_.size() && seconds_[at].step == step) sent["seconds"] = seconds_[at].seconds;
     for (const auto& [name, value] : row.items())
       if (name != "step" && name != "message") sent[name] = short_number(value);
     rows_.push_back({row.contains("residual"), step, text_of(sent)});
@@ -148,9 +130,9 @@ void RunFeed::read_details() {
   if (signature == details_signature_) return;
   details_signature_ = signature;
   ++details_version_;
-  const Json details = {{"config", json_or_nothing(folder_ / "config.json")},
-                        {"summary", json_or_nothing(folder_ / "summary.json")},
-                        {"environment", json_or_nothing(folder_ / "environment.json")},
+  const Json details = {{"config", json_or_null(folder_ / "config.json")},
+                        {"summary", json_or_null(folder_ / "summary.json")},
+                        {"environment", json_or_null(folder_ / "environment.json")},
                         {"data", report::read_data_points(folder_)}};
   details_ = details.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "lather/watch/run_files.hpp"
+
 namespace lather::watch {
 
 class LiveFields;
@@ -52,8 +54,8 @@ class RunFeed {
   std::uint64_t generation_ = 1, details_version_ = 0, fields_version_ = 0;
   Log history_, timing_, diagnostics_;
   std::vector<Row> rows_, diagnostic_rows_;
-  std::vector<std::pair<double, double>> seconds_;  // by step, for rows that have not come yet
-  std::map<std::string, double> changes_;           // of bases, counted, by block
+  std::vector<Moment> seconds_;            // for rows that have not come yet
+  std::map<std::string, double> changes_;  // of bases, counted, by block
   std::string details_, details_signature_, fields_, fields_signature_;
 };
 

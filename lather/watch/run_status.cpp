@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,7 +14,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/report/run_data.hpp"
-#include "lather/train/run_folder/run_folder.hpp"
+#include "lather/watch/run_files.hpp"
 
 namespace lather::watch {
 
@@ -43,16 +42,6 @@ std::vector<std::string> last_lines(const fs::path& file, std::int64_t bytes) {
   for (std::size_t end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     lines.push_back(text.substr(begin, end - begin));
   return lines;
-}
-
-Json json_or_null(const fs::path& file) {
-  try {
-    if (!fs::exists(file)) return nullptr;
-    Json json = train::read_json(file);
-    return json.is_object() ? json : Json(nullptr);
-  } catch (const std::exception&) {
-    return nullptr;
-  }
 }
 
 const Json& part_of(const Json& json, const char* key) {
@@ -94,20 +83,10 @@ void take_history(const fs::path& folder, RunStatus& status) {
   }
 }
 
-struct Moment {
-  double step = 0, seconds = 0;
-};
-
 std::vector<Moment> last_moments(const fs::path& folder) {
   std::vector<Moment> moments;
-  for (const auto& line : last_lines(folder / "timing.csv", kTimingTail)) {
-    Moment m;
-    char* end = nullptr;
-    m.step = std::strtod(line.c_str(), &end);
-    if (end == line.c_str() || *end != ',') continue;
-    m.seconds = std::strtod(end + 1, nullptr);
-    moments.push_back(m);
-  }
+  for (const auto& line : last_lines(folder / "timing.csv", kTimingTail))
+    if (const auto moment = moment_of(line)) moments.push_back(*moment);
   return moments;
 }
 
@@ -139,16 +118,11 @@ void take_summary(const Json& summary, RunStatus& status) {
   if (!std::isnan(l2)) status.l2 = l2;
 }
 
-// "size.time" of the files that a status is made of: they differ when it does.
+// Of the files that a status is made of: it differs when the status does.
 std::string signature_of(const fs::path& folder, bool locked) {
   std::string signature = locked ? "locked" : "";
-  for (const char* name : {"config.json", "history.jsonl", "timing.csv", "summary.json"}) {
-    struct stat info {};
-    if (::stat((folder / name).c_str(), &info) == 0)
-      signature += fmt::format(" {}.{}.{}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-    else
-      signature += " -";
-  }
+  for (const char* name : {"config.json", "history.jsonl", "timing.csv", "summary.json"})
+    signature += " " + stamp_of(folder / name);
   return signature;
 }
 
@@ -246,8 +220,8 @@ bool HeldLocks::holds(const fs::path& file) const {
 RunStatus read_status(const fs::path& folder, const HeldLocks& locks) {
   RunStatus status;
   status.folder = folder;
-  status.id = fmt::format("{:016x}", checksum(fs::absolute(folder).lexically_normal().string()));
   const fs::path whole = fs::absolute(folder).lexically_normal();
+  status.id = fmt::format("{:016x}", checksum(whole.string()));
   status.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   const Json config = json_or_null(folder / "config.json"), summary = json_or_null(folder / "summary.json");
   const Json& problem = part_of(config, "problem");

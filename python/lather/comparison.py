@@ -92,15 +92,13 @@ def compare(problem: Problem | str, optimizers: Sequence[str] | Mapping[str, Map
     """
     problem = Problem(problem) if isinstance(problem, str) else problem
     chosen = optimizers if isinstance(optimizers, Mapping) else {name: {} for name in optimizers}
+    every = _of_every_run(_limits(steps, seconds, target, 0), device, threads, recipe)
     plan: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for name, options in chosen.items():
         plan[name] = []
         for seed in range(seeds) if isinstance(seeds, int) else seeds:
             wanted = _settings({"name": name, **options}, None, None, None, settings)
-            wanted.update(_limits(steps, seconds, target, 0))
-            wanted.update(device=device, threads=threads, seed=int(seed))
-            if recipe is not None:
-                wanted["recipe"] = recipe
+            wanted.update(every, seed=int(seed))
             plan[name].append((f"{name}-{seed}", wanted))
     return _train_all(problem, _folder(folder, "compare", problem), plan, progress)
 
@@ -124,6 +122,7 @@ def sweep(problem: Problem | str, grid: Mapping[str, Sequence[Any]], *, samples:
     if samples is not None and samples < len(points):
         drawn = np.random.default_rng(seed).choice(len(points), size=samples, replace=False)
         points = [points[i] for i in sorted(drawn)]
+    every = _of_every_run(_limits(steps, seconds, target, 0), device, threads, recipe)
     plan: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for number, point in enumerate(points):
         label = ", ".join(f"{path}={value}" for path, value in point.items())
@@ -135,12 +134,13 @@ def sweep(problem: Problem | str, grid: Mapping[str, Sequence[Any]], *, samples:
             merged.update(changes)
             if merged:
                 wanted["set"] = merged
-            wanted.update(_limits(steps, seconds, target, 0))
-            wanted.update(device=device, threads=threads, seed=int(run_seed))
-            if recipe is not None:
-                wanted["recipe"] = recipe
+            wanted.update(every, seed=int(run_seed))
             plan[label].append((f"{number:03}-{run_seed}", wanted))
     return _train_all(problem, _folder(folder, "sweep", problem), plan, progress)
+
+
+def _of_every_run(limits: dict[str, Any], device: str, threads: int, recipe: str | None) -> dict[str, Any]:
+    return {**limits, "device": device, "threads": threads, **({} if recipe is None else {"recipe": recipe})}
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

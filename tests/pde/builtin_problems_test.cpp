@@ -28,6 +28,20 @@ std::vector<Expr> exact_outputs(const Problem& problem) {
   return outputs;
 }
 
+// A residual in the coordinates alone, the network being these outputs.
+Expr residual_of(const Problem& problem, const Term& term, const std::vector<Expr>& outputs) {
+  ExprMap<Expr> jets;
+  for (Expr s : symbolic::symbols_of(std::span(&term.residual, 1)))
+    if (const auto d = problem.symbols->find(s)) {
+      Expr derivative = outputs[d->output];
+      for (int i = 0; i < problem.dimensions(); ++i)
+        for (int k = 0; k < d->orders.order[i]; ++k)
+          derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
+      jets[s] = derivative;
+    }
+  return symbolic::substitute(term.residual, jets);
+}
+
 // The largest residual of each term when the network is the closed form, at random points of the term's point
 // set that stay `margin` away from the ends of the domain (where slopes of hard constraints vanish).
 void expect_residuals_vanish(const std::string& name, double tolerance, double margin = 0) {
@@ -36,16 +50,7 @@ void expect_residuals_vanish(const std::string& name, double tolerance, double m
   const auto outputs = exact_outputs(problem);
   std::mt19937_64 generator(7);
   for (const auto& term : problem.terms) {
-    ExprMap<Expr> jets;
-    for (Expr s : symbolic::symbols_of(std::span(&term.residual, 1)))
-      if (const auto d = problem.symbols->find(s)) {
-        Expr derivative = outputs[d->output];
-        for (int i = 0; i < problem.dimensions(); ++i)
-          for (int k = 0; k < d->orders.order[i]; ++k)
-            derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
-        jets[s] = derivative;
-      }
-    const Expr residual = symbolic::substitute(term.residual, jets);
+    const Expr residual = residual_of(problem, term, outputs);
     const auto& set = problem.point_sets[term.point_set];
     for (int trial = 0; trial < 50; ++trial) {
       ExprMap<double> at;
@@ -69,16 +74,7 @@ void expect_residuals_vanish_on_shape(const std::string& name, double tolerance)
   for (const auto& term : problem.terms) {
     const auto& set = problem.point_sets[term.point_set];
     if (set.kind == PointSet::Kind::data) continue;
-    ExprMap<Expr> jets;
-    for (Expr s : symbolic::symbols_of(std::span(&term.residual, 1)))
-      if (const auto d = problem.symbols->find(s)) {
-        Expr derivative = outputs[d->output];
-        for (int i = 0; i < problem.dimensions(); ++i)
-          for (int k = 0; k < d->orders.order[i]; ++k)
-            derivative = symbolic::differentiate(derivative, problem.symbols->coordinate(i));
-        jets[s] = derivative;
-      }
-    const Expr residual = symbolic::substitute(term.residual, jets);
+    const Expr residual = residual_of(problem, term, outputs);
     for (const auto& piece : set.pieces) {
       const Points points =
           points_in(problem.domain, piece, SamplingMethod::uniform, 50, 1, 2, 0, set.columns);

@@ -16,6 +16,7 @@
 #include "lather/optim/catalogue.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/report/comparison.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/session.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
@@ -153,10 +154,7 @@ std::vector<std::vector<train::Config>> resolve_all(const CompareArguments& a,
 fs::path make_folder(const CompareArguments& a, const std::string& problem) {
   fs::path folder =
       a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
-  std::error_code status;
-  fs::create_directories(folder, status);
-  if (status)
-    throw Error(fmt::format("cannot create the folder '{}': {}", folder.string(), status.message()));
+  train::create_folder(folder);
   require_comparison_or_empty(folder);
   return folder;
 }

@@ -10,6 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/experiment/sweep_page.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -61,9 +62,7 @@ int sweep(const SweepArguments& a) {
   if (fs::exists(out)) require_sweep_or_empty(out);
   const auto result =
       a.collect ? experiment::collect_sweep(sweep, out, device) : experiment::run_sweep(sweep, options);
-  std::error_code status;
-  fs::create_directories(out, status);
-  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", out.string(), status.message()));
+  train::create_folder(out);
   experiment::write_sweep(sweep, result, out);
   auto table = experiment::sweep_table(sweep, result);
   const std::size_t rows = table.rows.size();

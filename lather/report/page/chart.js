@@ -18,6 +18,16 @@ const drawNew = () => document.querySelectorAll('.plot').forEach(plot => {
   if (plot.drawnWidth === undefined) plot.redraw();
 });
 
+// After the last section.
+function finishPage() {
+  document.getElementById('links').append(...sections.map(([id, title]) => el('a', {href: '#' + id}, title)));
+  main.append(
+      el('footer', {},
+         'Made by Lather ' + data.lather + '. The data of this page are in it, as JSON, under the id “data”.'));
+  drawNew();
+  document.body.dataset.ready = 'yes';
+}
+
 // Over a fortieth of the points, at least five; of logarithms on a logarithmic scale.
 function runningMean(values) {
   const half = Math.max(2, Math.round(values.length / 80));

@@ -122,9 +122,4 @@ if (single) {
       body);
   choose(best);
 }
-document.getElementById('links').append(...sections.map(([id, title]) => el('a', {href: '#' + id}, title)));
-main.append(
-    el('footer', {},
-       'Made by Lather ' + data.lather + '. The data of this page are in it, as JSON, under the id “data”.'));
-drawNew();
-document.body.dataset.ready = 'yes';
+finishPage();

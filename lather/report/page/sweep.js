@@ -270,9 +270,4 @@ main.append(
 if (points.length > 1) section('coordinates', 'Parallel coordinates', '', parallelCoordinates());
 section('curves', 'Curves', '', el('div', {class: 'cards'}, bestSoFar(), bestCurves()));
 section('ranking', 'Ranking', data.seeds > 1 ? 'geometric mean over the seeds' : '', ranking());
-document.getElementById('links').append(...sections.map(([id, title]) => el('a', {href: '#' + id}, title)));
-main.append(
-    el('footer', {},
-       'Made by Lather ' + data.lather + '. The data of this page are in it, as JSON, under the id “data”.'));
-drawNew();
-document.body.dataset.ready = 'yes';
+finishPage();

@@ -22,12 +22,6 @@ namespace {
 constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl",
                                                       "timing.csv", "events.jsonl"};
 
-void create_folder(const fs::path& path) {
-  std::error_code status;
-  fs::create_directories(path, status);
-  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
-}
-
 // What a run killed before it had written config.json leaves behind does not count.
 void require_no_other_files(const fs::path& folder) {
   if (fs::exists(folder / "config.json"))
@@ -136,6 +130,12 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
 }
 
 nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(path), path.string()); }
+
+void create_folder(const fs::path& path) {
+  std::error_code status;
+  fs::create_directories(path, status);
+  if (status) throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
+}
 
 fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
   create_folder(parent);

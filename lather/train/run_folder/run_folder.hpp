@@ -81,6 +81,8 @@ class RunFolder {
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 nlohmann::json read_json(const std::filesystem::path& path);
 
+// With the folders above it; throws Error if that cannot be done.
+void create_folder(const std::filesystem::path& path);
 // Creates the first of PARENT/NAME-1, -2, … that does not exist.
 std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
 

@@ -1,0 +1,23 @@
+#pragma once
+// Files of a run folder as somebody else writes them: they may be missing, damaged or half written.
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace lather::watch {
+
+// "size.seconds.nanoseconds" of the last change, "-" without a file: another one when the content is.
+std::string stamp_of(const std::filesystem::path& file);
+
+// The JSON object in a file; null if there is none, or nothing that can be read.
+nlohmann::json json_or_null(const std::filesystem::path& file);
+
+// A line of timing.csv; nothing for its header.
+struct Moment {
+  double step = 0, seconds = 0;
+};
+std::optional<Moment> moment_of(const std::string& line);
+
+}  // namespace lather::watch
