@@ -39,6 +39,6 @@ equation = [{name = "heat", residual = "u_t - 0.1*u_xx"}]
   fmt::print(
       "{} points, width {}: loss + gradient {:.2f} s with {} threads, peak memory {:.0f} MB (arenas and "
       "gradients {:.0f} MB)\n",
-      count, problem.network.width, watch.seconds(), loss.threads(),
+      count, problem.network.width, watch.seconds(), loss.team()->size(),
       static_cast<double>(usage.ru_maxrss) / 1024, static_cast<double>(loss.workspace_bytes()) / (1 << 20));
 }

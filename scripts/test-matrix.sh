@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 
 # name | compiler | instruction sets /proc/cpuinfo must list | CMake options
 rows=(
-  "native|c++||"
+  "native|c++||-DLATHER_BENCH=ON"
   "portable|c++||-DLATHER_NATIVE=OFF"
   "x86-64-v3|c++|avx2 fma bmi2|-DLATHER_NATIVE=OFF -DCMAKE_CXX_FLAGS=-march=x86-64-v3"
   "no-contraction|c++||-DCMAKE_CXX_FLAGS=-ffp-contract=off"

@@ -1,6 +1,5 @@
 // The C interface: what it computes is what the library computes, mistakes are codes with words.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/problems/test_functions.hpp"
 #include "lather/train/run.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather {
 namespace {
@@ -75,14 +75,8 @@ Training trainer(const char* settings, const char* folder = nullptr) {
 
 class InAFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    path_ = fs::temp_directory_path() / ("lather-capi-" + std::to_string(getpid()) + "-" +
-                                         testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(path_);
-  }
-  void TearDown() override { fs::remove_all(path_); }
-  std::string at(const std::string& name) const { return (path_ / name).string(); }
-  fs::path path_;
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  lather::test::TemporaryFolder folder_;
 };
 using CInterfaceRun = InAFolder;
 

@@ -3,14 +3,13 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "paths.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -41,9 +40,7 @@ TEST(ReplayCommand, PassesOnTheRecordsAndNamesCaseDeviationAndTolerance) {
 }
 
 TEST(ReplayCommand, ExitsWithOneOnADeviationAndWithTwoOnADamagedFile) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("lather_replay_test_" + std::to_string(getpid()));
-  std::filesystem::create_directories(folder);
+  const lather::test::TemporaryFolder folder;
   std::ifstream file(kGolden + "lbfgs_quadratic.json");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto write = [&](const char* name, const std::string& content) {
@@ -60,16 +57,14 @@ TEST(ReplayCommand, ExitsWithOneOnADeviationAndWithTwoOnADamagedFile) {
   EXPECT_EQ(foreign.status, 2);
   EXPECT_NE(foreign.output.find("did you mean 'objective'"), std::string::npos);
   EXPECT_EQ(run("replay " + (folder / "absent.json").string()).status, 2);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(TaskCommand, PrintsTheTableAndWritesTheCurves) {
-  const auto folder =
-      std::filesystem::temp_directory_path() / ("lather_task_test_" + std::to_string(getpid()));
+  const lather::test::TemporaryFolder folder;
   const auto [status, output] =
       run("task logistic --size small --optimizers lbfgs,ss-broyden --seeds 2 --steps 10 --batch 0 --set "
           "lbfgs.history=5 --out " +
-          folder.string());
+          folder.path().string());
   EXPECT_EQ(status, 0) << output;
   EXPECT_NE(output.find("| ss-broyden "), std::string::npos);
   EXPECT_NE(output.find("\"history\":5"), std::string::npos);
@@ -80,7 +75,6 @@ TEST(TaskCommand, PrintsTheTableAndWritesTheCurves) {
   int rows = 0;
   for (std::string line; std::getline(csv, line);) ++rows;
   EXPECT_EQ(rows, 2 * 2 * 11);  // optimizers, seeds, steps 0 … 10
-  std::filesystem::remove_all(folder);
 }
 
 TEST(TaskCommand, RefusesUnknownTasksOptimizersAndKeys) {

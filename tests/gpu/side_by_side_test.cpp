@@ -1,13 +1,11 @@
 // Trainings side by side on one GPU, each on a stream of its own, are those of runs alone.
 #include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
 
 #include "experiment/small_experiment.hpp"
 #include "gpu/require_gpu.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/reproduce.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather::experiment {
 namespace {
@@ -16,8 +14,7 @@ TEST(SideBySideOnTheDevice, HistoriesAreThoseOfRunsAlone) {
   REQUIRE_GPU();
   const Experiment e = small_experiment::read_text(small_experiment::kSmallExperiment);
   const std::vector<Plan> plans{make_plan(e, "quick", Device::cuda)};
-  std::string name = (std::filesystem::temp_directory_path() / "lather-test-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(name.data());
+  const test::TemporaryFolder folder;
   const auto histories = [&](const char* out, int jobs) {
     ReproduceOptions options;
     options.out = folder / out;
@@ -29,7 +26,6 @@ TEST(SideBySideOnTheDevice, HistoriesAreThoseOfRunsAlone) {
     return texts;
   };
   EXPECT_EQ(histories("together", 8), histories("alone", 1));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

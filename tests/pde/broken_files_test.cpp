@@ -1,7 +1,6 @@
 // Every way to get a problem file wrong: the error names the place and what to do, and nothing crashes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "paths.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather::pde {
 namespace {
@@ -141,14 +141,13 @@ TEST_P(BrokenProblemFile, IsRefusedWithThePlaceAndTheReason) {
 
 TEST_P(BrokenProblemFile, MakesTheCommandExitWithStatusTwoAndOneLine) {
   const auto file = folder() / (std::string(GetParam().file) + ".toml");
-  const auto errors = std::filesystem::temp_directory_path() /
-                      (std::string("lather-broken-") + GetParam().file + std::to_string(getpid()));
+  const lather::test::TemporaryFolder out;
+  const auto errors = out / "errors";
   const std::string command = lather::test::command_path() + " check '" + file.string() +
                               "' > /dev/null 2> '" + errors.string() + "'";
   const int status = std::system(command.c_str());
   std::stringstream text;
   text << std::ifstream(errors).rdbuf();
-  std::filesystem::remove(errors);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 2) << text.str();
   const std::string output = text.str();

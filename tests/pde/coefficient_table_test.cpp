@@ -15,6 +15,7 @@
 #include "lather/pde/objective.hpp"
 #include "paths.hpp"
 #include "pde/engine_inputs.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather::pde {
 namespace {
@@ -103,8 +104,7 @@ TEST(CoefficientTable, IsNotContinuedBeyondItsGridAndRefusesWhatIsNoGrid) {
 // integral; once from a table, once by its formula.
 class TableProblem : public testing::Test {
  protected:
-  TableProblem() : folder_(fs::path(testing::TempDir()) / "tables") {
-    fs::create_directories(folder_);
+  TableProblem() {
     std::string csv = "kappa,y,extra,x\n";
     for (const double y : {2.0, 0.0, 1.0})  // in any order
       for (const double x : kUneven) csv += fmt::format("{},{},7,{}\n", kappa(x, y), y, x);
@@ -152,7 +152,7 @@ nodes = 3
     EXPECT_NE(got.find(message), std::string::npos) << got;
   }
 
-  fs::path folder_;
+  ::lather::test::TemporaryFolder folder_;
 };
 
 TEST_F(TableProblem, HasTheLossAndTheDerivativesOfItsFormula) {

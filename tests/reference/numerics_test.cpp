@@ -6,6 +6,7 @@
 #include "lather/reference/numerics/etdrk4.hpp"
 #include "lather/reference/numerics/line_transforms.hpp"
 #include "lather/reference/periodic.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather::reference {
 namespace {
@@ -177,12 +178,6 @@ TEST(Etdrk4, ConvergesWithFourthOrder) {
 
 class CacheFile : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() /
-              ("lather-cache-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string bytes(const std::filesystem::path& file) const {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
@@ -196,7 +191,8 @@ class CacheFile : public testing::Test {
         folder_, key_, [&](StateVisitor& v) { v.real("value", value); }, [&] { value = 42, ++computed_; });
   }
 
-  std::filesystem::path folder_;
+  test::TemporaryFolder made_;
+  std::filesystem::path folder_ = made_ / "cache";
   CacheKey key_{"sample", 3, R"({"n":5})"};
   int computed_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include "helpers.hpp"
 #include "lather/reference/periodic.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather::reference {
 namespace {
@@ -137,12 +138,11 @@ TEST(PeriodicReference, GriddedEvaluationEqualsThePlainOne) {
 }
 
 TEST(PeriodicReference, ReadFromTheCacheItIsTheSameToTheLastBit) {
-  const auto folder = std::filesystem::temp_directory_path() / "lather-periodic-cache-test";
-  std::filesystem::remove_all(folder);
-  const auto first = solved("kdv", kCoarseKdv, folder), second = solved("kdv", kCoarseKdv, folder);
+  const test::TemporaryFolder folder;
+  const auto first = solved("kdv", kCoarseKdv, folder.path());
+  const auto second = solved("kdv", kCoarseKdv, folder.path());
   EXPECT_NE(second->provenance.find("read from"), std::string::npos);
   EXPECT_EQ(first->value(0, {0.123, 0.77}), second->value(0, {0.123, 0.77}));
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

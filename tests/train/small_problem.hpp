@@ -1,33 +1,15 @@
 #pragma once
-// A problem file that trains in a moment, and a folder that goes away with the test. Built in C++:
-// heat_training.hpp.
-
-#include <stdlib.h>
+// A problem file that trains in a moment. Built in C++: heat_training.hpp.
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "temporary_folder.hpp"
+
 namespace lather::testing {
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lather-test-XXXXXX").string();
-    path_ = ::mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code status;
-    std::filesystem::remove_all(path_, status);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TemporaryFolder;
 
 inline constexpr const char* kSmallProblem = R"toml(
 name = "small"
