@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "lather/core/clock.hpp"
+#include "lather/core/threads.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling/point_source.hpp"
