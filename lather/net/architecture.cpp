@@ -64,6 +64,8 @@ class Builder {
   void begin(std::string prefix) { prefix_ = std::move(prefix); }
   Value output(Value last, int outputs) { return dense(last, outputs, "output", Role::output); }
 
+  // Several outputs go side by side into one buffer, and through an identity that is not trained: the output
+  // of every network is that of one dense layer.
   Tape finish(const std::vector<Value>& outputs) {
     if (outputs.size() == 1) {
       tape_.set_output(outputs[0]);
@@ -78,7 +80,8 @@ class Builder {
       add({v}, Tape::columns(all, at, v.width), a, {a});
       at += v.width;
     }
-    tape_.set_output(all);
+    tape_.set_output(tape_.dense(
+        all, width, {.name = "join", .role = Role::output, .bias = false, .frozen = true}));
     return std::move(tape_);
   }
 

@@ -108,17 +108,6 @@ TEST_P(GroupedOnCuda, AgreesWithTheCpu) {
     expect_close(gpu.evaluate(x, list, anywhere)[e], cpu.evaluate(x, list, anywhere)[e], 1e-11, "evaluated");
 }
 
-TEST(SeveralNetworks, AreRefusedOnCudaInWords) {
-  REQUIRE_GPU();
-  Problem problem = make_problem(derivative_sets()[0], {.width = 4, .depth = 1, .networks = 2});
-  try {
-    PinnObjective(problem, {.device = Device::cuda});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("use --device cpu"), std::string::npos) << error.what();
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(
     All, GroupedOnCuda,
     testing::Values(std::tuple{"[network]\nwidth = 6\ndepth = 2\nweight_factorization = true\n", 0},

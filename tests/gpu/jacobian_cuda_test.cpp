@@ -91,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, EveryJacobianOnCuda,
     testing::Values(
         NetworkCase{"mlp", {.width = 6, .depth = 2}},
+        NetworkCase{"side_by_side", {.width = 5, .depth = 1, .networks = 2}},
         NetworkCase{"modified_mlp_fourier",
                     {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
         NetworkCase{

@@ -1,7 +1,6 @@
 // The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
 // page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
 
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
@@ -319,10 +318,6 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
 }  // namespace
 
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options) {
-  if (problem.network.networks > 1)
-    throw Error(
-        fmt::format("networks = {}: networks side by side are not available on the GPU; use --device cpu",
-                    problem.network.networks));
   if (options.precision == Precision::float32) return std::make_unique<CudaEngine<float>>(problem, options);
   return std::make_unique<CudaEngine<double>>(problem, options);
 }
