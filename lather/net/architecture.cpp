@@ -80,8 +80,8 @@ class Builder {
       add({v}, Tape::columns(all, at, v.width), a, {a});
       at += v.width;
     }
-    tape_.set_output(tape_.dense(
-        all, width, {.name = "join", .role = Role::output, .bias = false, .frozen = true}));
+    tape_.set_output(
+        tape_.dense(all, width, {.name = "join", .role = Role::output, .bias = false, .frozen = true}));
     return std::move(tape_);
   }
 

@@ -1,7 +1,6 @@
 // The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
 // page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
 
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
