@@ -30,13 +30,20 @@ void NetworkOptions::fields(FieldVisitor& v) {
             {"swish", ActivationName::swish},
             {"gelu", ActivationName::gelu},
             {"softplus", ActivationName::softplus}});
-  v.choice("initialization", initialization,
-           "normal weights of variance 2/(in+out) or 1/in; or features: weights and biases of hidden layers "
-           "uniform "
-           "at the scale of the solution (with output_fit=all a start for lm)",
-           {{"glorot", Initialization::glorot},
-            {"lecun", Initialization::lecun},
-            {"features", Initialization::features}});
+  v.real("frequency", frequency, "hidden layers are activation(frequency * z): the frequency of sines",
+         positive());
+  v.boolean("frequency_trainable", frequency_trainable,
+            "train the frequency too, one per hidden layer, from the given one");
+  v.boolean("skip", skip, "the inputs go to the output layer too: a linear function beside the network");
+  v.choice(
+      "initialization", initialization,
+      "normal weights of variance 2/(in+out) or 1/in; features: weights and biases of hidden layers "
+      "uniform at the scale of the solution (with output_fit=all a start for lm); siren: uniform weights "
+      "that keep sines of the given frequency in their range",
+      {{"glorot", Initialization::glorot},
+       {"lecun", Initialization::lecun},
+       {"features", Initialization::features},
+       {"siren", Initialization::siren}});
   v.real("feature_scale", feature_scale,
          "features: weights and biases are uniform within this times sqrt(2 / inputs of the layer)",
          positive());
@@ -62,7 +69,9 @@ class Builder {
 
   // Names of what follows begin with this.
   void begin(std::string prefix) { prefix_ = std::move(prefix); }
-  Value output(Value last, int outputs) { return dense(last, outputs, "output", Role::output); }
+  Value output(Value last, int outputs) {
+    return dense(options_.skip ? with_inputs(last) : last, outputs, "output", Role::output);
+  }
 
   // Several outputs go side by side into one buffer, and through an identity that is not trained: the output
   // of every network is that of one dense layer.
@@ -77,7 +86,7 @@ class Builder {
     const Expr a = tape_.argument(0);
     int at = 0;
     for (const Value& v : outputs) {
-      add({v}, Tape::columns(all, at, v.width), a, {a});
+      add({v}, Tape::columns(all, at, v.width), a, {a}, {});
       at += v.width;
     }
     tape_.set_output(
@@ -114,7 +123,13 @@ class Builder {
     return features;
   }
 
-  Value hidden(Value in, const std::string& name) { return activated(dense(in, width(), name, role_of(in))); }
+  Value hidden(Value in, const std::string& name) {
+    const Value z = dense(in, width(), name, role_of(in)), out = tape_.new_buffer(width());
+    const Expr a = tape_.argument(0);
+    const Activation s = activation(a, name);
+    add({z}, out, s.value, {a}, s);
+    return out;
+  }
 
   // Two encoders U, V shared by all gates; V and D = U - V are kept.
   void make_gates(Value in) {
@@ -122,16 +137,16 @@ class Builder {
     v_ = hidden(in, "gate_v");
     d_ = tape_.new_buffer(width());
     const Expr a = tape_.argument(0), b = tape_.argument(1);
-    add({u, v_}, d_, a - b, {a, b});
+    add({u, v_}, d_, a - b, {a, b}, {});
   }
 
   // f = s(z): f U + (1 - f) V = V + f D
   Value gated(Value in, const std::string& name) {
     const Value z = dense(in, width(), name, role_of(in));
     const Value out = tape_.new_buffer(width());
-    const Expr a = tape_.argument(0), d = tape_.argument(1), v = tape_.argument(2),
-               f = tape_.graph().symbol("activation");
-    add({z, d_, v_}, out, v + f * d, {a, d, v}, opaque(a, f));
+    const Expr a = tape_.argument(0), d = tape_.argument(1), v = tape_.argument(2);
+    const Activation s = activation(a, name);
+    add({z, d_, v_}, out, v + s.value * d, {a, d, v}, s);
     return out;
   }
 
@@ -139,16 +154,12 @@ class Builder {
   Value adaptive_residual(Value in, Value skip, const std::string& name) {
     const Value z = dense(in, skip.width, name + ".3", Role::hidden);
     const Value out = tape_.new_buffer(skip.width);
-    const Expr a = tape_.argument(0), x = tape_.argument(1), f = tape_.graph().symbol("activation"),
-               alpha = tape_.graph().symbol("alpha");
+    const Expr a = tape_.argument(0), x = tape_.argument(1), alpha = tape_.graph().symbol("alpha");
     const int block = tape_.scalar(prefix_ + name + ".alpha", Role::gate);
-    tape_.pointwise({.in = {z, skip},
-                     .out = out,
-                     .value = x + alpha * (f - x),
-                     .arguments = {a, x},
-                     .scalars = {block},
-                     .scalar_arguments = {alpha},
-                     .activation = opaque(a, f)});
+    Activation s = activation(a, name + ".3");
+    s.scalars.push_back(block);
+    s.scalar_arguments.push_back(alpha);
+    add({z, skip}, out, x + alpha * (s.value - x), {a, x}, s);
     return out;
   }
 
@@ -161,26 +172,45 @@ class Builder {
                        {.name = prefix_ + name, .role = role, .factorized = options_.weight_factorization});
   }
 
-  symbolic::OpaqueFunction opaque(Expr argument, Expr name) {
-    return {name, argument, activation_value(options_.activation, argument)};
+  // s(a) of the named layer, or s(omega a): what stands for it in an operation's value, and what the operation
+  // needs to know of it.
+  struct Activation {
+    Expr value;
+    std::optional<symbolic::OpaqueFunction> opaque = {};
+    std::vector<int> scalars = {};
+    std::vector<Expr> scalar_arguments = {};
+  };
+  Activation activation(Expr a, const std::string& layer) {
+    if (options_.frequency_trainable) {
+      const Expr omega = tape_.graph().symbol("frequency");
+      return {activation_value(options_.activation, omega * a),
+              {},
+              {tape_.scalar(prefix_ + layer + ".frequency", Role::gate)},
+              {omega}};
+    }
+    if (options_.frequency != 1) return {activation_value(options_.activation, options_.frequency * a)};
+    const Expr s = tape_.graph().symbol("activation");
+    return {s, symbolic::OpaqueFunction{s, a, activation_value(options_.activation, a)}};
   }
 
-  Value activated(Value z) {
-    const Value out = tape_.new_buffer(z.width);
-    const Expr a = tape_.argument(0), f = tape_.graph().symbol("activation");
-    add({z}, out, f, {a}, opaque(a, f));
-    return out;
+  // [last, inputs]
+  Value with_inputs(Value last) {
+    const int inputs = tape_.input().width;
+    const Value all = tape_.new_buffer(last.width + inputs);
+    const Expr a = tape_.argument(0);
+    add({last}, Tape::columns(all, 0, last.width), a, {a}, {});
+    add({tape_.input()}, Tape::columns(all, last.width, inputs), a, {a}, {});
+    return all;
   }
 
-  void add(std::vector<Value> in, Value out, Expr value, std::vector<Expr> arguments,
-           std::optional<symbolic::OpaqueFunction> activation = {}) {
+  void add(std::vector<Value> in, Value out, Expr value, std::vector<Expr> arguments, const Activation& s) {
     tape_.pointwise({.in = std::move(in),
                      .out = out,
                      .value = value,
                      .arguments = std::move(arguments),
-                     .scalars = {},
-                     .scalar_arguments = {},
-                     .activation = activation});
+                     .scalars = s.scalars,
+                     .scalar_arguments = s.scalar_arguments,
+                     .activation = s.opaque});
   }
 
   const NetworkOptions& options_;

@@ -12,7 +12,7 @@ namespace lather::net {
 
 enum class NetworkType { mlp, modified_mlp, piratenet };
 enum class ActivationName { tanh, sin, swish, gelu, softplus };
-enum class Initialization { glorot, lecun, features };
+enum class Initialization { glorot, lecun, features, siren };
 enum class OutputFit { none, conditions, all };  // least-squares start of the last layer, on which terms
 
 struct NetworkOptions {
@@ -23,6 +23,9 @@ struct NetworkOptions {
   // order: one per subdomain.
   std::int64_t networks = 1;
   ActivationName activation = ActivationName::tanh;
+  double frequency = 1;              // hidden layers are activation(frequency * z)
+  bool frequency_trainable = false;  // one per hidden layer
+  bool skip = false;                 // inputs go to the output layer too
   Initialization initialization = Initialization::glorot;
   double feature_scale = 4;
   std::int64_t fourier_features = 0;  // cosines and sines of random directions; 0: none

@@ -1,5 +1,7 @@
 #include "lather/net/initialize.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "lather/core/error.hpp"
@@ -15,11 +17,22 @@ double deviation(const NetworkOptions& options, const optim::ParameterBlock& blo
   return options.initialization == Initialization::glorot ? std::sqrt(2 / (in + out)) : std::sqrt(1 / in);
 }
 
+// Weights are uniform within this, biases of hidden layers within 1 / sqrt(inputs): Sitzmann et al., "Implicit
+// neural representations with periodic activation functions", 2020.
+double siren_range(const NetworkOptions& options, const optim::ParameterBlock& block) {
+  const double in = static_cast<double>(block.rows);
+  return block.role == optim::Role::input ? 1 / in : std::sqrt(6 / in) / options.frequency;
+}
+
 }  // namespace
 
 Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_t seed) {
   Weights weights{std::vector<double>(tape.parameters().size(), 0.0),
                   std::vector<double>(tape.frozen().size(), 0.0)};
+  for (const auto& [initialization, name] :
+       {std::pair{Initialization::features, "features"}, {Initialization::siren, "siren"}})
+    if (options.initialization == initialization && options.weight_factorization)
+      throw Error(fmt::format("initialization={} and weight_factorization cannot be combined", name));
   std::uint64_t stream = 0;
   for (const auto& operation : tape.operations()) {
     if (!operation.dense) continue;
@@ -33,6 +46,16 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
       continue;
     }
     const Random random(seed, stream++);
+    if (options.initialization == Initialization::siren && !fourier) {
+      const double widest = siren_range(options, block);
+      for (std::size_t i = 0; i < block.size(); ++i)
+        target[block.offset + i] = widest * (2 * random.uniform(i) - 1);
+      if (block.role == optim::Role::output) continue;
+      const auto& bias = tape.block(dense.bias);
+      for (std::size_t j = 0; j < bias.size(); ++j)
+        target[bias.offset + j] = (2 * random.uniform(block.size() + j) - 1) / std::sqrt(block.rows);
+      continue;
+    }
     for (std::size_t i = 0; i < block.size(); ++i) target[block.offset + i] = sigma * random.normal(i);
     if (!dense.scale) continue;
     // g = exp(normal), V = W / g column by column: the product is the usual W.
@@ -45,9 +68,9 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
       for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * block.cols + j] /= g;
     }
   }
+  for (const auto& block : tape.parameters().blocks())
+    if (block.name.ends_with(".frequency")) weights.parameters[block.offset] = options.frequency;
   if (options.initialization == Initialization::features) {
-    if (options.weight_factorization)
-      throw Error("initialization=features and weight_factorization cannot be combined");
     optim::draw_features(tape.parameters(), options.feature_scale, seed, weights.parameters);
   }
   return weights;

@@ -11,7 +11,7 @@
 
 namespace lather::symbolic {
 
-inline constexpr int kMaxDimensions = 6;
+inline constexpr int kMaxDimensions = 10;
 inline constexpr int kMaxOrder = 4;
 
 // Orders of differentiation: {2, 1} is d^3/dx^2 dt.

@@ -89,6 +89,14 @@ inline std::vector<NetworkCase> networks() {
       {"mlp_fourier_trainable", {.width = 12, .depth = 2, .fourier_features = 8, .fourier_trainable = true}});
   list.push_back({"mlp_factorized", {.width = 10, .depth = 2, .weight_factorization = true}});
   list.push_back({"mlp_side_by_side", {.width = 10, .depth = 2, .networks = 2}});
+  list.push_back({"mlp_sines",
+                  {.width = 12,
+                   .depth = 2,
+                   .activation = ActivationName::sin,
+                   .frequency = 1.5,
+                   .frequency_trainable = true,
+                   .skip = true,
+                   .initialization = net::Initialization::siren}});
   list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 16, .depth = 2}});
   list.push_back({"piratenet",
                   {.type = NetworkType::piratenet,

@@ -36,8 +36,8 @@ class PlainNetwork {
     Vector x = embedded(inputs);
     Vector u, v;
     if (options_.type != NetworkType::mlp) {
-      u = activated(dense(x, "gate_u"));
-      v = activated(dense(x, "gate_v"));
+      u = layer(x, "gate_u");
+      v = layer(x, "gate_v");
     }
     const auto gate = [&](const Vector& f) {
       Vector h;
@@ -46,14 +46,14 @@ class PlainNetwork {
     };
     for (int i = 1; i <= options_.depth; ++i) {
       if (options_.type == NetworkType::mlp) {
-        x = activated(dense(x, "layer" + std::to_string(i)));
+        x = layer(x, "layer" + std::to_string(i));
       } else if (options_.type == NetworkType::modified_mlp) {
-        x = gate(activated(dense(x, "layer" + std::to_string(i))));
+        x = gate(layer(x, "layer" + std::to_string(i)));
       } else {
         const std::string block = "block" + std::to_string(i);
-        const Vector f = gate(activated(dense(x, block + ".1")));
-        const Vector g = gate(activated(dense(f, block + ".2")));
-        const Vector r = activated(dense(g, block + ".3"));
+        const Vector f = gate(layer(x, block + ".1"));
+        const Vector g = gate(layer(f, block + ".2"));
+        const Vector r = layer(g, block + ".3");
         const Number alpha(at(block + ".alpha", 0));
         Vector next;
         for (std::size_t j = 0; j < x.size(); ++j)
@@ -61,7 +61,16 @@ class PlainNetwork {
         x = next;
       }
     }
+    if (options_.skip) x.insert(x.end(), inputs.begin(), inputs.end());
     return dense(x, "output");
+  }
+
+  Vector layer(const Vector& in, const std::string& name) const {
+    Vector z = dense(in, name);
+    const Real frequency =
+        options_.frequency_trainable ? at(name + ".frequency", 0) : Real(options_.frequency);
+    for (auto& a : z) a = Number(frequency) * a;
+    return activated(z);
   }
 
   Vector embedded(const Vector& inputs) const {

@@ -90,6 +90,14 @@ inline std::vector<Case> networks() {
       {"mlp_factorized",
        {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
   list.push_back({"mlp_side_by_side", {.width = 3, .depth = 1, .networks = 2}});
+  list.push_back({"mlp_sines",
+                  {.width = 4,
+                   .depth = 2,
+                   .activation = ActivationName::sin,
+                   .frequency = 1.5,
+                   .frequency_trainable = true,
+                   .skip = true,
+                   .initialization = net::Initialization::siren}});
   list.push_back({"modified_mlp", {.type = NetworkType::modified_mlp, .width = 4, .depth = 2}});
   list.push_back(
       {"modified_mlp_swish",
@@ -101,6 +109,7 @@ inline std::vector<Case> networks() {
                    .width = 3,
                    .depth = 1,
                    .activation = ActivationName::sin,
+                   .frequency_trainable = true,
                    .fourier_features = 4,
                    .fourier_trainable = true,
                    .weight_factorization = true}});

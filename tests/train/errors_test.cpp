@@ -1,7 +1,9 @@
 // Errors against numbers worked out by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numbers>
+#include <numeric>
 
 #include "heat_training.hpp"
 #include "lather/core/error.hpp"
@@ -54,6 +56,33 @@ TEST(Errors, CanIgnoreAConstant) {
   EXPECT_NEAR(errors[0].maximum, 0, 1e-15);
   EXPECT_NEAR(errors[1].maximum, 8, 1e-15);
   EXPECT_THROW(ErrorMeter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {"q"}}), Error);
+}
+
+// A grid of eight coordinates would be all boundary: points spread inside are taken, evenly in every coordinate.
+TEST(Errors, InManyDimensionsAreTakenAtPointsInside) {
+  pde::ProblemBuilder b("cube");
+  for (int k = 1; k <= 8; ++k) b.coordinate("x" + std::to_string(k), 0, 2);
+  b.field("u");
+  b.equation("e", b.parse("u_x1 - 1"));
+  b.exact("u", b.parse("x1 + x2 + x3 + x4 + x5 + x6 + x7 + x8"));
+  const Problem problem = b.build();
+  const auto truth = closed_form(problem);
+  const ErrorMeter meter(problem, *truth);
+  EXPECT_EQ(meter.grid().count(), kSpreadPoints);
+  for (const auto& c : meter.grid().coordinates) {
+    EXPECT_GT(*std::min_element(c.begin(), c.end()), 0);
+    EXPECT_LT(*std::max_element(c.begin(), c.end()), 2);
+    EXPECT_NEAR(std::accumulate(c.begin(), c.end(), 0.0) / static_cast<double>(c.size()), 1, 1e-3);
+  }
+  const auto errors = meter.measure([&](const Points& points) {
+    FieldValues values(1);
+    values[0].push_back(truth->evaluate(0, std::vector<int>(8), points));
+    for (double& v : values[0][0]) v *= 1.1;
+    for (int k = 0; k < 8; ++k) values[0].push_back(std::vector<double>(points.count(), 1.1));
+    return values;
+  });
+  EXPECT_NEAR(errors[0].relative_l2, 0.1, 1e-12);
+  EXPECT_NEAR(errors[0].relative_h1, 0.1, 1e-12);
 }
 
 TEST(Errors, ShowANaN) {

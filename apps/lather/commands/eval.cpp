@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/run_folder/summary.hpp"
 #include "settings.hpp"
 
@@ -36,10 +37,8 @@ void print_metrics(const train::Summary& summary, const train::NamedMetrics& met
     fmt::print("  {:<28} {}{}\n", term, number_text(value), term_note(summary, term));
   fmt::print("  {:<28} {}\n", "all equations together", number_text(metrics.residual));
   if (!metrics.l2.empty()) {
-    fmt::print(
-        "\nrelative error against the reference       L2              H1   (grid: {} points per "
-        "coordinate)\n",
-        metrics.error_grid);
+    fmt::print("\nrelative error against the reference       L2              H1   ({})\n",
+               train::where_errors_are_taken(metrics.error_grid));
     for (const auto& [field, value] : metrics.l2)
       fmt::print("  {:<28} {:>22} {:>15}\n", field, number_text(value),
                  metrics.h1.contains(field) ? number_text(metrics.h1.at(field)) : "-");

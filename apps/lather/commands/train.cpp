@@ -11,6 +11,7 @@
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
 #include "lather/parallel/in_turn.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/session.hpp"
 #include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
@@ -45,8 +46,7 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
   print_summary_line("last", s.final);
   print_summary_line("best", s.best);
-  if (s.best.error_grid > 0)
-    fmt::print("       errors on a grid of {} points along each coordinate\n", s.best.error_grid);
+  if (!s.best.l2.empty()) fmt::print("       errors {}\n", train::where_errors_are_taken(s.best.error_grid));
   for (const auto& [name, rows] : s.held_out_rows)
     if (rows > 0) fmt::print("       {} rows of '{}' are held out\n", rows, name);
   for (const auto& [name, unknown] : s.unknowns) {

@@ -1,5 +1,7 @@
 #include "lather/train/accuracy/accuracy.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -7,6 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/pde/geometry.hpp"
+#include "lather/pde/sampling/sobol.hpp"
 
 namespace lather::train {
 
@@ -18,6 +21,12 @@ std::vector<int> unit(std::size_t dimensions, std::size_t k) {
   return orders;
 }
 
+pde::Points points_for(const pde::Problem& problem, std::int64_t grid) {
+  if (grid < 2) grid = default_grid(problem.dimensions());
+  return grid == 0 ? spread_points(problem.domain, kSpreadPoints)
+                   : uniform_grid(problem.domain, static_cast<std::size_t>(grid));
+}
+
 double mean(const std::vector<double>& v) {
   return std::accumulate(v.begin(), v.end(), 0.0) / static_cast<double>(v.size());
 }
@@ -27,6 +36,23 @@ double mean(const std::vector<double>& v) {
 std::int64_t default_grid(int dimensions) {
   constexpr std::array<std::int64_t, symbolic::kMaxDimensions> kPerCoordinate{10001, 401, 65, 17, 9, 7};
   return kPerCoordinate.at(dimensions - 1);
+}
+
+std::string where_errors_are_taken(std::int64_t grid) {
+  return grid > 0 ? fmt::format("on a grid of {} points along each coordinate", grid)
+                  : fmt::format("at {} points spread over the domain", kSpreadPoints);
+}
+
+pde::Points spread_points(std::span<const pde::Interval> domain, std::size_t count) {
+  pde::Points points;
+  for (std::size_t k = 0; k < domain.size(); ++k) {
+    auto& c = points.coordinates.emplace_back(count);
+    for (std::size_t i = 0; i < count; ++i)
+      c[i] = domain[k].low +
+             (domain[k].high - domain[k].low) *
+                 std::ldexp(pde::sobol_bits(static_cast<std::uint32_t>(i + 1), static_cast<int>(k)), -32);
+  }
+  return points;
 }
 
 pde::Points uniform_grid(std::span<const pde::Interval> domain, std::size_t per_coordinate) {
@@ -62,11 +88,7 @@ FieldValues predict(pde::PinnObjective& objective, std::span<const double> x, co
 
 ErrorMeter::ErrorMeter(const pde::Problem& problem, const TrueSolution& truth, const ErrorOptions& options)
     : fields_(truth.fields()),
-      grid_(pde::only_inside(
-          problem.geometry.get(),
-          uniform_grid(problem.domain,
-                       static_cast<std::size_t>(options.grid > 1 ? options.grid
-                                                                 : default_grid(problem.dimensions()))))) {
+      grid_(pde::only_inside(problem.geometry.get(), points_for(problem, options.grid))) {
   if (grid_.count() == 0)
     throw Error(
         "no point of the grid for errors lies inside the domain: take a finer one (--set record.grid)");

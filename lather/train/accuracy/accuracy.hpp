@@ -1,8 +1,8 @@
 #pragma once
 // What a trained network is judged by. One definition each, for all problems:
 //
-// Errors, per field, on a uniform grid over the whole domain, ends included (u computed, u* true, sums over
-// the grid; of shapes the points inside them):
+// Errors, per field, on a uniform grid over the whole domain, ends included, or at points spread over a domain of
+// many dimensions (u computed, u* true, sums over the grid; of shapes the points inside them):
 //   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
 //   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
 //                  coordinates, time too
@@ -51,8 +51,11 @@ struct ErrorOptions {
   std::int64_t grid = 0;
   std::vector<std::string> up_to_constant;  // fields
 };
-// Points along each coordinate for `dimensions` where the options say 0: 10001, 401, 65, 17, 9, 7.
+// Points along each coordinate for `dimensions` where the options say 0: 10001, 401, 65, 17, 9, 7. In more
+// dimensions 0: a grid would be all boundary, and points of the Sobol' sequence are taken instead.
 std::int64_t default_grid(int dimensions);
+inline constexpr std::size_t kSpreadPoints = 1 << 14;
+std::string where_errors_are_taken(std::int64_t grid);  // in words
 
 struct FieldError {
   std::string field;
@@ -90,6 +93,8 @@ struct TermResidual {
 std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
                                                const pde::PointSource& source);
 
+// The first points of the Sobol' sequence but the origin.
+pde::Points spread_points(std::span<const pde::Interval> domain, std::size_t count);
 // Uniform, ends included; the first coordinate varies slowest.
 pde::Points uniform_grid(std::span<const pde::Interval> domain, std::size_t per_coordinate);
 
