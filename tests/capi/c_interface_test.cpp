@@ -67,6 +67,14 @@ Problem decay() {
   return Problem(problem);
 }
 
+// As the interface wants them: the size set, everything else zero.
+template <class Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
+
 Training trainer(const char* settings, const char* folder = nullptr) {
   lather_trainer* made = nullptr;
   ok(lather_trainer_create(decay().get(), settings, folder, nullptr, &made));
@@ -131,7 +139,7 @@ TEST(CInterface, ErrorsAndTextsBelongToTheirThread) {
 
 TEST(CInterface, StepsAreThoseOfTheTrainer) {
   const auto training = trainer(R"({"seed": 3, "threads": 1, "set": {"network": {"width": 5}}})");
-  lather_step step{.size = sizeof step};
+  auto step = sized<lather_step>();
   for (int i = 0; i < 4; ++i) ok(lather_trainer_step(training.get(), 1, &step));
   std::vector<double> x(lather_trainer_size(training.get()));
   ok(lather_trainer_parameters(training.get(), 0, x.data()));
@@ -239,28 +247,32 @@ Method method(const char* settings) {
 }
 
 TEST(CInterface, MinimizesAFunctionOfTheCallers) {
-  lather_function by_value{.size = sizeof by_value, .value = value_of};
-  lather_function by_residuals{
-      .size = sizeof by_residuals, .residual_count = 6, .residuals = residuals_of, .jacobian = rows_of};
+  auto by_value = sized<lather_function>();
+  by_value.value = value_of;
+  auto by_residuals = sized<lather_function>();
+  by_residuals.residual_count = 6;
+  by_residuals.residuals = residuals_of;
+  by_residuals.jacobian = rows_of;
   for (const auto& [name, function] :
        {std::pair{R"({"name": "lbfgs"})", &by_value}, std::pair{R"({"name": "lm"})", &by_residuals},
         std::pair{R"({"name": "lbfgs"})", &by_residuals}}) {
     const auto objective = objective_of(*function);
     const auto optimizer = method(name);
     double x[6] = {}, value = 1;
-    lather_step step{.size = sizeof step};
+    auto step = sized<lather_step>();
     for (int i = 0; i < 30 && step.status == LATHER_RUNNING; ++i)
       ok(lather_optimizer_step(optimizer.get(), objective.get(), x, &step));
     ok(lather_objective_value(objective.get(), x, &value));
     EXPECT_LT(value, 1e-18) << name;
   }
-  lather_function nothing{.size = sizeof nothing};
+  auto nothing = sized<lather_function>();
   lather_objective* made = nullptr;
   EXPECT_EQ(lather_objective_from_function(&nothing, kBlocks, &made), LATHER_INVALID);
 }
 
 TEST(CInterface, AFunctionThatFailsEndsTheCallAndLeavesX) {
-  lather_function function{.size = sizeof function, .value = fails};
+  auto function = sized<lather_function>();
+  function.value = fails;
   const auto objective = objective_of(function);
   for (const char* name : {R"({"name": "adam"})", R"({"name": "lbfgs"})"}) {
     const auto optimizer = method(name);
@@ -272,7 +284,8 @@ TEST(CInterface, AFunctionThatFailsEndsTheCallAndLeavesX) {
 
 // Steps by given gradients are the steps on an objective with those gradients, in both precisions.
 TEST(CInterface, GivenGradientsTakeTheStepsOfAnObjective) {
-  lather_function function{.size = sizeof function, .value = value_of};
+  auto function = sized<lather_function>();
+  function.value = value_of;
   const auto objective = objective_of(function);
   for (const auto& entry : optim::catalogue()) {
     const std::string& name = entry.name;
@@ -288,7 +301,7 @@ TEST(CInterface, GivenGradientsTakeTheStepsOfAnObjective) {
     for (int i = 0; i < 12; ++i) {
       ok(lather_objective_gradient(objective.get(), x, &value, gradient));
       ok(lather_optimizer_step(reference.get(), objective.get(), x, nullptr));
-      lather_step step{.size = sizeof step};
+      auto step = sized<lather_step>();
       ok(lather_optimizer_apply(given.get(), tensors, 2, value, nullptr, &step));
       EXPECT_EQ(step.loss, value);
     }
@@ -305,7 +318,8 @@ TEST(CInterface, GivenGradientsTakeTheStepsOfAnObjective) {
 }
 
 TEST(CInterface, AnOptimizerGoesOnFromItsBytes) {
-  lather_function function{.size = sizeof function, .value = value_of};
+  auto function = sized<lather_function>();
+  function.value = value_of;
   const auto objective = objective_of(function);
   const auto settings = R"({"name": "ss-esoap"})";
   const auto first = method(settings), second = method(settings);
@@ -344,7 +358,10 @@ TEST_F(CInterfaceRun, RunsStopsResumesAndReadsAsTheCommandDoes) {
   EXPECT_LT(summary["best"]["l2"]["u"], 1e-3);
 
   Seen seen{.stop_at = 5};
-  lather_watcher watcher{.size = sizeof watcher, .user = &seen, .progress = watch, .interval = 100};
+  auto watcher = sized<lather_watcher>();
+  watcher.user = &seen;
+  watcher.progress = watch;
+  watcher.interval = 100;
   {
     const auto stopped = trainer(settings, at("stopped").c_str());
     ok(lather_trainer_run(stopped.get(), &watcher, &text));
@@ -388,7 +405,9 @@ TEST_F(CInterfaceRun, TakesWhatHasEndedAndGoesOnWithTheRest) {
     return Training(made);
   };
   Seen seen{.stop_at = 3};
-  lather_watcher watcher{.size = sizeof watcher, .user = &seen, .progress = watch};
+  auto watcher = sized<lather_watcher>();
+  watcher.user = &seen;
+  watcher.progress = watch;
   const char* text = nullptr;
   ok(lather_trainer_run(begin("{}").get(), &watcher, &text));
   ok(lather_trainer_run(begin("{}").get(), &watcher, &text));
