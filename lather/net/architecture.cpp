@@ -65,21 +65,25 @@ namespace {
 
 class Builder {
  public:
-  Builder(const NetworkOptions& options, int inputs) : options_(options), tape_(inputs) {}
+  explicit Builder(int inputs) : tape_(inputs) {}
 
-  // Names of what follows begin with this.
-  void begin(std::string prefix) { prefix_ = std::move(prefix); }
+  // What follows belongs to this network; its names begin with the prefix.
+  void begin(const NetworkOptions& options, std::string prefix, bool frozen = false) {
+    options_ = options;
+    prefix_ = std::move(prefix);
+    frozen_ = frozen;
+  }
   Value output(Value last, int outputs) {
     return dense(options_.skip ? with_inputs(last) : last, outputs, "output", Role::output);
   }
 
-  // Several outputs go side by side into one buffer, and through an identity that is not trained: the output
-  // of every network is that of one dense layer.
-  Tape finish(const std::vector<Value>& outputs) {
-    if (outputs.size() == 1) {
-      tape_.set_output(outputs[0]);
-      return std::move(tape_);
-    }
+  Tape finish(Value output) {
+    tape_.set_output(output);
+    return std::move(tape_);
+  }
+  // Several outputs go side by side into one buffer, and from there through a matrix that is not trained (see
+  // initialize): the output of every network is that of one dense layer.
+  Tape join(const std::vector<Value>& outputs, int joined) {
     int width = 0;
     for (const Value& v : outputs) width += v.width;
     const Value all = tape_.new_buffer(width);
@@ -89,9 +93,8 @@ class Builder {
       add({v}, Tape::columns(all, at, v.width), a, {a}, {});
       at += v.width;
     }
-    tape_.set_output(
-        tape_.dense(all, width, {.name = "join", .role = Role::output, .bias = false, .frozen = true}));
-    return std::move(tape_);
+    return finish(
+        tape_.dense(all, joined, {.name = "join", .role = Role::output, .bias = false, .frozen = true}));
   }
 
   // x -> [cos(x B), sin(x B)], B random.
@@ -103,7 +106,7 @@ class Builder {
                                 {.name = prefix_ + "fourier",
                                  .role = Role::input,
                                  .bias = false,
-                                 .frozen = !options_.fourier_trainable});
+                                 .frozen = frozen_ || !options_.fourier_trainable});
     const Value features = tape_.new_buffer(2 * half);
     const Expr a = tape_.argument(0);
     tape_.pointwise({.in = {z},
@@ -169,7 +172,10 @@ class Builder {
 
   Value dense(Value in, int width, const std::string& name, Role role) {
     return tape_.dense(in, width,
-                       {.name = prefix_ + name, .role = role, .factorized = options_.weight_factorization});
+                       {.name = prefix_ + name,
+                        .role = role,
+                        .frozen = frozen_,
+                        .factorized = options_.weight_factorization});
   }
 
   // s(a) of the named layer, or s(omega a): what stands for it in an operation's value, and what the operation
@@ -213,9 +219,10 @@ class Builder {
                      .activation = s.opaque});
   }
 
-  const NetworkOptions& options_;
+  NetworkOptions options_;
   Tape tape_;
   std::string prefix_;
+  bool frozen_ = false;
   Value v_, d_;
 };
 
@@ -257,25 +264,49 @@ Value last_hidden(Builder& b, const NetworkOptions& options) {
   }
 }
 
-}  // namespace
-
-Tape build_network(const NetworkOptions& options, int inputs, int outputs) {
+void check(const NetworkOptions& options, int inputs, int outputs) {
   if (inputs < 1 || outputs < 1) throw Error("network: needs at least one input and one output");
   if (options.fourier_features % 2 != 0)
     throw Error("network: fourier_features counts cosines and sines together and must be even");
-  const int networks = static_cast<int>(options.networks);
-  if (outputs % networks != 0)
-    throw Error(
-        fmt::format("network: {} outputs cannot be shared equally by {} networks", outputs, networks));
-  if (networks > 1 && options.output_fit != OutputFit::none)
+  if (outputs % options.networks != 0)
+    throw Error(fmt::format("network: {} outputs cannot be shared equally by {} networks", outputs,
+                            options.networks));
+  if (options.networks > 1 && options.output_fit != OutputFit::none)
     throw Error("network: output_fit and networks cannot be combined");
-  Builder b(options, inputs);
+}
+
+}  // namespace
+
+Tape build_network(const NetworkOptions& options, int inputs, int outputs) {
+  check(options, inputs, outputs);
+  Builder b(inputs);
+  b.begin(options, "");
+  const int networks = static_cast<int>(options.networks);
+  if (networks == 1) return b.finish(b.output(last_hidden(b, options), outputs));
   std::vector<Value> parts;
   for (int k = 0; k < networks; ++k) {
-    if (networks > 1) b.begin(fmt::format("network{}.", k + 1));
+    b.begin(options, fmt::format("network{}.", k + 1));
     parts.push_back(b.output(last_hidden(b, options), outputs / networks));
   }
-  return b.finish(parts);
+  return b.join(parts, outputs);
+}
+
+Tape build_sum(std::span<const NetworkOptions> networks, int inputs, int outputs) {
+  if (networks.size() == 1) return build_network(networks[0], inputs, outputs);
+  Builder b(inputs);
+  std::vector<Value> parts;
+  for (std::size_t k = 0; k < networks.size(); ++k) {
+    const NetworkOptions& options = networks[k];
+    check(options, inputs, outputs);
+    if (options.networks > 1) throw Error("network: corrections and networks cannot be combined");
+    if (options.type == NetworkType::piratenet || options.frequency_trainable)
+      throw Error(
+          "network: corrections need a network without trained scalars: no piratenet, no "
+          "frequency_trainable");
+    b.begin(options, fmt::format("network{}.", k + 1), k + 1 < networks.size());
+    parts.push_back(b.output(last_hidden(b, options), outputs));
+  }
+  return b.join(parts, outputs);
 }
 
 }  // namespace lather::net

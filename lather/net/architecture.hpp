@@ -2,6 +2,7 @@
 // The networks by name. Each is written once, as values on a Tape; jets and adjoints follow from that.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,5 +41,8 @@ struct NetworkOptions {
 
 // `inputs` numbers go in, `outputs` come out. Throws Error for combinations that make no sense.
 Tape build_network(const NetworkOptions& options, int inputs, int outputs);
+// The sum of several networks, each times a number; all but the last are frozen, and so are the numbers: the
+// block "join.weight" has one diagonal square per network. Names of network k begin with "network<k>.".
+Tape build_sum(std::span<const NetworkOptions> networks, int inputs, int outputs);
 
 }  // namespace lather::net

@@ -41,8 +41,8 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
     auto& target = dense.weight.frozen ? weights.frozen : weights.parameters;
     const bool fourier = block.name.ends_with("fourier.weight");
     const double sigma = fourier ? options.fourier_scale : deviation(options, block);
-    if (block.name == "join.weight") {  // of networks side by side: the identity
-      for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * (block.cols + 1)] = 1;
+    if (block.name == "join.weight") {  // outputs side by side, or added up
+      for (std::size_t i = 0; i < block.rows; ++i) target[block.offset + i * block.cols + i % block.cols] = 1;
       continue;
     }
     const Random random(seed, stream++);

@@ -62,8 +62,11 @@ bool fit_output_layer(PinnObjective& objective, std::span<double> x, net::Output
   }
   if (terms.empty()) return false;
 
-  const net::Dense& layer =
-      *objective.tape().operations().back().dense;  // a network ends with its output layer
+  const auto& operations = objective.tape().operations();
+  const net::Dense& layer =  // a network ends with its output layer; in a sum the last one is trained
+      *std::find_if(operations.rbegin(), operations.rend(), [](const net::Operation& o) {
+         return o.dense && !o.dense->weight.frozen;
+       })->dense;
   const auto& blocks = objective.layout().blocks();
   const auto& weight = blocks[layer.weight.block];
   const auto& bias = blocks[layer.bias.block];

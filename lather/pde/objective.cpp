@@ -10,11 +10,21 @@
 
 namespace lather::pde {
 
+namespace {
+
+std::vector<net::NetworkOptions> networks_of(const Problem& problem) {
+  auto networks = problem.earlier_networks;
+  networks.push_back(problem.network);
+  return networks;
+}
+
+}  // namespace
+
 Engine::Engine(const Problem& given, const EngineOptions& engine_options)
     : problem(given),
       options(engine_options),
-      tape(net::build_network(problem.network, static_cast<int>(problem.network_inputs.size()),
-                              problem.outputs())),
+      tape(net::build_sum(networks_of(problem), static_cast<int>(problem.network_inputs.size()),
+                          problem.outputs())),
       layout(tape.parameters()) {
   for (const auto& unknown : problem.unknowns)
     layout.add_scalar("unknown." + unknown.name, optim::Role::unknown);

@@ -88,6 +88,8 @@ struct Problem {
   std::vector<PointSet> point_sets;
   std::vector<Term> terms;
   net::NetworkOptions network;
+  // Networks whose outputs are added to those of `network`; they are not trained.
+  std::vector<net::NetworkOptions> earlier_networks;
   ReferenceRequest reference;
   std::vector<std::string> files;     // read besides data, such as meshes
   std::vector<std::string> warnings;  // what is probably not meant, with its place in the file

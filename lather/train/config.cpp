@@ -383,7 +383,8 @@ std::uint64_t identity(const Config& config) {
   json.erase("lather");
   if (config.shards > 0) json.erase("threads");  // the numbers do not depend on them then
   // Planned steps count where they are shared among stages.
-  if (config.training.time_windows.windows() == 1 && !config.training.continuation)
+  if (config.training.time_windows.windows() == 1 && !config.training.continuation &&
+      config.training.corrections.count == 0)
     json["training"].erase("steps");
   return checksum(json.dump());
 }

@@ -281,6 +281,15 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
   pde::sampling_settings(training.points, problem);
   make_weighting(training.weighting, training.causal, problem);
   const TimeWindows windows(problem, training.time_windows);
+  if (training.corrections.count > 0) {
+    if (windows.count() > 1 || training.continuation)
+      throw Error("training: corrections cannot be combined with time_windows or continuation");
+    const pde::Problem last =
+        corrected(problem, training.corrections, static_cast<int>(training.corrections.count));
+    auto networks = last.earlier_networks;
+    networks.push_back(last.network);
+    net::build_sum(networks, static_cast<int>(problem.network_inputs.size()), problem.outputs());
+  }
   if (!training.continuation) return;
   training.continuation->validate();
   if (windows.count() > 1) throw Error("training: time_windows and continuation cannot be combined");

@@ -47,19 +47,21 @@ void Trainer::enter_stage(int index) {
     }
     objective.set_frozen(frozen_);
   }
-  frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   const bool given = index == 0 && config_.start;
   if (given) {
+    frozen_.assign(objective.frozen().begin(), objective.frozen().end());
     start_note_ = take_over(*config_.start, objective.layout(), parameters_, frozen_);
     objective.set_frozen(frozen_);
   }
-  if (index == 0 || plan_.in_windows())
+  if (index == 0 || plan_.in_windows() || plan_.corrects(index))
     optimizer_ = optim::make_composed(objective.layout(), optimizer_of_stage(), config_.device);
   else
     optimizer_->objective_changed();
   best_step_ = -1;  // metrics of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
+  if (plan_.corrects(index)) plan_.hand_over(finished_, objective, parameters_);
+  frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   if (plan_.fresh_weights(index) && !given)
     pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
 }
@@ -167,8 +169,8 @@ Metrics Trainer::measure(bool fine, bool best) {
   const auto& x = best ? best_parameters_ : parameters_;
   Metrics metrics = stage_->measure(x);
   metrics.step = best ? best_step_ : step_;
-  const bool other_parameter = !plan_.in_windows() && !last_stage();  // the truth is that of the last value
-  if (!config_.record.reference || other_parameter || !truth()) return metrics;
+  // The truth is that of the last value of the parameter.
+  if (!config_.record.reference || plan_.other_parameter(stage_index_) || !truth()) return metrics;
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
   metrics.error_grid = fine ? default_grid(domain.dimensions()) : coarse_grid(domain.dimensions());
@@ -238,9 +240,15 @@ void Trainer::state(StateVisitor& v) {
   const int planned = plan_.count();
   plan_.state(v);
   v.integer("halved", halved_);
-  v.array("frozen", std::span<double>(frozen_));
-  if (v.reading() && (stage != stage_index_ || plan_.count() != planned))
-    enter_stage(static_cast<int>(stage));
+  std::vector<double> frozen = frozen_;
+  v.array("frozen", frozen);
+  if (v.reading()) {
+    if (stage != stage_index_ || plan_.count() != planned) {
+      frozen_ = frozen;
+      enter_stage(static_cast<int>(stage));
+    }
+    frozen_ = std::move(frozen);
+  }
   control_.state(v);
   v.array("parameters", std::span<double>(parameters_));
   v.array("best_parameters", best_parameters_);

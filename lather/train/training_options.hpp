@@ -8,6 +8,7 @@
 #include "lather/core/options.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/train/stages/continuation.hpp"
+#include "lather/train/stages/corrections.hpp"
 #include "lather/train/stages/stage_control.hpp"
 #include "lather/train/stages/windows.hpp"
 #include "lather/train/weighting/weighting_options.hpp"
@@ -39,6 +40,7 @@ struct TrainingOptions {
   std::optional<CausalOptions> causal;
   WindowOptions time_windows;
   std::optional<ContinuationOptions> continuation;
+  CorrectionOptions corrections;
   StageOptions stages;
   void fields(FieldVisitor& v) {
     v.integer("steps", steps, "how many steps", at_least(1));
@@ -47,6 +49,7 @@ struct TrainingOptions {
     v.table("causal", causal, "weights in time", "tolerance");
     v.table("time_windows", time_windows, "parts of the time, one after the other", "count");
     v.table("continuation", continuation, "values of a parameter, one after the other");
+    v.table("corrections", corrections, "further networks on what the first one leaves", "count");
     v.table("stages", stages, "when a window, or a value of the parameter, is done", "target");
   }
 };

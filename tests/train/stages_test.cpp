@@ -1,16 +1,18 @@
 // Stages that end when they are solved, share steps and time, and say what became of them.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "lather/core/error.hpp"
 #include "lather/train/run.hpp"
 #include "small_problem.hpp"
+#include "staged_runs.hpp"
 
 namespace lather::train {
 namespace {
 
+using test::Finished;
+using test::run_all;
+using test::run_in_pieces;
+using test::staged;
 using testing::TemporaryFolder;
 
 TEST(StageControl, GivesEveryStageItsShareOfWhatIsLeft) {
@@ -55,40 +57,6 @@ TEST(StageControl, EndsWhenSolvedOnAPlateauOrWhenTheOptimizerCanDoNoMore) {
   EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::stalled);
   stalled.begin({20, 0}, 1);  // the next stage knows nothing of it
   EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::none);
-}
-
-Config staged(const std::filesystem::path& folder, std::vector<pde::Override> settings,
-              const std::string& optimizer = "lm") {
-  ConfigRequest r;
-  r.problem = testing::write_small_problem(folder).string();
-  r.optimizer = optimizer;
-  r.threads = 1;
-  r.seed = 3;
-  r.settings = {{"network.width", "8"},
-                {"training.points", "{interior = 64, initial = 16, walls = 16}"},
-                {"training.sampling.every", "0"},
-                {"training.validate_every", "5"}};
-  r.settings.insert(r.settings.end(), settings.begin(), settings.end());
-  return resolve(r);
-}
-
-struct Finished {
-  Outcome outcome;
-  std::vector<std::string> messages;
-  bool said(const std::string& words) const {
-    return std::any_of(messages.begin(), messages.end(),
-                       [&](const std::string& m) { return m.find(words) != std::string::npos; });
-  }
-};
-
-Finished run_all(const Config& config, const std::filesystem::path& path) {
-  auto folder = RunFolder::create(path, config);
-  Trainer trainer(config);
-  Finished finished;
-  Watcher watcher;
-  watcher.message = [&](const std::string& text) { finished.messages.push_back(text); };
-  finished.outcome = run(trainer, folder, watcher);
-  return finished;
 }
 
 TEST(Stages, ShareTheTimeSoThatTheLastWindowIsReachedAndTheWholeDomainMeasured) {
@@ -166,17 +134,7 @@ TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
               {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
              "ss-esoap");
   run_all(config, folder / "whole");
-  RunFolder::create(folder / "pieces", config);
-  EndReason reason = EndReason::interrupted;
-  for (int session = 0; reason == EndReason::interrupted && session < 20; ++session) {
-    auto pieces = RunFolder::open(folder / "pieces");
-    Trainer trainer(config);
-    std::vector<std::string> messages;
-    const double seconds = restore(trainer, pieces, messages);
-    Watcher watcher;
-    watcher.interrupted = [left = std::make_shared<int>(3 + 2 * session)] { return --*left < 0; };
-    reason = run(trainer, pieces, watcher, seconds).reason;
-  }
+  run_in_pieces(config, folder / "pieces");
   for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
     EXPECT_EQ(testing::content(folder / "whole" / file), testing::content(folder / "pieces" / file)) << file;
 }

@@ -149,7 +149,10 @@ StagePlan::StagePlan(const Config& config)
     throw Error("training: time_windows and continuation cannot be combined");
 }
 
-int StagePlan::count() const { return continuation_ ? continuation_->count() : windows_.count(); }
+int StagePlan::count() const {
+  if (continuation_) return continuation_->count();
+  return in_windows() ? windows_.count() : 1 + static_cast<int>(config_.training.corrections.count);
+}
 
 double StagePlan::weight(int stage) const {
   double rest = 0;
@@ -161,6 +164,7 @@ double StagePlan::weight(int stage) const {
 std::string StagePlan::name(int stage) const {
   if (continuation_)
     return fmt::format("{} = {:g}", continuation_->options().parameter, continuation_->value(stage));
+  if (corrects(stage)) return fmt::format("correction {}", stage);
   if (!in_windows()) return problem_.name;
   const auto [low, high] = windows_.interval(stage);
   return fmt::format("{} in [{:g}, {:g}]", windows_.options().coordinate, low, high);
@@ -190,16 +194,25 @@ void FinishedStage::state(StateVisitor& v) {
 }
 
 bool StagePlan::fresh_weights(int stage) const {
-  return stage == 0 || (in_windows() && !windows_.options().warm_start);
+  return stage == 0 || corrects(stage) || (in_windows() && !windows_.options().warm_start);
 }
 
 std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<FinishedStage>& finished) const {
   if (continuation_) return std::make_unique<Stage>(continuation_->problem(index), config_);
   if (index == 0) return std::make_unique<Stage>(windows_.first(), config_);
+  if (corrects(index))
+    return std::make_unique<Stage>(corrected(problem_, config_.training.corrections, index), config_);
   const auto previous = window_objective(index - 1, finished);
   const auto counts = pde::sampling_settings(config_.training.points, problem_).counts;
   return std::make_unique<Stage>(
       windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
+}
+
+void StagePlan::hand_over(const std::vector<FinishedStage>& finished, pde::PinnObjective& objective,
+                          std::span<double> x) const {
+  std::vector<TrainedNetwork> networks;
+  for (const auto& stage : finished) networks.push_back({stage.parameters, stage.frozen});
+  freeze_networks(objective, networks, x);
 }
 
 // Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the

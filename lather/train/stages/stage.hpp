@@ -1,6 +1,6 @@
 #pragma once
 // Training in stages: a plain run is one stage; continuation in a parameter (a Reynolds number) has one per
-// value; time windows one per window. A stage is a problem with its points, its weights, and measures of what
+// value; time windows one per window; corrections one per network. A stage is a problem with its points, its weights, and measures of what
 // was reached.
 
 #include <algorithm>
@@ -97,6 +97,11 @@ class StagePlan {
   void halve(int stage) { windows_.halve(stage); }
   void state(StateVisitor& v);  // where windows begin and end
   bool in_windows() const { return windows_.count() > 1; }
+  bool corrects(int stage) const { return stage > 0 && config_.training.corrections.count > 0; }
+  bool other_parameter(int stage) const { return continuation_ && stage + 1 < count(); }
+  // Of a stage that corrects: the networks before become part of its objective, whose points must be set.
+  void hand_over(const std::vector<FinishedStage>& finished, pde::PinnObjective& objective,
+                 std::span<double> x) const;
   bool fresh_weights(int stage) const;  // or those of the stage before
 
   const pde::Problem& problem() const {
