@@ -64,6 +64,24 @@ INSTANTIATE_TEST_SUITE_P(All, EveryNetworkOnCuda,
                            return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
                          });
 
+TEST(CudaEngine, AddsFrozenNetworks) {
+  REQUIRE_GPU();
+  Problem problem = make_problem(derivative_sets()[1], {.width = 6, .depth = 1});
+  problem.earlier_networks = {{.width = 5, .depth = 2, .fourier_features = 4},
+                              {.width = 4, .depth = 1, .weight_factorization = true}};
+  Pair p(problem, 2);
+  const std::vector<double> frozen(p.cpu.frozen().begin(), p.cpu.frozen().end());
+  p.gpu.set_frozen(frozen);
+  std::vector<double> expected(p.x.size()), got(p.x.size());
+  const double loss = p.cpu.value_and_gradient(p.x, expected);
+  EXPECT_NEAR(p.gpu.value_and_gradient(p.x, got) / loss, 1, 1e-12);
+  expect_close(got, expected, 1e-11, "gradient");
+  std::vector<double> expected_residuals(p.cpu.residual_count()), residuals(p.gpu.residual_count());
+  p.cpu.residuals(p.x, expected_residuals);
+  p.gpu.residuals(p.x, residuals);
+  expect_close(residuals, expected_residuals, 1e-11, "residual");
+}
+
 TEST(CudaEngine, GivesTheSameBitsFromRunToRun) {
   REQUIRE_GPU();
   const Problem problem = make_problem(derivative_sets()[1], {.width = 64, .depth = 4});
