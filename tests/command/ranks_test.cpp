@@ -169,7 +169,9 @@ TEST_F(Ranks, AllEndWhenTheFirstIsKilledOrInterrupted) {
     process.send(signal);
     const Finished ended = process.wait();
     EXPECT_EQ(ended.status, signal == SIGKILL ? -SIGKILL : 130);
-    if (signal != SIGKILL) EXPECT_TRUE(contains(ended.err, "resume with")) << ended.err;
+    if (signal != SIGKILL) {
+      EXPECT_TRUE(contains(ended.err, "resume with")) << ended.err;
+    }
     for (const pid_t other : others)
       EXPECT_TRUE(wait_until([&] { return ::kill(other, 0) != 0; }, 20))
           << "rank " << other << " is still there";
