@@ -7,6 +7,7 @@
 #include "ill_conditioned.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/deterministic_sums.hpp"
+#include "levenberg_marquardt_runs.hpp"
 #include "residual_problems.hpp"
 
 namespace lather::optim {
@@ -14,117 +15,7 @@ namespace {
 
 using namespace residual_problems;
 using namespace ill_conditioned;
-using Options = LevenbergMarquardtOptions;
-using Form = Options::Form;
-using Damping = Options::Damping;
-
-struct Run {
-  std::vector<double> x;
-  StepReport last;
-  int steps = 0;
-};
-Run run(Objective& objective, std::vector<double> x, int steps, const Options& options = {}) {
-  LevenbergMarquardt lm(objective.layout(), options);
-  Run result{std::move(x), {}, 0};
-  while (result.steps < steps && result.last.status == Status::running) {
-    result.last = lm.step(objective, result.x);
-    ++result.steps;
-  }
-  return result;
-}
-
-std::vector<double> one_step(Objective& objective, Form form, Damping damping = Damping::identity) {
-  Options options{.form = form, .damping = damping};
-  options.cg_tolerance = 1e-13;
-  return run(objective, std::vector<double>(objective.size(), 0.3), 1, options).x;
-}
-double relative_difference(std::span<const double> a, std::span<const double> b) {
-  double difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) difference = std::fmax(difference, std::abs(a[i] - b[i]));
-  return difference / largest_magnitude(b);
-}
-
-TEST(LevenbergMarquardt, TakesTheSameStepInItsFourForms) {
-  // More residuals than parameters, fewer, and a Jacobian of deficient rank.
-  for (auto problem :
-       {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1), linear(15, 10, 4, 0.1), exponential_fit()}) {
-    const auto primal = one_step(problem, Form::primal), dual = one_step(problem, Form::dual),
-               cg = one_step(problem, Form::conjugate_gradients), qr = one_step(problem, Form::orthogonal);
-    EXPECT_LT(relative_difference(dual, primal), 1e-8);
-    EXPECT_LT(relative_difference(cg, primal), 1e-8);
-    EXPECT_LT(relative_difference(qr, primal), 1e-8);
-  }
-}
-
-TEST(LevenbergMarquardt, TakesTheSameMarquardtStepInEveryFormThatHasIt) {
-  for (auto problem : {linear(20, 7, 0, 0.1), linear(7, 20, 0, 0.1)})
-    for (const Form form : {Form::conjugate_gradients, Form::orthogonal})
-      EXPECT_LT(relative_difference(one_step(problem, form, Damping::marquardt),
-                                    one_step(problem, Form::primal, Damping::marquardt)),
-                1e-8);
-}
-
-TEST(LevenbergMarquardt, SolvesOrthogonallyWhatCholeskyCannot) {
-  const auto J = rows(), r = right_hand_side(J);
-  ResidualFunction problem(kColumns, kRows,
-                           [&](std::span<const double> x, std::span<double> out, double* rows) {
-                             for (std::size_t k = 0; k < kRows; ++k)
-                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
-                             std::copy(J.begin(), J.end(), rows);
-                           });
-  constexpr double kLambda = 1e-22;
-  const std::vector<double> x(kColumns);
-  std::vector<double> d(kColumns);
-  const auto qr = make_linearization(problem, {.form = Form::orthogonal});
-  qr->build(x);
-  ASSERT_TRUE(qr->damp(kLambda));
-  qr->solve(d);
-  auto exact = exact_solution(J, r, static_cast<__float128>(kLambda) * qr->mean_diagonal());
-  for (double& value : exact) value = -value;
-  EXPECT_LT(relative_difference(d, exact), 1e-3);  // rounding (1e-16) times the condition (1e12)
-
-  const auto primal = make_linearization(problem, {.form = Form::primal});
-  primal->build(x);
-  std::vector<double> wrong(kColumns);
-  const bool factored = primal->damp(kLambda);
-  if (factored) primal->solve(wrong);
-  EXPECT_TRUE(!factored || relative_difference(wrong, exact) > 1e-2);
-}
-
-TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPays) {
-  const auto J = rows(), r = right_hand_side(J);
-  ResidualFunction problem(kColumns, kRows,
-                           [&](std::span<const double> x, std::span<double> out, double* rows) {
-                             for (std::size_t k = 0; k < kRows; ++k)
-                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
-                             std::copy(J.begin(), J.end(), rows);
-                           });
-  const std::vector<double> start(kColumns);
-  const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
-  EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
-}
-
-TEST(CholeskyFloor, IsLeftForAsLongAsThatPays) {
-  const auto after_probe = [](double before, double during) {
-    CholeskyFloor floor;
-    for (int step = 0; step < 20; ++step) {
-      EXPECT_FALSE(floor.left()) << step;
-      floor.stepped(before, true);
-    }
-    for (int step = 0; step < 15; ++step) {
-      EXPECT_TRUE(floor.left()) << step;
-      floor.stepped(during, false);
-    }
-    return floor;
-  };
-  EXPECT_FALSE(after_probe(0.01, 0.02).left());
-  CholeskyFloor floor = after_probe(0.01, 0.1);
-  EXPECT_TRUE(floor.left());
-  floor.objective_changed();
-  EXPECT_FALSE(floor.left());
-  floor.stalled();
-  EXPECT_TRUE(floor.left());
-}
+using namespace levenberg_marquardt_runs;
 
 TEST(LevenbergMarquardt, SolvesTheDampedNormalEquations) {
   // One parameter: r = (2 x - 1, x), J^T J = 5, J^T r = 2 (2 x - 1) + x. From x = 1: d = -3 / (5 + 5 lambda).

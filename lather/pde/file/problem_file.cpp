@@ -8,10 +8,10 @@
 
 #include "lather/core/formats/toml.hpp"
 #include "lather/pde/file/problem_tables.hpp"
-#include "lather/pde/file/read_network.hpp"
-#include "lather/pde/file/read_shapes.hpp"
-#include "lather/pde/file/read_tables.hpp"
-#include "lather/pde/file/read_terms.hpp"
+#include "lather/pde/file/sections/read_network.hpp"
+#include "lather/pde/file/sections/read_shapes.hpp"
+#include "lather/pde/file/sections/read_tables.hpp"
+#include "lather/pde/file/sections/read_terms.hpp"
 #include "lather/pde/problem_builder.hpp"
 
 namespace lather::pde {

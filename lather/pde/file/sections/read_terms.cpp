@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_terms.hpp"
+#include "lather/pde/file/sections/read_terms.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 
 #include "lather/pde/file/data_file.hpp"
 #include "lather/pde/file/problem_tables.hpp"
-#include "lather/pde/file/read_links.hpp"
-#include "lather/pde/file/read_shapes.hpp"
-#include "lather/pde/file/read_where.hpp"
+#include "lather/pde/file/sections/read_links.hpp"
+#include "lather/pde/file/sections/read_shapes.hpp"
+#include "lather/pde/file/sections/read_where.hpp"
 #include "lather/pde/file/source_parts.hpp"
 #include "lather/pde/sampling/region.hpp"
 

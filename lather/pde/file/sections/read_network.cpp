@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_network.hpp"
+#include "lather/pde/file/sections/read_network.hpp"
 
 #include <fmt/format.h>
 

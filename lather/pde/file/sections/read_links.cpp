@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_links.hpp"
+#include "lather/pde/file/sections/read_links.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/file/problem_tables.hpp"
-#include "lather/pde/file/read_where.hpp"
+#include "lather/pde/file/sections/read_where.hpp"
 #include "lather/pde/sampling/region.hpp"
 
 namespace lather::pde {

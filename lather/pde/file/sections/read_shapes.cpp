@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_shapes.hpp"
+#include "lather/pde/file/sections/read_shapes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

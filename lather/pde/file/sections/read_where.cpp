@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_where.hpp"
+#include "lather/pde/file/sections/read_where.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "lather/pde/engine/compiled_point_set.hpp"
-#include "lather/pde/file/read_shapes.hpp"
+#include "lather/pde/file/sections/read_shapes.hpp"
 #include "lather/pde/file/source_parts.hpp"
 #include "lather/pde/sampling/region.hpp"
 #include "lather/symbolic/machine/machine.hpp"

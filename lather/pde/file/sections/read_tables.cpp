@@ -1,4 +1,4 @@
-#include "lather/pde/file/read_tables.hpp"
+#include "lather/pde/file/sections/read_tables.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
