@@ -11,6 +11,6 @@ echo "Viscous Burgers, nu = 0.01/pi. Adam, SOAP, SS-eSOAP and the default, Leven
   --set training.record_every=10 --set training.validate_every=20 --out "$out"
 echo
 echo "All four had $seconds seconds and double precision; each had the network, points and schedule of its family of methods (docs/training.md)."
-echo "lm solves with the Jacobian of the residuals (docs/natural-gradients.md); \`lather train burgers\` is its recipe, three minutes long."
+echo "lm solves with the Jacobian of the residuals (docs/gauss-newton.md); \`lather train burgers\` is its recipe, three minutes long."
 echo "For comparison, the paper (Table: relative L2 errors, Burgers) reports 8.45e-5 with SS-eSOAP, 3.21e-4 with SOAP and 4.12e-3 with Adam."
 "$lather" report "$out" --figure "$out/report.svg"
