@@ -35,12 +35,16 @@ awk '/^```toml/ { inside = 1; next } /^```/ && inside { exit } inside' "$root/RE
 
 cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_BUILD_TYPE=Release ${2:+-DCMAKE_CXX_FLAGS=-isystem\ $2} >/dev/null
 cmake --build "$work/build" -j 2 >"$work/build.log" 2>&1 || { grep -E "error" -A5 "$work/build.log" || tail -20 "$work/build.log"; exit 1; }
+# Of a library built with a sanitizer: its runtime must come first, and a C program does not link it by itself.
+runtime=$(find "$work/installed" -name 'liblather.so*' -exec ldd {} + | awk '/lib[at]san/ { print $3; exit }')
 cd "$work/here"
 for source in "$work"/project/*.cpp "$work"/project/*.c; do
   name=$(basename "$source" .cpp)
   [[ $source == *.c ]] && name=$(basename "$source" .c)_in_c
   echo "== $name"
-  "$work/build/$name" || { echo "$name failed with status $?"; exit 1; }
+  preload=
+  [[ $source == *.c ]] && preload=$runtime
+  LD_PRELOAD=$preload "$work/build/$name" || { echo "$name failed with status $?"; exit 1; }
 done | tee "$work/out"
 awk '$1 == "==" { name = $2 } name == "train" && /^loss/ { found = 1; if (!($2 < 1e-5)) exit 1 } END { if (!found) exit 1 }' "$work/out"
 [ -s runs/oscillator/report.html ] || { echo "examples/run_folder.cpp wrote no report"; exit 1; }
