@@ -3,7 +3,7 @@
 file(READ ${SOURCE_DIR}/page.html html)
 file(READ ${SOURCE_DIR}/page.css css)
 set(common "")
-foreach(name base save chart map fields run_view)
+foreach(name base save chart frame map fields run_view)
   file(READ ${SOURCE_DIR}/${name}.js part)
   string(APPEND common "${part}\n")
 endforeach()

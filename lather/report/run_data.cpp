@@ -225,12 +225,15 @@ Json checked_fields(const Json& fields) {
     result["axes"].push_back(numbers(fields["axes"][k], name.get<std::string>()));
     points *= result["axes"].back().size();
   }
-  if (!fields["arrays"].is_object()) fail("'arrays' is not an object");
-  for (const auto& [name, values] : fields["arrays"].items()) {
-    Json list = numbers(values, name);
-    if (list.size() != points)
-      fail(fmt::format("'{}' has {} values, expected {}", name, list.size(), points));
-    result["arrays"][name] = std::move(list);
+  for (const char* kind : {"arrays", "physical"}) {
+    if (!fields.contains(kind)) continue;
+    if (!fields[kind].is_object()) fail(fmt::format("'{}' is not an object", kind));
+    for (const auto& [name, values] : fields[kind].items()) {
+      Json list = numbers(values, name);
+      if (list.size() != points)
+        fail(fmt::format("'{}' has {} values, expected {}", name, list.size(), points));
+      result[kind][name] = std::move(list);
+    }
   }
   if (!fields.contains("outline")) return result;
   // Lines of points [x, y].

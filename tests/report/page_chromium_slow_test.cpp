@@ -1,6 +1,9 @@
 // The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there
 // is no Chromium.
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "../command/process.hpp"
@@ -90,6 +93,30 @@ addEventListener('load', () => setTimeout(() => {
       r.otherPlane = document.querySelector('canvas').dataset.drawn;
       r.players = all('button.play').length;
     }
+    const space = document.querySelector('[aria-label=space]');
+    if (space) {  // a map: over physical coordinates, and back
+      const drawn = () => all('#fields canvas').map(c => c.dataset.drawn);
+      const field = document.querySelector('#fields figure.map .plot');
+      if (field) {
+        const hover = (u, v) => {
+          const at = field.getBoundingClientRect(), c = field.querySelector('canvas');
+          const width = (at.width - 126), side = Math.min(width, 360);
+          field.dispatchEvent(new PointerEvent('pointermove', {clientX: at.left + 54 + u * side, clientY: at.top + 6 + (1 - v) * side}));
+          return document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent;
+        };
+        r.overHole = hover(0.5, 0.5);
+        r.overRing = hover(0.875, 0.5);
+      }
+      r.spaces = all('button', space).map(b => b.textContent);
+      r.mapped = drawn();
+      space.querySelector('[data-value=coordinates]').click();
+      r.unmapped = drawn();
+      space.querySelector('[data-value=physical]').click();
+      const far = document.querySelector('[aria-label="far places"]');
+      r.far = far.style.display !== 'none';
+      r.farTicks = all('#fields svg text').map(t => t.textContent);
+    }
+    r.dots = all('#fields svg circle.data, #fields svg line.data').length;
     r.levels = all('line.level').length;
     r.wide = document.documentElement.scrollWidth <= innerWidth;
     all('.switch [data-value=linear]', chart)[0].click();
@@ -230,6 +257,49 @@ TEST_F(Page, DrawsFieldsOfOneAndOfThreeCoordinates) {
   EXPECT_EQ(r["maps"][0]["drawn"], "5x4");
   EXPECT_EQ(r["otherPlane"], "5x3");  // x, t at a y
   EXPECT_EQ(r["players"], 1);
+}
+
+TEST_F(Page, DrawsMappedFieldsInPhysicalSpace) {
+  testing::train_small_run(folder_ / "run", "adam", 0);
+  const int n = 9, m = 33;
+  Json fields{{"coordinates", {"r", "phi"}}, {"axes", {Json::array(), Json::array()}}};
+  for (int i = 0; i < n; ++i) fields["axes"][0].push_back(1 + i / (n - 1.0));
+  for (int j = 0; j < m; ++j) fields["axes"][1].push_back(2 * std::acos(-1) * j / (m - 1));
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) {
+      const double r = fields["axes"][0][i], phi = fields["axes"][1][j];
+      fields["arrays"]["u"].push_back(r * phi);
+      fields["physical"]["x"].push_back(r * std::cos(phi));
+      fields["physical"]["y"].push_back(r * std::sin(phi));
+    }
+  testing::write(folder_ / "run/fields.json", fields.dump());
+  Json r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["spaces"], Json({"x, y", "r, phi"}));
+  EXPECT_EQ(r["mapped"], Json({"9x33 mapped"}));
+  EXPECT_EQ(r["unmapped"], Json({"9x33"}));
+  EXPECT_EQ(r["overHole"], "");
+  EXPECT_TRUE(testing::contains(r["overRing"], "x 1.5")) << r["overRing"];
+  EXPECT_FALSE(r["far"].get<bool>());
+  EXPECT_TRUE(testing::contains(r["saved"]["text/csv"], "r,phi,x,y,value\n1,0,1,0,0\n"))
+      << r["saved"]["text/csv"];
+
+  fields = {{"coordinates", {"z"}}, {"axes", {Json::array()}}};
+  for (int i = 0; i <= 60; ++i) {
+    fields["axes"][0].push_back(i / 3.0);
+    fields["arrays"]["U"].push_back(std::exp(i / 9.0));
+    fields["physical"]["y"].push_back(std::sinh(i / 3.0));
+  }
+  testing::write(folder_ / "run/fields.json", fields.dump());
+  fs::create_directory(folder_ / "run/data");
+  testing::write(folder_ / "run/data/seen.csv", "z,U_seen\n1,2\n6,9\n");
+  r = open({folder_ / "run"});
+  ASSERT_EQ(r["faults"], Json::array()) << r.dump(1);
+  EXPECT_EQ(r["spaces"], Json({"y", "z"}));
+  EXPECT_TRUE(r["far"].get<bool>());
+  EXPECT_EQ(r["dots"], 2);
+  EXPECT_NE(std::find(r["farTicks"].begin(), r["farTicks"].end(), "10⁸"), r["farTicks"].end())
+      << r["farTicks"];
 }
 
 TEST_F(Page, DrawsTheKnownValueOfAnUnknown) {

@@ -7,12 +7,14 @@
 #include <set>
 
 #include "lather/core/formats/toml.hpp"
+#include "lather/pde/file/physical_coordinates.hpp"
 #include "lather/pde/file/problem_tables.hpp"
 #include "lather/pde/file/sections/read_network.hpp"
 #include "lather/pde/file/sections/read_shapes.hpp"
 #include "lather/pde/file/sections/read_tables.hpp"
 #include "lather/pde/file/sections/read_terms.hpp"
 #include "lather/pde/problem_builder.hpp"
+#include "lather/symbolic/evaluate.hpp"
 
 namespace lather::pde {
 
@@ -59,6 +61,13 @@ class Reader {
       if (error.where().line > 0) throw;
       throw Error(root_.where, error.message());
     }
+  }
+
+  // After read(): the physical coordinates as expressions of its coordinates and unknowns.
+  std::vector<Field> physical() {
+    std::vector<Field> list;
+    for (const auto& entry : section("map").entries) list.push_back({entry.key, builder_.parse(entry.key)});
+    return list;
   }
 
  private:
@@ -270,6 +279,30 @@ class Reader {
 Problem read_problem(const TomlValue& root, const std::filesystem::path& folder,
                      const std::filesystem::path& kept_data) {
   return Reader(root, folder, kept_data).read();
+}
+
+std::vector<std::pair<std::string, std::vector<double>>> physical_coordinates(
+    const TomlValue& root, const std::filesystem::path& folder, const std::filesystem::path& kept_data,
+    std::span<const double> unknowns, const Points& points) {
+  std::vector<std::pair<std::string, std::vector<double>>> named;
+  if (!root.find("map")) return named;
+  Reader reader(root, folder, kept_data);
+  const Problem problem = reader.read();
+  std::vector<symbolic::Expr> map;
+  for (auto& [name, value] : reader.physical()) {
+    map.push_back(value);
+    named.emplace_back(name, std::vector<double>(points.count()));
+  }
+  symbolic::ExprMap<double> symbols;
+  for (std::size_t k = 0; k < problem.unknowns.size(); ++k)
+    symbols[problem.graph->symbol(problem.unknowns[k].name)] = unknowns[k];
+  for (std::size_t i = 0; i < points.count(); ++i) {
+    for (int k = 0; k < problem.dimensions(); ++k)
+      symbols[problem.symbols->coordinate(k)] = points.coordinates[k][i];
+    const auto values = symbolic::evaluate<double>(map, symbols);
+    for (std::size_t k = 0; k < map.size(); ++k) named[k].second[i] = values[k];
+  }
+  return named;
 }
 
 Problem read_problem_text(std::string_view text, const std::string& file_name,

@@ -9,6 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/field_plane.hpp"
 #include "lather/report/draw/svg.hpp"
 
 namespace lather::report {
@@ -92,49 +93,6 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
   }
 }
 
-// A plane through the fields: of two coordinates all, of more the first two, the others in the middle.
-struct Plane {
-  Axis x, y;
-  std::size_t columns = 0;
-  std::vector<std::size_t> cells;  // places in an array, row by row
-};
-
-std::vector<double> numbers(const Json& list) {
-  std::vector<double> values;
-  for (const auto& v : list) values.push_back(v.is_number() ? v.get<double>() : kUnknown);
-  return values;
-}
-
-Plane plane_of(const Json& fields) {
-  std::vector<std::string> names;
-  std::vector<std::vector<double>> axes;
-  for (std::size_t k = 0; k < fields["axes"].size(); ++k) {
-    names.push_back(fields["coordinates"][k].get<std::string>());
-    axes.push_back(numbers(fields["axes"][k]));
-  }
-  const std::size_t across = axes.size() == 2 && names[1] == "t" ? 1 : 0,
-                    up = 1 - across;  // time runs to the right
-  std::vector<std::size_t> strides(axes.size(), 1);
-  for (std::size_t k = axes.size(); k-- > 1;) strides[k - 1] = strides[k] * axes[k].size();
-  std::size_t base = 0;
-  for (std::size_t k = 2; k < axes.size(); ++k) base += axes[k].size() / 2 * strides[k];
-  Plane plane{{axes[across].front(), axes[across].back(), false, names[across]},
-              {axes[up].front(), axes[up].back(), false, names[up]},
-              axes[across].size(),
-              {}};
-  for (std::size_t j = 0; j < axes[up].size(); ++j)
-    for (std::size_t i = 0; i < axes[across].size(); ++i)
-      plane.cells.push_back(base + i * strides[across] + j * strides[up]);
-  return plane;
-}
-
-std::vector<double> values_on(const Plane& plane, const Json& array) {
-  std::vector<double> values;
-  for (const std::size_t cell : plane.cells)
-    values.push_back(array[cell].is_number() ? array[cell].get<double>() : kUnknown);
-  return values;
-}
-
 Axis range_of(std::vector<double> values, bool logarithmic) {
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   if (values.empty()) return {0, 1, logarithmic, ""};
@@ -144,18 +102,7 @@ Axis range_of(std::vector<double> values, bool logarithmic) {
   return high > low ? Axis{low, high, logarithmic, ""} : Axis{low - 0.5, high + 0.5, logarithmic, ""};
 }
 
-// The boundary of a shape, where the run has one.
-void draw_outline(Svg& svg, const Box& box, const Plane& plane, const Json& fields) {
-  if (!fields.contains("outline")) return;
-  for (const auto& line : fields["outline"]) {
-    std::vector<Svg::Share> shares;
-    for (const auto& p : line)
-      shares.push_back({plane.x.share(p[0].get<double>()), plane.y.share(p[1].get<double>())});
-    svg.curve(box, shares, "#30343b", 1);
-  }
-}
-
-void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<double>& values,
+void draw_map(Svg& svg, const Box& box, const FieldPlane& plane, const std::vector<double>& values,
               bool logarithmic) {
   Axis scale = range_of(values, logarithmic);
   Svg::Colours colours = sequential_colour;
@@ -164,9 +111,10 @@ void draw_map(Svg& svg, const Box& box, const Plane& plane, const std::vector<do
     scale.low = -scale.high;
     colours = diverging_colour;
   }
-  svg.contours(box, plane.columns, values, scale, colours);
+  svg.contours(box, plane.columns, values, scale, colours, plane.places);
   svg.axes(box, plane.x, plane.y, false);
   svg.colour_bar({box.left + box.width + 10, box.top, 9, box.height}, scale, colours);
+  for (const auto& line : plane.outline) svg.curve(box, line, "#30343b", 1);
 }
 
 double last_figure(const Curve& curve) {
@@ -199,11 +147,11 @@ std::string times_of(const std::vector<RunData>& runs) {
   return low == high ? fmt::format(", {} s each", low) : fmt::format(", {} to {} s each", low, high);
 }
 
-// Where a map is drawn: all there is, or, of a shape, as much as its proportions take.
-Box map_box(double left, const Plane& plane, const Json& fields) {
+// Where a map is drawn: all there is, or as much as its proportions take.
+Box map_box(double left, const FieldPlane& plane) {
   constexpr double kMapWidth = 216;
   Box box{left, kTop, kMapWidth, kPlot};
-  if (!fields.contains("outline")) return box;
+  if (!plane.proportional) return box;
   const double shape = (plane.x.high - plane.x.low) / (plane.y.high - plane.y.low);
   box.width = std::min(kMapWidth, kPlot * shape);
   box.height = std::min(kPlot, kMapWidth / shape);
@@ -219,24 +167,24 @@ void draw_maps(Svg& svg, double left, const RunData& best) {
         !name.ends_with(".reference"))
       field = name;
   if (field.empty()) return;
-  const Plane plane = plane_of(best.fields);
+  const FieldPlane plane = field_plane(best.fields);
   constexpr double kStep = 330;
   svg.text(left, 30,
-           fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
-                       best.fields["coordinates"][1].get<std::string>()),
+           plane.places.empty()
+               ? fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
+                             best.fields["coordinates"][1].get<std::string>())
+               : fmt::format("{}({}, {})", field, plane.x.name, plane.y.name),
            kHeading);
   svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
            kSub);
-  draw_map(svg, map_box(left, plane, best.fields), plane, values_on(plane, arrays[field]), false);
-  draw_outline(svg, map_box(left, plane, best.fields), plane, best.fields);
+  draw_map(svg, map_box(left, plane), plane, plane.values_on(arrays[field]), false);
   const std::string error = field + ".error";
   if (!arrays.contains(error)) return;
-  auto sizes = values_on(plane, arrays[error]);
+  auto sizes = plane.values_on(arrays[error]);
   for (double& v : sizes) v = v == 0 ? -300 : std::log10(std::abs(v));
   svg.text(left + kStep, 30, "Its error", kHeading);
   svg.text(left + kStep, 47, "magnitude, against the reference", kSub);
-  draw_map(svg, map_box(left + kStep, plane, best.fields), plane, sizes, true);
-  draw_outline(svg, map_box(left + kStep, plane, best.fields), plane, best.fields);
+  draw_map(svg, map_box(left + kStep, plane), plane, sizes, true);
 }
 
 }  // namespace

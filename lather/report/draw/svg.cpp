@@ -100,7 +100,36 @@ std::string short_figure(double value) {
   return fmt::format("{}·{}", signed_number(digits), power_of_ten(exponent));
 }
 
+namespace {
+
+// Zero and powers of ten of a stretched axis; round numbers where it is zoomed between two of them.
+std::vector<std::pair<double, std::string>> stretched_ticks(const Axis& axis, int about) {
+  const auto place = [&](double v) { return std::asinh(v / axis.linear_within); };
+  const auto value = [&](double at) { return axis.linear_within * std::sinh(at); };
+  const double farthest = std::max(std::abs(value(axis.low)), std::abs(value(axis.high)));
+  std::vector<std::pair<double, std::string>> list;
+  const int first = static_cast<int>(std::ceil(std::log10(axis.linear_within))),
+            last = static_cast<int>(std::floor(std::log10(farthest) + 1e-9));
+  const bool both = axis.low < 0 && axis.high > 0;
+  const int every = std::max(1, ((both ? 2 : 1) * (last - first + 1) + about - 1) / about);
+  for (int n = last - (last - first) / every * every; n <= last; n += every)
+    for (const double sign : {-1.0, 1.0})
+      if (const double at = sign * place(std::pow(10, n)); at >= axis.low - 1e-9 && at <= axis.high + 1e-9)
+        list.emplace_back(at, (sign < 0 ? "−" : "") + power_of_ten(n));
+  if (list.size() < 2) {
+    list.clear();
+    for (const auto& [v, words] : ticks({value(axis.low), value(axis.high)}, about))
+      list.emplace_back(place(v), words);
+    return list;
+  }
+  if (axis.low <= 0 && axis.high >= 0) list.emplace_back(0, "0");
+  return list;
+}
+
+}  // namespace
+
 std::vector<std::pair<double, std::string>> ticks(const Axis& axis, int about) {
+  if (axis.linear_within > 0) return stretched_ticks(axis, about);
   std::vector<std::pair<double, std::string>> list;
   if (axis.logarithmic && std::floor(axis.high + 1e-9) - std::ceil(axis.low - 1e-9) >= 1) {
     const int first = static_cast<int>(std::ceil(axis.low - 1e-9)),
@@ -201,12 +230,39 @@ void Svg::axes(const Box& b, const Axis& x, const Axis& y, bool grid) {
   line(b.left, bottom, b.left + b.width, bottom, kRule);
 }
 
+namespace {
+
+// Between the points of a grid, rows of `columns` from the bottom up.
+Svg::Share place_between(std::span<const Svg::Share> places, std::size_t columns, const PlanePoint& p) {
+  const std::size_t rows = places.size() / columns;
+  const auto i = std::min(static_cast<std::size_t>(p.column), columns - 2),
+             j = std::min(static_cast<std::size_t>(p.row), rows - 2);
+  const double s = p.column - static_cast<double>(i), t = p.row - static_cast<double>(j);
+  Svg::Share place{0, 0};
+  const auto add = [&](std::size_t k, std::size_t l, double weight) {
+    if (weight == 0) return;  // a point without a place may be next to this one
+    place.x += weight * places[l * columns + k].x;
+    place.y += weight * places[l * columns + k].y;
+  };
+  add(i, j, (1 - s) * (1 - t));
+  add(i + 1, j, s * (1 - t));
+  add(i, j + 1, (1 - s) * t);
+  add(i + 1, j + 1, s * t);
+  return place;
+}
+
+}  // namespace
+
 void Svg::contours(const Box& b, std::size_t columns, std::span<const double> values, const Axis& scale,
-                   const Colours& colours) {
-  const double rows = static_cast<double>(values.size() / columns),
-               across = b.width / static_cast<double>(columns - 1), down = b.height / (rows - 1);
-  // Where there are no values, such as outside a shape, the lowest colour is not painted either.
-  const bool gaps = std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+                   const Colours& colours, std::span<const Share> places) {
+  const double rows = static_cast<double>(values.size() / columns);
+  const auto share = [&](const PlanePoint& p) {
+    return places.empty() ? Share{p.column / static_cast<double>(columns - 1), p.row / (rows - 1)}
+                          : place_between(places, columns, p);
+  };
+  // Where there are no values, such as outside a shape or a mapped domain, the lowest colour is not painted either.
+  const bool gaps =
+      !places.empty() || std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
   if (!gaps) rectangle(b, colours(0.5 / kBands));
   for (int band = gaps ? 0 : 1; band < kBands; ++band) {
     PathText path;
@@ -214,8 +270,10 @@ void Svg::contours(const Box& b, std::size_t columns, std::span<const double> va
                                    : scale.low + (scale.high - scale.low) * band / kBands;
     for (const auto& loop : region_above(level, columns, values)) {
       std::vector<std::pair<double, double>> points;
-      for (const auto& p : loop)
-        points.emplace_back(b.left + p.column * across, b.top + b.height - p.row * down);
+      for (const auto& p : loop) {
+        const Share at = share(p);
+        points.emplace_back(b.left + at.x * b.width, b.top + b.height - at.y * b.height);
+      }
       path.loop(points);
     }
     if (!path.str().empty())

@@ -12,11 +12,13 @@ struct Box {
   double left, top, width, height;
 };
 
-// An axis of values; logarithmic ones hold powers of ten.
+// An axis of values; logarithmic ones hold powers of ten, stretched ones asinh(value / linear_within): logarithmic far
+// from zero on both sides.
 struct Axis {
   double low, high;
   bool logarithmic = false;
   std::string name = "";
+  double linear_within = 0;  // 0: not stretched
   double share(double value) const { return (value - low) / (high - low); }
 };
 
@@ -41,10 +43,11 @@ class Svg {
   // Ticks and their numbers outside the box; grid lines inside it if wanted.
   void axes(const Box& box, const Axis& x, const Axis& y, bool grid);
 
-  // Values on a grid, rows of `columns` from the bottom up, filled between the steps of a colour scale.
+  // Values on a grid, rows of `columns` from the bottom up, filled between the steps of a colour scale. `places`: where
+  // the points of the grid lie; without them they fill the box evenly.
   using Colours = std::function<std::string(double)>;
   void contours(const Box& box, std::size_t columns, std::span<const double> values, const Axis& scale,
-                const Colours& colours);
+                const Colours& colours, std::span<const Share> places = {});
   void colour_bar(const Box& box, const Axis& scale, const Colours& colours);
 
   std::string finish() &&;

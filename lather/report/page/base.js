@@ -1,6 +1,6 @@
 // Elements, numbers, colours, tooltip, zooming. Data: the JSON in #data (lather/report/html_report.hpp). Texts go
 // through textContent only. The files of this folder are put one after another into one function: base, save,
-// chart, map, fields, run_view, then page (the report), live (`lather watch`) or sweep (`lather sweep`).
+// chart, frame, map, fields, run_view, then page (the report), live (`lather watch`) or sweep (`lather sweep`).
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const main = document.getElementById('main');

@@ -76,9 +76,12 @@ function bandOf(seeds) {
 }
 
 // series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}, or with seeds: [{x, y}, …] instead
-// of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn across.
+// of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn across. Over
+// something else than steps and time: axis (its name), x: {axis: […]} as places on scaleX (frame.js); dots: [{x, y}] are
+// data, marks at the bottom where y is null.
 function lineChart(o) {
   const hidden = o.hidden || new Set(), sharing = o.sharing || [];
+  const scaleX = o.scaleX || linearScale;
   let series = o.series, log = o.log, smooth = false, view = {x: null, y: null}, shown = [], geometry = null;
   const plot = el('div', {class: 'plot'}), legend = el('div', {class: 'legend'});
   const sub = el('span', {class: 'sub'}, o.sub || '');
@@ -115,7 +118,7 @@ function lineChart(o) {
                      p => p.x.map((v, i) => [v, i])
                               .filter(([v, i]) => finite(v) && finite(p.y[i]))
                               .map(
-                                  ([v, i]) => [csvText(p.s.label || p.s.name), v, back(p.y[i]),
+                                  ([v, i]) => [csvText(p.s.label || p.s.name), scaleX.back(v), back(p.y[i]),
                                                ...(banded ? [p.low, p.high].map(b => b ? back(b[i]) : '') : [])]
                                                   .join(','))))
                  .join('\n') +
@@ -195,7 +198,7 @@ function lineChart(o) {
           svg('line', {class: 'grid', x1: area.left, x2: area.left + area.width, y1: Y(at), y2: Y(at)}),
           svg('text', {x: area.left - 7, y: Y(at) + 3.5, 'text-anchor': 'end'}, label));
     let free = -Infinity;  // a label that would touch the one before is left out, one at the edge moves inside
-    for (const [at, label] of linearTicks(...xRange, Math.max(2, Math.floor(area.width / 85)))) {
+    for (const [at, label] of scaleX.ticks(...xRange, Math.max(2, Math.floor(area.width / 70)))) {
       const half = 3.4 * label.length, x = Math.min(X(at), width - half - 1);
       picture.append(svg('line', {class: 'grid', x1: X(at), x2: X(at), y1: area.top, y2: area.top + area.height}));
       if (x - half < free + 4) continue;
@@ -244,6 +247,15 @@ function lineChart(o) {
         style: `stroke:${s.color}` + (points === 1 ? ';stroke-width:6px;stroke-linecap:round' : ''),
         'stroke-dasharray': s.dashed ? '2 4' : null
       }));
+    }
+    for (const {x, y} of o.dots || []) {
+      const at = finite(y) ? log ? Math.log10(y) : y : null;
+      if (!finite(x) || at !== null && !finite(at)) continue;
+      lines.append(
+          at === null ?
+              svg('line',
+                  {class: 'data', x1: X(x), x2: X(x), y1: area.top + area.height - 7, y2: area.top + area.height}) :
+              svg('circle', {class: 'data', cx: X(x), cy: Y(at), r: 2.2}));
     }
     const guide = svg('g', {}), pick = svg('rect', {class: 'pick', width: 0, height: 0});
     picture.append(
@@ -328,7 +340,7 @@ function lineChart(o) {
     rows.sort((a, b) => b.y - a.y);
     const listed = rows.length > 14 ? rows.filter(r => Math.abs(rows.indexOf(r) - rows.indexOf(near)) < 7) : rows;
     showTip(
-        event, el('div', {class: 'head'}, (o.axis || clock) + ' ' + number(anchor, 6)),
+        event, el('div', {class: 'head'}, (o.axis || clock) + ' ' + number(scaleX.back(anchor), 6)),
         el('table', {},
            ...listed.map(
                r =>

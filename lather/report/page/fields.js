@@ -8,13 +8,78 @@ function fieldNames(fields) {
   };
 }
 
-// Which coordinates span the picture: time goes to the right if there is one other, the first two otherwise.
+// All pictures of the fields. Where the problem maps its coordinates they are drawn in physical space, with a switch
+// back; far places are drawn on a scale that shows the near ones too, with a switch to a linear one.
 function fieldMaps(fields, data) {
+  if (!fields.physical) return fieldPictures(fields, data, {physical: false});
+  const names = Object.keys(fields.physical), far = names.some(name => stretchedFor(fields.physical[name]));
+  const space = {physical: true, stretched: far}, body = el('div', {});
+  const fillIn = () => {
+    maps.clear();
+    axes.style.display = far && space.physical ? '' : 'none';
+    body.replaceChildren(fieldPictures(fields, data, space));
+  };
+  const choose = change => value => {
+    change(value);
+    fillIn();
+    drawNew();
+  };
+  const middle = fields.axes.map(a => a.length >> 1);
+  const unmapped = fields.coordinates.filter((_, I) => !mappedAlong(fields, I, middle));
+  const over = switchOf(
+      'space', [['physical', [...names, ...unmapped].join(', ')], ['coordinates', fields.coordinates.join(', ')]],
+      'physical', choose(value => space.physical = value === 'physical'));
+  const axes = switchOf(
+      'far places', [['log', 'log'], ['linear', 'linear']], 'log', choose(value => space.stretched = value === 'log'));
+  fillIn();
+  return el('div', {}, el('div', {class: 'sliders'}, 'over', over, axes), body);
+}
+
+// Data of a field of one coordinate: measured values where a column is called after it (u, u_seen; not u_x, a
+// derivative), otherwise only where they are. Places as of lineAxis.
+function dataOver(fields, data, f, over) {
+  const name = fields.coordinates[0], axis = fields.axes[0],
+        derivative = new RegExp(`^(${fields.coordinates.join('|')})+$`);
+  return (data || []).flatMap(set => {
+    const x = set.columns[name];
+    const seen =
+        Object.keys(set.columns).find(c => c === f || c.startsWith(f + '_') && !derivative.test(c.slice(f.length + 1)));
+    return (x || []).map((v, i) => {
+      const [k, t] = between(axis, v);
+      return {x: (1 - t) * over.values[k] + t * over.values[k + 1], y: seen ? set.columns[seen][i] : null};
+    });
+  });
+}
+
+// Of one coordinate: what a line is drawn over. {name, values, scale}
+function lineAxis(fields, I, others, space) {
+  const plain = {name: fields.coordinates[I], values: fields.axes[I], scale: linearScale};
+  const along = mappedAlong(fields, I, others);
+  if (!space.physical || !along) return plain;
+  const scale = space.stretched && stretchedFor(along.values) || linearScale;
+  return {name: along.name, values: along.values.map(v => finite(v) ? scale.of(v) : null), scale};
+}
+
+// The physical coordinate that varies most along a coordinate, the others at places of the grid; null without a map.
+function mappedAlong(fields, I, others) {
+  const sizes = fields.axes.map(a => a.length), strides = stridesOf(sizes);
+  const base = others.reduce((sum, at, k) => k === I ? sum : sum + at * strides[k], 0);
+  const found = Object.entries(fields.physical || {}).map(([name, array]) => {
+    const values = fields.axes[I].map((_, i) => array[base + i * strides[I]]), all = values.filter(finite);
+    return {name, values, extent: Math.max(...all) - Math.min(...all)};
+  });
+  const widest = found.reduce((a, b) => !a || b.extent > a.extent ? b : a, null);
+  return widest && widest.extent > 0 ? widest : null;
+}
+const stridesOf = sizes => sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
+
+// Which coordinates span the picture: time goes to the right if there is one other, the first two otherwise.
+function fieldPictures(fields, data, space) {
   const names = fields.coordinates, sizes = fields.axes.map(a => a.length), count = names.length;
   const has = name => fields.arrays[name] !== undefined;
   const {fields: shown, residuals} = fieldNames(fields);
   if (count === 1) {
-    const x = {axis: fields.axes[0]};
+    const over = lineAxis(fields, 0, [0], space), x = {axis: over.values};
     return el(
         'div', {class: 'cards'},
         ...shown.flatMap(
@@ -22,7 +87,9 @@ function fieldMaps(fields, data) {
                 [lineChart({
                    title: f,
                    sub: has(f + '.reference') ? 'prediction and reference' : 'prediction',
-                   axis: names[0],
+                   axis: over.name,
+                   scaleX: over.scale,
+                   dots: dataOver(fields, data, f, over),
                    series: [
                      {name: f, color: categorical(0), x, y: fields.arrays[f]},
                      ...(has(f + '.reference') ? [{
@@ -38,7 +105,8 @@ function fieldMaps(fields, data) {
                  has(f + '.error') ? lineChart({
                    title: f + ' error',
                    sub: 'magnitude',
-                   axis: names[0],
+                   axis: over.name,
+                   scaleX: over.scale,
                    log: true,
                    series:
                        [{name: f + ' error', color: categorical(3), x, y: fields.arrays[f + '.error'].map(Math.abs)}]
@@ -48,7 +116,8 @@ function fieldMaps(fields, data) {
             r => lineChart({
               title: r.replace('residual.', 'residual of '),
               sub: 'magnitude',
-              axis: names[0],
+              axis: over.name,
+              scaleX: over.scale,
               log: true,
               series:
                   [{name: r, color: categorical(2), x, y: fields.arrays[r].map(v => v === null ? null : Math.abs(v))}]
@@ -56,11 +125,12 @@ function fieldMaps(fields, data) {
   }
   const body = el('div', {});
   const build = (I, J) => {
-    const shared = {window: {i: [0, sizes[I] - 1], j: [0, sizes[J] - 1]}, maps: []};
+    const plane = planeOf(fields, data, fixed, I, J), pair = space.physical ? physicalPair(plane) : null;
+    const shared = {frame: pair ? meshFrame(plane, pair, space.stretched) : gridFrame(plane), maps: []};
     maps.clear();
     body.replaceChildren(
         planeSliders(fields, fixed, I, J, () => shared.maps.forEach(m => m.draw())),
-        el('div', {class: 'cards small'}, ...planeCards(fields, planeOf(fields, data, fixed, I, J), shared)));
+        el('div', {class: 'cards small'}, ...planeCards(fields, plane, shared)));
   };
   const fixed = sizes.map(n => Math.floor(n / 2));
   const time = names.indexOf('t'), timeRight = count === 2 && time === 1;
@@ -78,13 +148,15 @@ function fieldMaps(fields, data) {
   build(timeRight ? 1 : 0, timeRight ? 0 : 1);
   return el(
       'div', {}, choice ? el('div', {class: 'sliders'}, choice) : null, body,
-      count === 2 && time >= 0 ? profiles(fields, time, shown) : null);
+      count === 2 && time >= 0 ? profiles(fields, time, shown, space) : null);
 }
 
 // What spans the pictures, and where the rest is held.
 function planeOf(fields, data, fixed, I, J) {
   const names = fields.coordinates, sizes = fields.axes.map(a => a.length);
-  const strides = sizes.map((_, k) => sizes.slice(k + 1).reduce((a, b) => a * b, 1));
+  const strides = stridesOf(sizes);
+  const inPlane = array => (i, j) =>
+      array()[fixed.reduce((sum, at, k) => k === I || k === J ? sum : sum + at * strides[k], 0) + i * strides[I] + j * strides[J]];
   return {
     nameI: names[I],
     nameJ: names[J],
@@ -97,12 +169,49 @@ function planeOf(fields, data, fixed, I, J) {
     }),
     sliced: names.length > 2,
     whole: name => fields.arrays[name],
-    values: name => {
-      const array = fields.arrays[name],
-            base = fixed.reduce((sum, at, k) => k === I || k === J ? sum : sum + at * strides[k], 0);
-      return (i, j) => array[base + i * strides[I] + j * strides[J]];
-    }
+    values: name => inPlane(() => fields.arrays[name]),
+    physical: Object.keys(fields.physical || {}).map(name => ({name, of: inPlane(() => fields.physical[name])})),
+    // Says when the places of the physical coordinates have changed.
+    mark: () => fixed.join() + fields.step
   };
+}
+
+// What spans the picture of a mapped plane: two physical coordinates, those that show most of it, or one of them and a
+// coordinate that no map concerns. Null where the map does not concern this plane.
+function physicalPair(plane) {
+  const n = plane.axisI.length, m = plane.axisJ.length;
+  const cellSum = f => {
+    let sum = 0;
+    for (let i = 0; i + 1 < n; ++i)
+      for (let j = 0; j + 1 < m; ++j) {
+        const v = f(i, j);
+        if (finite(v)) sum += v;
+      }
+    return sum;
+  };
+  const apart = (a, b) => finite(a) && finite(b) ? b - a : NaN;
+  const alongI = (p, i, j) => apart(p.of(i, j), p.of(i + 1, j)),
+        alongJ = (p, i, j) => apart(p.of(i, j), p.of(i, j + 1));
+  const all = plane.physical
+                  .map(p => ({
+                         name: p.name,
+                         of: p.of,
+                         mapped: true,
+                         i: cellSum((i, j) => Math.abs(alongI(p, i, j))),
+                         j: cellSum((i, j) => Math.abs(alongJ(p, i, j)))
+                       }))
+                  .filter(p => p.i > 0 || p.j > 0);
+  if (!all.length) return null;
+  const most = (list, f) => list.reduce((a, b) => f(b) > f(a) ? b : a);
+  const plainI = {name: plane.nameI, of: i => plane.axisI[i], mapped: false},
+        plainJ = {name: plane.nameJ, of: (_, j) => plane.axisJ[j], mapped: false};
+  const mapsI = all.some(p => p.i > 0), mapsJ = all.some(p => p.j > 0);
+  if (!mapsI) return {x: plainI, y: most(all, p => p.j)};
+  if (!mapsJ || all.length === 1) return {x: most(all, p => p.i), y: plainJ};
+  const pairs = all.flatMap((x, a) => all.slice(a + 1).map(y => ({x, y})));
+  return most(
+      pairs,
+      ({x, y}) => cellSum((i, j) => Math.abs(alongI(x, i, j) * alongJ(y, i, j) - alongJ(x, i, j) * alongI(y, i, j))));
 }
 
 // A slider that can play.
@@ -153,16 +262,16 @@ function planeSliders(fields, fixed, I, J, draw) {
 }
 
 // Of one coordinate and time: the field over the coordinate, as time goes on.
-function profiles(fields, time, shown) {
+function profiles(fields, time, shown, space) {
   const other = 1 - time, axis = fields.axes[other], times = fields.axes[time], n = axis.length, m = times.length;
   const at = (name, k) => axis.map((_, i) => fields.arrays[name][time === 1 ? i * m + k : k * n + i]);
-  const x = {axis}, start = m - 1;
+  const start = m - 1, over = k => lineAxis(fields, other, time === 1 ? [0, k] : [k, 0], space);
   const series =
       (f, k) => [f, f + '.reference'].filter(name => fields.arrays[name]).map((name, i) => ({
                                                                                 name: i ? 'reference' : 'prediction',
                                                                                 color: categorical(i),
                                                                                 dashed: i > 0,
-                                                                                x,
+                                                                                x: {axis: over(k).values},
                                                                                 y: at(name, k)
                                                                               }));
   const cards = shown.map(f => {
@@ -172,7 +281,8 @@ function profiles(fields, time, shown) {
     const node = lineChart({
       title: f,
       sub: 'as time goes on',
-      axis: fields.coordinates[other],
+      axis: over(start).name,
+      scaleX: over(start).scale,
       series: series(f, start),
       sharing,
       height: 210,

@@ -145,9 +145,11 @@ function takeDiagnostics(rows) {
 }
 
 function takeFields(next) {
-  const now = run.fields, shape = f => JSON.stringify([f.coordinates, f.axes, Object.keys(f.arrays)]);
+  const now = run.fields,
+        shape = f => JSON.stringify([f.coordinates, f.axes, Object.keys(f.arrays), Object.keys(f.physical || {})]);
   if (now && now.coordinates.length > 1 && shape(now) === shape(next)) {
     now.arrays = next.arrays;
+    now.physical = next.physical;
     now.step = next.step;
     maps.forEach(m => m.draw());
     body.querySelectorAll('.profiles input').forEach(slider => slider.dispatchEvent(new Event('input')));

@@ -4,7 +4,17 @@ const maps = new Set();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => maps.forEach(m => m.draw()));
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Heat maps of arrays over the same plane; zoom and crosshair are common. shared: {window, others, marks}
+// Ticks [share, text] along so many pixels, without those whose text would touch the one before.
+function spaced(ticks, pixels, size) {
+  let free = -Infinity;
+  return ticks.filter(([at, text]) => {
+    const fits = at * pixels - size(text) / 2 >= free;
+    if (fits) free = at * pixels + size(text) / 2;
+    return fits;
+  });
+}
+
+// Heat maps of arrays over the same plane; zoom and crosshair are common. shared: {frame, maps}
 function heatMap(o, plane, shared) {
   let log = false;
   const canvas = el('canvas', {'data-map': o.name}), plot = el('div', {class: 'plot', 'data-zoom': 'both'}, canvas);
@@ -37,14 +47,15 @@ function heatMap(o, plane, shared) {
                 };
               },
               csv: () => {
-                const value = plane.values(o.array), rows = [[plane.nameI, plane.nameJ, 'value'].join(',')];
-                plane.axisI.forEach(
-                    (x, i) =>
-                        plane.axisJ.forEach((y, j) => finite(value(i, j)) && rows.push([x, y, value(i, j)].join(','))));
+                const value = plane.values(o.array), mapped = plane.physical.map(p => p.name);
+                const rows = [[plane.nameI, plane.nameJ, ...mapped, 'value'].map(csvText).join(',')];
+                plane.axisI.forEach((x, i) => plane.axisJ.forEach((y, j) => finite(value(i, j)) && rows.push([
+                  x, y, ...plane.physical.map(p => p.of(i, j)), value(i, j)
+                ].join(','))));
                 return rows.join('\n') + '\n';
               }
             })));
-  if (plane.outline.length && widthOverHeight() > 2.2) figure.classList.add('wide');
+  if (shared.frame.proportional() && shared.frame.shape() > 2.2) figure.classList.add('wide');
   const map = {draw, mark};
   let area = null;
   shared.maps.push(map);
@@ -53,18 +64,12 @@ function heatMap(o, plane, shared) {
   resized.observe(plot);
 
   function colouring() {
-    const w = shared.window, seen = [],
-          zoomed = () => w.i[1] - w.i[0] + 1 < plane.axisI.length || w.j[1] - w.j[0] + 1 < plane.axisJ.length;
-    const arrays = [o.array, ...(o.with ? [o.with] : [])];
-    if (plane.sliced && !zoomed())  // all slices have one scale, so that they can be compared
+    const seen = [], arrays = [o.array, ...(o.with ? [o.with] : [])];
+    if (plane.sliced && !shared.frame.zoomed())  // all slices have one scale, so that they can be compared
       arrays.forEach(name => plane.whole(name).forEach(v => finite(v) && seen.push(v)));
     else
-      for (const list of arrays.map(plane.values))
-        for (let i = w.i[0]; i <= w.i[1]; ++i)
-          for (let j = w.j[0]; j <= w.j[1]; ++j) {
-            const v = list(i, j);
-            if (finite(v)) seen.push(v);
-          }
+      for (const value of arrays.map(plane.values))
+        shared.frame.seen((i, j) => finite(value(i, j)) && seen.push(value(i, j)));
     if (log) {
       const sizes = seen.map(Math.abs).filter(v => v > 0);
       const high = Math.log10(sizes.reduce((a, b) => Math.max(a, b), 1e-300)),
@@ -93,16 +98,11 @@ function heatMap(o, plane, shared) {
     return {low, high, colours: o.signed ? diverging : sequential, ticks: linearTicks, of: v => v};
   }
 
-  // Of what is seen.
-  function widthOverHeight() {
-    const w = shared.window, extent = (axis, [from, to]) => Math.abs(axis[to] - axis[from]);
-    return extent(plane.axisI, w.i) / extent(plane.axisJ, w.j);
-  }
   // Room for ticks and names on the left, for the colours on the right, and below. A shape keeps its proportions.
   function room(width) {
     const most = {width: width - 54 - 72, height: Math.min(300, Math.max(200, width * 0.62)) - 6 - 36};
-    if (!plane.outline.length) return most;
-    const tallest = 360, shape = widthOverHeight();
+    if (!shared.frame.proportional()) return most;
+    const tallest = 360, shape = shared.frame.shape();
     return most.width / shape > tallest ? {width: tallest * shape, height: tallest} :
                                           {width: most.width, height: Math.max(24, most.width / shape)};
   }
@@ -117,49 +117,32 @@ function heatMap(o, plane, shared) {
     const c = canvas.getContext('2d');
     c.scale(ratio, ratio);
     area = {left: 54, top: 6, width: inner.width, height: height - 6 - 36};
-    const w = shared.window, n = w.i[1] - w.i[0] + 1, m = w.j[1] - w.j[0] + 1;
-    const k = colouring(), value = plane.values(o.array), image = new ImageData(n, m);
-    for (let i = 0; i < n; ++i)
-      for (let j = 0; j < m; ++j) {
-        const v = value(w.i[0] + i, w.j[0] + j), at = 4 * ((m - 1 - j) * n + i);
-        if (!finite(v)) continue;
-        const t = Math.max(0, Math.min(255, Math.round(255 * (k.of(v) - k.low) / (k.high - k.low))));
-        image.data.set(k.colours[t], at);
-        image.data[at + 3] = 255;
-      }
-    const grid = Object.assign(document.createElement('canvas'), {width: n, height: m});
-    grid.getContext('2d').putImageData(image, 0, 0);
-    c.imageSmoothingEnabled = area.width / n < 12;
-    c.imageSmoothingQuality = 'high';
-    c.drawImage(grid, area.left, area.top, area.width, area.height);
-    canvas.dataset.drawn = n + 'x' + m;
+    const frame = shared.frame, k = colouring(), span = k.high - k.low;
+    frame.paint(
+        c, area, plane.values(o.array),
+        v => k.colours[Math.max(0, Math.min(255, Math.round(255 * (k.of(v) - k.low) / span)))]);
+    canvas.dataset.drawn = frame.drawn();
     c.font = '11px ' + css('--sans');
     c.fillStyle = css('--soft');
     c.strokeStyle = css('--rule');
     c.strokeRect(area.left + 0.5, area.top + 0.5, area.width - 1, area.height - 1);
-    const place = (axis, window, v) => {  // share of the width of the cells
-      const a = axis[window[0]], b = axis[window[1]], count = window[1] - window[0] + 1;
-      return count < 2 ? 0.5 : ((v - a) / (b - a) * (count - 1) + 0.5) / count;
-    };
-    if (plane.outline.length) {  // of a shape, in its own coordinates
+    const lines = [...plane.outline.map(line => line.map(([x, y]) => frame.place(x, y))), ...frame.edges()];
+    if (lines.length) {  // of a shape or of a mapped domain
       c.save();
       c.beginPath();
-      c.rect(area.left, area.top, area.width, area.height);
+      c.rect(area.left - 1, area.top - 1, area.width + 2, area.height + 2);
       c.clip();
       c.strokeStyle = css('--ink');
-      for (const line of plane.outline) {
+      for (const line of lines) {
         c.beginPath();
-        for (const [x, y] of line)
-          c.lineTo(
-              area.left + area.width * place(plane.axisI, w.i, x),
-              area.top + area.height * (1 - place(plane.axisJ, w.j, y)));
+        for (const [u, v] of line) c.lineTo(area.left + area.width * u, area.top + area.height * (1 - v));
         c.stroke();
       }
       c.restore();
     }
     for (const [x, y] of o.noData ? [] : plane.data) {  // where there are data
-      const u = place(plane.axisI, w.i, x), v = place(plane.axisJ, w.j, y);
-      if (u < 0 || u > 1 || v < 0 || v > 1) continue;
+      const [u, v] = frame.place(x, y);
+      if (!(u >= 0 && u <= 1 && v >= 0 && v <= 1)) continue;
       c.beginPath();
       c.arc(area.left + area.width * u, area.top + area.height * (1 - v), 1.8, 0, 7);
       c.fillStyle = '#fff';
@@ -172,15 +155,15 @@ function heatMap(o, plane, shared) {
     c.fillStyle = css('--soft');
     c.textAlign = 'center';
     c.textBaseline = 'top';
-    for (const [v, text] of linearTicks(plane.axisI[w.i[0]], plane.axisI[w.i[1]], 4))
-      c.fillText(text, area.left + area.width * place(plane.axisI, w.i, v), area.top + area.height + 5);
-    c.fillText(plane.nameI, area.left + area.width / 2, area.top + area.height + 21);
+    for (const [u, text] of spaced(frame.ticksX(4), area.width, text => 6.2 * text.length + 8))
+      c.fillText(text, area.left + area.width * u, area.top + area.height + 5);
+    c.fillText(frame.nameX, area.left + area.width / 2, area.top + area.height + 21);
     c.textAlign = 'right';
     c.textBaseline = 'middle';
-    for (const [v, text] of linearTicks(plane.axisJ[w.j[0]], plane.axisJ[w.j[1]], 4))
-      c.fillText(text, area.left - 6, area.top + area.height * (1 - place(plane.axisJ, w.j, v)));
+    for (const [v, text] of spaced(frame.ticksY(4), area.height, () => 13))
+      c.fillText(text, area.left - 6, area.top + area.height * (1 - v));
     c.textAlign = 'left';
-    c.fillText(plane.nameJ, 2, area.top + area.height / 2);
+    c.fillText(frame.nameY, 2, area.top + area.height / 2);
     const bar = {left: area.left + area.width + 14, width: 11};
     for (let y = 0; y < area.height; ++y) {
       c.fillStyle = `rgb(${k.colours[Math.round(255 * (1 - y / area.height))]})`;
@@ -196,30 +179,20 @@ function heatMap(o, plane, shared) {
       cross.style.display = 'none';
       return;
     }
-    const w = shared.window;
-    cross.style.display = 'block';
-    cross.style.left = area.left + (cell.i - w.i[0] + 0.5) / (w.i[1] - w.i[0] + 1) * area.width + 'px';
-    cross.style.top = area.top + (1 - (cell.j - w.j[0] + 0.5) / (w.j[1] - w.j[0] + 1)) * area.height + 'px';
+    const [u, v] = shared.frame.placeOf(cell.i, cell.j);
+    cross.style.display = u >= 0 && u <= 1 && v >= 0 && v <= 1 ? 'block' : 'none';
+    cross.style.left = area.left + u * area.width + 'px';
+    cross.style.top = area.top + (1 - v) * area.height + 'px';
   }
 
   zoomable(
       plot, () => area || {left: 0, top: 0, width: 1, height: 1},
       (x, y) => {
-        const cut = (window, part, size) => {
-          if (!part) return window;
-          const n = window[1] - window[0] + 1;
-          const low = Math.max(0, Math.round(window[0] + part[0] * n)),
-                high = Math.min(size - 1, Math.round(window[0] + part[1] * n) - 1);
-          return high - low < 3 ? window : [low, high];
-        };
-        shared.window = {
-          i: cut(shared.window.i, x, plane.axisI.length),
-          j: cut(shared.window.j, y, plane.axisJ.length)
-        };
+        shared.frame.zoom(x, y);
         shared.maps.forEach(other => other.draw());
       },
       () => {
-        shared.window = {i: [0, plane.axisI.length - 1], j: [0, plane.axisJ.length - 1]};
+        shared.frame.reset();
         shared.maps.forEach(other => other.draw());
       },
       (from, to) => {
@@ -236,26 +209,19 @@ function heatMap(o, plane, shared) {
   });
   plot.addEventListener('pointermove', event => {
     if (!area) return;
-    const box = plot.getBoundingClientRect(), w = shared.window;
+    const box = plot.getBoundingClientRect();
     const u = (event.clientX - box.left - area.left) / area.width,
           v = 1 - (event.clientY - box.top - area.top) / area.height;
-    if (u < 0 || u > 1 || v < 0 || v > 1) {
-      hideTip();
-      shared.maps.forEach(other => other.mark(null));
-      return;
-    }
-    const i = Math.min(w.i[1], w.i[0] + Math.floor(u * (w.i[1] - w.i[0] + 1))),
-          j = Math.min(w.j[1], w.j[0] + Math.floor(v * (w.j[1] - w.j[0] + 1)));
-    shared.maps.forEach(other => other.mark({i, j}));
+    const cell = u < 0 || u > 1 || v < 0 || v > 1 ? null : shared.frame.cellAt(u, v);
+    shared.maps.forEach(other => other.mark(cell));
+    if (!cell) return hideTip();
     showTip(
-        event,
-        el('div', {class: 'head'},
-           `${plane.nameI} ${number(plane.axisI[i])}, ${plane.nameJ} ${number(plane.axisJ[j])}`),
+        event, el('div', {class: 'head'}, shared.frame.where(cell.i, cell.j)),
         el('table', {},
            ...o.family.map(
                ([name, title]) =>
                    el('tr', {class: name === o.array ? 'near' : null}, el('td', {}, title),
-                      el('td', {}, number(plane.values(name)(i, j), 5))))));
+                      el('td', {}, number(plane.values(name)(cell.i, cell.j), 5))))));
   });
   return figure;
 }

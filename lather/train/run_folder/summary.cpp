@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "lather/core/formats/toml.hpp"
 #include "lather/geometry/outline.hpp"
+#include "lather/pde/file/physical_coordinates.hpp"
 #include "lather/pde/geometry.hpp"
 
 namespace lather::train {
@@ -186,6 +189,20 @@ Summary summarize(Trainer& trainer, bool fine) {
   return s;
 }
 
+namespace {
+
+// Where the map of the problem takes the points; nothing without one.
+std::vector<std::pair<std::string, std::vector<double>>> mapped(const ProblemSource& source,
+                                                                const Solution& solution,
+                                                                const pde::Points& points) {
+  TomlValue root = source.tree();
+  for (const auto& [path, value] : source.overrides) set_toml(root, path, value);
+  return pde::physical_coordinates(root, std::filesystem::path(source.file).parent_path(), source.data_folder,
+                                   solution.unknowns(), points);
+}
+
+}  // namespace
+
 std::string fields_text(Trainer& trainer) {
   const Solution solution = trainer.solution(true);
   const pde::Problem& problem = solution.problem();
@@ -222,6 +239,11 @@ std::string fields_text(Trainer& trainer) {
   }
   for (const auto& [name, array] : residuals) append_array(out, "residual." + name, array);
   out += "}";
+  if (const auto physical = mapped(trainer.config().problem, solution, points); !physical.empty()) {
+    out += ", \"physical\": {";
+    for (const auto& [name, array] : physical) append_array(out, name, array);
+    out += "}";
+  }
   if (problem.geometry && problem.geometry->coordinates == std::vector<int>{0, 1}) {
     out += ", \"outline\": [";
     const char* separator = "";

@@ -1,0 +1,21 @@
+#pragma once
+// Where the [map] of a problem file takes points. A problem that was read does not know its map any more: its residuals
+// are expressions of the coordinates. Only pictures ask, so the file is read again for them.
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lather/core/formats/toml.hpp"
+#include "lather/pde/points.hpp"
+
+namespace lather::pde {
+
+// By name, in the order of the file; none without a map. `unknowns`: their values, which a map may contain.
+std::vector<std::pair<std::string, std::vector<double>>> physical_coordinates(
+    const TomlValue& root, const std::filesystem::path& folder, const std::filesystem::path& kept_data,
+    std::span<const double> unknowns, const Points& points);
+
+}  // namespace lather::pde
