@@ -229,6 +229,31 @@ int32_t lather_trainer_reference(lather_trainer* trainer, uint64_t count, const 
 int32_t lather_trainer_save(lather_trainer* trainer, const char* file);
 int32_t lather_trainer_load(lather_trainer* trainer, const char* file);
 
+/* ---- Many runs ------------------------------------------------------------------------------------ */
+
+typedef struct lather_runs_watcher {
+  uint64_t size;
+  void* user;
+  /* A line as runs begin and end; from threads of the library, one at a time. */
+  void (*message)(void* user, const char* text);
+  /* NULL, or a number: anything but 0 asks all runs to save and end. */
+  const int32_t* stop;
+} lather_runs_watcher;
+
+/* What `lather sweep` does, in the same folder with the same files: finished runs are not repeated, interrupted ones are
+   resumed. sweep: the text of a sweep file (docs/sweeps.md); where `problem` is given it names none. folder: NULL or ""
+   for runs/sweep-NAME. options: {"jobs": 0, "device": "cpu", "collect": false}, NULL for none. watcher: may be NULL.
+   result: {"complete", "folder", "page", "table": Markdown, "metric", "points": [{"label", "optimizer",
+   "values": {PATH: TEXT}, "score", "round", "finished", "runs": [FOLDER, …]}, …]}, best first. */
+int32_t lather_sweep(const lather_problem* problem, const char* sweep, const char* folder, const char* options,
+                     const lather_runs_watcher* watcher, const char** result);
+/* What `lather compare` does. optimizers: [{"name": "adam", "label": "slow", "set": {"optimizer.learning_rate": 1e-4}},
+   …], labels are the names where there are none. settings: as of lather_trainer_create, of all runs. options:
+   {"seeds": [0, 1, 2], "jobs": 1, "equal_time": false, "last": false}. folder: NULL or "" for runs/compare-PROBLEM-N.
+   result: {"complete", "folder", "table": Markdown, "groups": [{"name", "runs": [FOLDER, …]}, …]}. */
+int32_t lather_compare(const lather_problem* problem, const char* optimizers, const char* settings, const char* folder,
+                       const char* options, const lather_runs_watcher* watcher, const char** result);
+
 /* ---- Reports -------------------------------------------------------------------------------------- */
 
 /* Run folders, or folders of comparisons. The HTML page, or an SVG figure, as text. */

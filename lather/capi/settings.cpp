@@ -105,7 +105,6 @@ std::string toml_text(const Json& value) {
   return value.dump();
 }
 
-// {"network": {"width": 64}} and {"network.width": 64} are the same.
 void flatten(const Json& tree, const std::string& prefix, std::vector<pde::Override>& out) {
   for (const auto& [key, value] : tree.items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;
@@ -125,14 +124,20 @@ Json parse_object(const char* text, const std::string& name) {
   return json;
 }
 
+std::vector<pde::Override> read_changes(const Json& changes) {
+  if (!changes.is_object()) throw Error("set: expected an object of paths and values");
+  std::vector<pde::Override> list;
+  flatten(changes, "", list);
+  return list;
+}
+
 train::ConfigRequest read_settings(const char* text, const train::ProblemSource& problem) {
   Json json = parse_object(text, "settings");
   train::ConfigRequest request;
   request.problem = problem.file;
   request.text = problem.text;
   if (const auto changes = json.find("set"); changes != json.end()) {
-    if (!changes->is_object()) throw Error("settings: set: expected an object of paths and values");
-    flatten(*changes, "", request.settings);
+    request.settings = read_changes(*changes);
     json.erase(changes);
   }
   const auto settings = options::from_json<RunSettings>("settings", json);

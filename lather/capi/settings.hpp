@@ -15,6 +15,8 @@ nlohmann::json parse_object(const char* text, const std::string& name);
 // Settings of a run of `problem`.
 train::ConfigRequest read_settings(const char* text, const train::ProblemSource& problem);
 train::NewLimits read_limits(const char* text);
+// {"network": {"width": 64}} and {"network.width": 64} are the same.
+std::vector<pde::Override> read_changes(const nlohmann::json& changes);
 
 optim::ParameterLayout read_blocks(const char* text);
 nlohmann::json blocks_json(const optim::ParameterLayout& layout);

@@ -138,6 +138,7 @@ train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Setti
 train::Config resolve_training(const TrainingRequest& wanted) {
   train::ConfigRequest request;
   request.problem = wanted.problem;
+  request.text = wanted.text;
   request.recipe = wanted.recipe;
   request.optimizer = wanted.optimizer;
   request.settings = wanted.settings;

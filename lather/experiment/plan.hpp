@@ -15,6 +15,7 @@ inline constexpr std::uint64_t kTuningSeed = 1000;
 // One training as experiments and sweeps want it: one thread, few lines in its history.
 struct TrainingRequest {
   std::string problem, recipe, optimizer;
+  std::string text = {};  // of the problem; `problem` is then only its name in messages
   Settings settings;
   std::uint64_t seed = 0;
   std::int64_t steps = 0;  // 0: the recipe's

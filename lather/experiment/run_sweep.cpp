@@ -189,6 +189,20 @@ double share_of_round(const Sweep& sweep, std::int64_t round) {
   return std::pow(static_cast<double>(sweep.factor), static_cast<double>(round + 1 - rounds));
 }
 
+std::filesystem::path sweep_folder(const std::string& chosen, const Sweep& sweep) {
+  namespace fs = std::filesystem;
+  fs::path folder = chosen.empty() ? fs::path("runs") / ("sweep-" + sweep.name) : fs::path(chosen);
+  if (!fs::exists(folder)) return folder;
+  if (!fs::is_directory(folder))
+    throw Error(fmt::format("'{}' is a file; expected a folder", folder.string()));
+  if (fs::exists(folder / "table.md") || fs::exists(folder / "runs")) return folder;
+  for (const auto& entry : fs::directory_iterator(folder))
+    throw Error(
+        fmt::format("the folder '{}' is neither empty nor that of a sweep (it holds '{}'); give another one",
+                    folder.string(), entry.path().filename().string()));
+  return folder;
+}
+
 SweepResult run_sweep(const Sweep& sweep, const SweepOptions& options) {
   train::require_device(options.device);
   return SweepWork(sweep, options).go(true);

@@ -36,6 +36,10 @@ struct SweepResult {
   bool complete = false;
 };
 
+// `chosen`, or runs/sweep-NAME where it is empty. An earlier sweep may go on in its folder;
+// beside other files nothing is written: throws Error.
+std::filesystem::path sweep_folder(const std::string& chosen, const Sweep& sweep);
+
 // Throws Error where it wants a GPU and there is none.
 SweepResult run_sweep(const Sweep& sweep, const SweepOptions& options);
 // What is there, without running anything.

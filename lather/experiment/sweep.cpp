@@ -196,11 +196,16 @@ std::string_view name_of(Search search) {
   return "";
 }
 
-Sweep read_sweep(const TomlValue& root, const std::string& name) {
+Sweep read_sweep(const TomlValue& root, const std::string& name, const GivenProblem* problem) {
   TableReader r(root, "a sweep file");
   Sweep s;
   s.name = r.text("name", name);
-  s.problem = r.required_text("problem");
+  if (problem) {
+    s.problem = problem->file;
+    s.problem_text = problem->text;
+  } else {
+    s.problem = r.required_text("problem");
+  }
   s.recipe = r.text("recipe", s.recipe);
   s.metric = read_sweep_metric(r);
   s.search = read_search(r);
@@ -267,6 +272,7 @@ train::Config sweep_run(const Sweep& sweep, const SweepPoint& point, std::uint64
   const auto& optimizer = sweep.optimizers[point.optimizer];
   TrainingRequest request;
   request.problem = sweep.problem;
+  request.text = sweep.problem_text;
   request.recipe = sweep.recipe;
   request.optimizer = optimizer.name;
   for (const Settings& some : {sweep.settings, optimizer.settings, point.values})

@@ -46,6 +46,7 @@ struct SweepOptimizer {
 
 struct Sweep {
   std::string name, problem, recipe = "quick";
+  std::string problem_text;  // `problem` is then only its name in messages
   Quantity metric = Quantity::residual;
   Search search = Search::grid;
   std::vector<std::uint64_t> seeds{0};
@@ -59,8 +60,11 @@ struct Sweep {
   std::vector<SweepOptimizer> optimizers;
 };
 
-// Throws Error at the place of the fault.
-Sweep read_sweep(const TomlValue& root, const std::string& name);
+// Throws Error at the place of the fault. `problem`: what a caller sweeps over, where the file need not name one.
+struct GivenProblem {
+  std::string file, text;
+};
+Sweep read_sweep(const TomlValue& root, const std::string& name, const GivenProblem* problem = nullptr);
 Sweep read_sweep_file(const std::filesystem::path& file);
 
 // What is tried: an optimizer and values of its axes.

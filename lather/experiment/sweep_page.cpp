@@ -117,6 +117,7 @@ report::Table sweep_table(const Sweep& sweep, const SweepResult& result) {
 }
 
 void write_sweep(const Sweep& sweep, const SweepResult& result, const std::filesystem::path& folder) {
+  train::create_folder(folder);
   const auto table = sweep_table(sweep, result);
   write_file_atomically(folder / "table.md", report::to_markdown(table));
   write_file_atomically(folder / "table.csv", report::to_csv(table));

@@ -110,6 +110,9 @@ void take_pace(const fs::path& folder, double time_limit, RunStatus& status) {
 void take_summary(const Json& summary, RunStatus& status) {
   status.message = string_of(summary, "message");
   if (const double seconds = number_of(summary, "seconds"); !std::isnan(seconds)) status.seconds = seconds;
+  // An interruption need not come at a recorded step.
+  if (const double step = number_of(summary, "step"); step > static_cast<double>(status.step))
+    status.step = static_cast<std::int64_t>(step);
   const Json& best = part_of(summary, summary.contains("best") ? "best" : "final");
   if (const double residual = number_of(best, "residual"); !std::isnan(residual)) status.residual = residual;
   double l2 = RunStatus::kUnknown;
@@ -242,6 +245,7 @@ RunStatus read_status(const fs::path& folder, const HeldLocks& locks) {
   take_history(folder, status);
   take_pace(folder, number_of(stop, "seconds"), status);
   if (status.state == RunState::ended || status.state == RunState::interrupted) take_summary(summary, status);
+  if (status.state == RunState::stopped) status.message = "killed, or copied while it ran";
   return status;
 }
 

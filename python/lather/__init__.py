@@ -13,7 +13,7 @@ training has come to), ``load``, ``compare``, ``sweep``, ``minimize`` (your own 
 ``optimizers`` (all of them with their options) and ``lather.torch`` (the same as ``torch.optim`` optimizers).
 """
 from ._library import LatherError, environment, version
-from .comparison import Comparison, compare, sweep
+from .comparison import Comparison, Point, Sweep, compare, sweep
 from .minimize import MinimizeResult, minimize
 from .objective import Objective
 from .optimizer import Optimizer, optimizers
@@ -21,5 +21,5 @@ from .problem import Problem, problems
 from .run import Run, load, resume
 
 __version__ = version()
-__all__ = ["Comparison", "LatherError", "MinimizeResult", "Objective", "Optimizer", "Problem", "Run", "compare",
-           "environment", "load", "minimize", "optimizers", "problems", "resume", "sweep", "version"]
+__all__ = ["Comparison", "LatherError", "MinimizeResult", "Objective", "Optimizer", "Point", "Problem", "Run",
+           "Sweep", "compare", "environment", "load", "minimize", "optimizers", "problems", "resume", "sweep", "version"]

@@ -51,6 +51,10 @@ class Function(Structure):
                 ("residuals", RESIDUALS), ("jacobian", JACOBIAN)]
 
 
+class RunsWatcher(Structure):
+    _fields_ = [("size", c_uint64), ("user", c_void_p), ("message", MESSAGE), ("stop", POINTER(c_int32))]
+
+
 class Watcher(Structure):
     _fields_ = [("size", c_uint64), ("user", c_void_p), ("progress", PROGRESS), ("message", MESSAGE),
                 ("interval", c_double)]
@@ -98,6 +102,8 @@ _SIGNATURES = {
     "trainer_reference": [_handle, c_uint64, DOUBLES, DOUBLES],
     "trainer_save": [_handle, c_char_p],
     "trainer_load": [_handle, c_char_p],
+    "sweep": [_handle, c_char_p, c_char_p, c_char_p, POINTER(RunsWatcher), _text],
+    "compare": [_handle, c_char_p, c_char_p, c_char_p, c_char_p, POINTER(RunsWatcher), _text],
     "report_page": [_texts, c_uint64, _text],
     "report_figure": [_texts, c_uint64, _text],
     "report_table": [c_char_p, c_int32, _text],

@@ -1,25 +1,44 @@
-"""Several trainings side by side."""
+"""Many trainings: what ``lather compare`` and ``lather sweep`` do, by the same code, in the same folders."""
 from __future__ import annotations
 
-import itertools
+import ctypes
 import json
 import os
+import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _library as c
+from . import _toml
 from .problem import Problem, _limits, _plain, _settings
-from .run import Report, Run, train_in
+from .run import Report, Run, load
 
 
 class Comparison:
     """Runs in groups; ``print(comparison)`` is the table: mean ± deviation over the seeds of a group."""
 
-    def __init__(self, folder: Path, groups: dict[str, list[Run]]) -> None:
-        self.folder, self.groups = folder, groups
+    def __init__(self, result: dict[str, Any]) -> None:
+        self._result = result
+        self.folder = Path(result["folder"])
+        self._loaded: dict[str, Run] = {}
+
+    def _folders(self) -> dict[str, list[str]]:
+        return {group["name"]: group["runs"] for group in self._result["groups"]}
+
+    def _run(self, folder: str) -> Run:
+        if folder not in self._loaded:
+            self._loaded[folder] = load(folder)
+        return self._loaded[folder]
+
+    @property
+    def groups(self) -> dict[str, list[Run]]:
+        """Runs by group, one per seed."""
+        return {name: [self._run(folder) for folder in folders] for name, folders in self._folders().items()}
 
     @property
     def runs(self) -> list[Run]:
@@ -40,7 +59,8 @@ class Comparison:
         return min(self.runs, key=key)
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Report:
-        return Report.of([run.folder for run in self.runs], Path(file) if file else self.folder / "report.html")
+        folders = [folder for group in self._folders().values() for folder in group]
+        return Report.of(folders, Path(file) if file else self.folder / "report.html")
 
     def __str__(self) -> str:
         return self.table()
@@ -49,42 +69,99 @@ class Comparison:
         return self.table()
 
 
-def _folder(given: Any, kind: str, problem: Problem) -> Path:
-    if given is not None:
-        folder = Path(given)
-    else:
-        number = 1
-        while (folder := Path("runs") / f"{kind}-{problem.name}-{number}").exists():
-            number += 1
-    folder.mkdir(parents=True, exist_ok=True)
-    others = [p.name for p in folder.iterdir()]
-    if others and not any((folder / name / "config.json").exists() for name in others):
-        raise ValueError(f"the folder '{folder}' is neither empty nor that of a {kind} (it holds '{others[0]}')")
-    return folder
+@dataclass(frozen=True)
+class Point:
+    """One combination of a sweep."""
+    label: str
+    optimizer: str                        # "" where the sweep leaves it to the recipe
+    values: dict[str, str]                # by path, as --set has them
+    score: float                          # of the metric, over the seeds; infinite where a run has none
+    round: int                            # of successive halving, the last it took part in
+    runs: list[str] = field(repr=False)   # folders, one per seed
 
 
-def _train_all(problem: Problem, folder: Path, plan: dict[str, list[tuple[str, dict[str, Any]]]],
-               progress: bool | None) -> Comparison:
-    groups: dict[str, list[Run]] = {}
-    for group, members in plan.items():
-        groups[group] = []
-        for name, settings in members:
-            run = train_in(problem._handle, settings, folder / name, None, progress, owner=problem)
-            groups[group].append(run)
-            if run.reason == "interrupted":
-                raise KeyboardInterrupt(f"interrupted; the same call with folder={str(folder)!r} goes on")
-    return Comparison(folder, groups)
+class Sweep(Comparison):
+    """A sweep, best point first; ``print(sweep)`` is the ranking, ``sweep.page`` the page that plots it."""
+
+    @property
+    def page(self) -> Path:
+        return Path(self._result["page"])
+
+    @property
+    def points(self) -> list[Point]:
+        return [Point(p["label"], p["optimizer"], p["values"], float("inf") if p["score"] is None else p["score"],
+                      p["round"], p["runs"]) for p in self._result["points"]]
+
+    def _folders(self) -> dict[str, list[str]]:
+        return {point["label"]: point["runs"] for point in self._result["points"]}
+
+    def table(self, last: bool = False) -> str:
+        """The ranking, as table.md has it."""
+        if last:
+            raise ValueError("a sweep is ranked at the best step")
+        return self._result["table"]
+
+    def best(self) -> Run:
+        """The first run of the best point."""
+        return self._run(self.points[0].runs[0])
+
+
+class _Watch:
+    """Lines of the library on the screen; Ctrl-C asks all runs to save and end."""
+
+    def __init__(self, progress: bool | None) -> None:
+        self._show = sys.stderr.isatty() if progress is None else progress
+        self._stop = ctypes.c_int32(0)
+        self.struct = c.RunsWatcher(size=ctypes.sizeof(c.RunsWatcher), message=c.MESSAGE(self._message),
+                                    stop=ctypes.pointer(self._stop))
+
+    def _message(self, _user: Any, text: bytes) -> None:
+        if self._show:
+            print(text.decode("utf-8", "replace"), file=sys.stderr, flush=True)
+
+    def call(self, name: str, *arguments: Any) -> dict[str, Any]:
+        """In a thread of its own: Python's signal handlers run in this one, which waits."""
+        outcome: list[Any] = []
+        done = threading.Event()  # join() that Ctrl-C interrupts takes the thread for ended (Python 3.11)
+
+        def work() -> None:
+            try:
+                outcome.append(c.json_of(name, *arguments, ctypes.byref(self.struct)))
+            except BaseException as error:  # noqa: BLE001 - raised again below
+                outcome.append(error)
+            finally:
+                done.set()
+
+        threading.Thread(target=work).start()
+        interrupted = False
+        while not done.is_set():
+            try:
+                done.wait(0.1)
+            except KeyboardInterrupt:
+                interrupted, self._stop.value = True, 1
+        [result] = outcome
+        if isinstance(result, BaseException):
+            raise result
+        if interrupted or not result["complete"]:
+            raise KeyboardInterrupt(f"interrupted and saved; the same call with folder={result['folder']!r} goes on")
+        return result
 
 
 def compare(problem: Problem | str, optimizers: Sequence[str] | Mapping[str, Mapping[str, Any]] = ("adam", "soap", "ss-esoap"),
             *, seeds: int | Iterable[int] = 3, folder: str | os.PathLike[str] | None = None,
-            steps: int | None = None, seconds: float | None = None, target: Any = None, recipe: str | None = None,
-            device: str = "cpu", threads: int = 0, progress: bool | None = None,
-            settings: Mapping[str, Any] | None = None) -> Comparison:
-    """Trains with several optimizers and seeds, one after the other, and tabulates.
+            steps: int | None = None, seconds: float | None = None, target: Any = None, equal_time: bool = False,
+            recipe: str | None = None, device: str = "cpu", threads: int = 0, jobs: int = 1,
+            progress: bool | None = None, settings: Mapping[str, Any] | None = None) -> Comparison:
+    """Trains with several optimizers and seeds and tabulates, as ``lather compare`` does.
 
-    optimizers: names, or options by name: ``{"adam": {"learning_rate": 3e-3}, "lm": {}}``. The folder may hold an earlier
-    call: what has ended is taken as it is, what was interrupted goes on.
+    optimizers  names, or options by label: ``{"adam": {"learning_rate": 3e-3}, "lm": {}}``; a label that is not the name
+                of an optimizer says it: ``{"slow": {"name": "adam", "learning_rate": 1e-4}}``
+    equal_time  every run trains for ``seconds``, whatever its steps cost
+    jobs        trainings side by side, one thread each; 1: one after the other, with all threads
+    settings    of all runs, as ``--set`` makes them
+
+    The folder (default: runs/compare-PROBLEM-N) may hold an earlier call: what has ended is taken as it is, what was
+    interrupted goes on. Ctrl-C saves all runs.
 
     >>> both = compare("heat-1d", ["adam", "lm"], seeds=1, steps=5)
     >>> list(both.groups), "adam" in both.table()
@@ -92,62 +169,91 @@ def compare(problem: Problem | str, optimizers: Sequence[str] | Mapping[str, Map
     """
     problem = Problem(problem) if isinstance(problem, str) else problem
     chosen = optimizers if isinstance(optimizers, Mapping) else {name: {} for name in optimizers}
-    every = _of_every_run(_limits(steps, seconds, target, 0), device, threads, recipe)
-    plan: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for name, options in chosen.items():
-        plan[name] = []
-        for seed in range(seeds) if isinstance(seeds, int) else seeds:
-            wanted = _settings({"name": name, **options}, None, None, None, settings)
-            wanted.update(every, seed=int(seed))
-            plan[name].append((f"{name}-{seed}", wanted))
-    return _train_all(problem, _folder(folder, "compare", problem), plan, progress)
+    contestants = []
+    for label, given in chosen.items():
+        options = dict(_plain(given))
+        contestants.append({"name": options.pop("name", label), "label": label, "set": {"optimizer": options}})
+    wanted = _settings(None, None, None, None, settings)
+    wanted.update(_limits(steps, seconds, target, 0), device=device, threads=threads)
+    if recipe is not None:
+        wanted["recipe"] = recipe
+    how = {"seeds": _seeds(seeds), "jobs": jobs, "equal_time": equal_time}
+    return Comparison(_Watch(progress).call("compare", problem._handle.pointer, json.dumps(contestants).encode(),
+                                            json.dumps(wanted).encode(), c.encoded(folder), json.dumps(how).encode()))
 
 
-def sweep(problem: Problem | str, grid: Mapping[str, Sequence[Any]], *, samples: int | None = None, seed: int = 0,
-          seeds: int | Iterable[int] = 1, optimizer: str | Mapping[str, Any] | None = None,
-          folder: str | os.PathLike[str] | None = None, steps: int | None = None, seconds: float | None = None,
-          target: Any = None, recipe: str | None = None, device: str = "cpu", threads: int = 0,
-          progress: bool | None = None) -> Comparison:
-    """Trains with every combination of settings, or with ``samples`` of them drawn at random, one after the other.
+def sweep(problem: Problem | str, axes: Mapping[str, Any] | None = None, *, search: str | None = None,
+          samples: int | None = None, seed: int = 0, seeds: int | Iterable[int] = 1, metric: str = "residual",
+          optimizer: str | Mapping[str, Any] | None = None, optimizers: Sequence[Mapping[str, Any]] = (),
+          name: str | None = None, folder: str | os.PathLike[str] | None = None, steps: int | None = None,
+          seconds: float | None = None, recipe: str | None = None, device: str = "cpu", jobs: int = 0,
+          progress: bool | None = None, settings: Mapping[str, Any] | None = None, **more: Any) -> Sweep:
+    """Trains over values of settings, several runs at once, and ranks them, as ``lather sweep`` does.
 
-    grid: values by path, as ``--set`` knows them: ``{"network.width": [16, 32], "optimizer.learning_rate": [1e-3, 3e-3]}``;
-    the path "optimizer" takes names. Resumable by folder, as ``compare``.
+    axes        values by path, as ``--set`` knows them: ``{"network.width": [16, 32]}``, or a range:
+                ``{"optimizer.learning_rate": {"low": 1e-4, "high": 1e-2, "scale": "log"}}``; the path "optimizer" takes
+                names
+    search      "grid", "random" (default with ``samples``), "halving"; samples, seed: how many are drawn, and how
+    metric      what is ranked at the best step: residual, loss, l2, h1
+    optimizer   of all runs; optimizers: several, each with ``name``, ``label``, ``settings`` and ``axes`` of its own
+    jobs        trainings side by side, one thread each; 0: one per core
+    more        further keys of a sweep file (docs/sweeps.md): factor, rounds, keep
+
+    The folder (default: runs/sweep-NAME, the name of the problem) may hold an earlier call: finished runs are not
+    repeated, interrupted ones go on. Ctrl-C saves all runs.
 
     >>> swept = sweep("heat-1d", {"network.width": [6, 8]}, steps=5)
-    >>> list(swept.groups)
-    ['network.width=6', 'network.width=8']
+    >>> sorted(swept.groups), swept.page.name
+    (['width 6', 'width 8'], 'index.html')
     """
     problem = Problem(problem) if isinstance(problem, str) else problem
-    points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    if samples is not None and samples < len(points):
-        drawn = np.random.default_rng(seed).choice(len(points), size=samples, replace=False)
-        points = [points[i] for i in sorted(drawn)]
-    every = _of_every_run(_limits(steps, seconds, target, 0), device, threads, recipe)
-    plan: dict[str, list[tuple[str, dict[str, Any]]]] = {}
-    for number, point in enumerate(points):
-        label = ", ".join(f"{path}={value}" for path, value in point.items())
-        changes = {path: _plain(value) for path, value in point.items() if path != "optimizer"}
-        plan[label] = []
-        for run_seed in range(seeds) if isinstance(seeds, int) else seeds:
-            wanted = _settings(point.get("optimizer", optimizer), None, None, None, None)
-            merged = _flat(wanted.pop("set", {}))
-            merged.update(changes)
-            if merged:
-                wanted["set"] = merged
-            wanted.update(every, seed=int(run_seed))
-            plan[label].append((f"{number:03}-{run_seed}", wanted))
-    return _train_all(problem, _folder(folder, "sweep", problem), plan, progress)
+    varied = dict(axes or {})
+    tables = [dict(one) for one in optimizers]
+    names = varied.pop("optimizer", None)
+    if sum(given is not None for given in (names, optimizer)) + bool(tables) > 1:
+        raise TypeError("give the optimizers once: as axes['optimizer'], as optimizer or as optimizers")
+    if names is not None:
+        tables = [{"name": one} for one in names]
+    elif isinstance(optimizer, Mapping):
+        options = dict(optimizer)
+        tables = [{"name": options.pop("name"), "settings": {f"optimizer.{key}": v for key, v in options.items()}}]
+    elif optimizer is not None:
+        tables = [{"name": optimizer}]
+    tree: dict[str, Any] = {"name": name or problem.name, "metric": metric,
+                            "search": search or ("random" if samples is not None else "grid"), "seeds": _seeds(seeds)}
+    for key, value in (("recipe", recipe), ("steps", steps), ("time", seconds), ("samples", samples),
+                       ("seed", seed or None)):
+        if value is not None:
+            tree[key] = value
+    tree.update(more)
+    for table in tables:
+        for key in ("settings", "axes"):
+            if key in table:
+                table[key] = _nested(table[key])
+    if settings:
+        tree["settings"] = _nested(settings)
+    if varied:
+        tree["axes"] = _nested(varied)
+    if tables:
+        tree["optimizer"] = tables
+    return Sweep(_Watch(progress).call("sweep", problem._handle.pointer, _toml.dumps(tree).encode(), c.encoded(folder),
+                                       json.dumps({"jobs": jobs, "device": device}).encode()))
 
 
-def _of_every_run(limits: dict[str, Any], device: str, threads: int, recipe: str | None) -> dict[str, Any]:
-    return {**limits, "device": device, "threads": threads, **({} if recipe is None else {"recipe": recipe})}
+def _seeds(seeds: int | Iterable[int]) -> list[int]:
+    return list(range(seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
 
 
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            flat.update(_flat(value, f"{prefix}{key}."))
+def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
+    """{"network.width": 8} as {"network": {"width": 8}}, which TOML means by a dotted key."""
+    tree: dict[str, Any] = {}
+    for path, value in paths.items():
+        *above, last = path.split(".")
+        place = tree
+        for key in above:
+            place = place.setdefault(key, {})
+        if isinstance(value, Mapping) and isinstance(place.get(last), dict):
+            place[last].update(_plain(value))
         else:
-            flat[prefix + key] = value
-    return flat
+            place[last] = _plain(value)
+    return tree

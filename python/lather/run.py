@@ -327,14 +327,6 @@ def train(problem: c.Handle, settings: dict[str, Any], folder: Any, start: Any, 
     return _run(handle, callback, progress, owner)
 
 
-def train_in(problem: c.Handle, settings: dict[str, Any], folder: Path, callback: Callback | None,
-             progress: bool | None, owner: Any = None) -> Run:
-    """As train; goes on with the run that the folder holds, or takes it as it is if it has ended."""
-    handle = c.Handle("trainer", "trainer_create_or_resume", problem.pointer, json.dumps(settings).encode(),
-                      c.encoded(folder))
-    return _run(handle, callback, progress, owner)
-
-
 def load(folder: str | os.PathLike[str]) -> Run:
     """A run from its folder, also while it runs elsewhere: the state of its newest checkpoint.
 

@@ -104,14 +104,54 @@ class Training(InAFolder):
         again = lather.compare(decay(), {"adam": {"learning_rate": 0.01}, "lm": {}}, seeds=2, steps=6, folder="both")
         self.assertEqual(str(again), str(both))
         self.assertEqual({p: p.stat().st_mtime_ns for p in Path("both").glob("*/summary.json")}, stamps)
-        swept = lather.sweep(decay(), {"network.width": [4, 5, 6], "optimizer": ["lm", "lbfgs"]}, samples=3, steps=3)
-        self.assertEqual(len(swept.runs), 3)
+        table = (Path("both") / "table.md").read_text()
+        self.assertEqual(both.table(), table)  # the same files as those of the command
         with self.assertRaisesRegex(lather.LatherError, "other settings"):
             lather.compare(decay(), {"adam": {"learning_rate": 0.02}}, seeds=1, steps=6, folder="both")
         Path("full").mkdir()
         Path("full/notes.txt").write_text("mine")
         with self.assertRaisesRegex(ValueError, "notes.txt"):
             lather.compare(decay(), ["lm"], folder="full")
+        twice = lather.compare(decay(), {"lm": {}, "slow": {"name": "adam", "learning_rate": 1e-4}}, seeds=[3], steps=2, jobs=2)
+        self.assertEqual(twice.groups["slow"][0].config["optimizer"]["learning_rate"], 1e-4)
+        self.assertTrue(str(twice.folder).startswith("runs/compare-decay"))
+
+    def test_sweeps_are_those_of_the_command(self) -> None:
+        def run(**more: object) -> lather.Sweep:
+            return lather.sweep(decay(), {"network.width": [4, 5, 6], "optimizer": ["lm", "lbfgs"]}, metric="l2", samples=2,
+                                steps=3, jobs=2, **more)
+        swept = run()
+        self.assertEqual((len(swept.points), len(swept.runs)), (4, 4))
+        self.assertEqual([p.score for p in swept.points], sorted(p.score for p in swept.points))
+        self.assertEqual(swept.folder, Path("runs/sweep-decay"))
+        self.assertEqual(swept.table(), (swept.folder / "table.md").read_text())
+        self.assertIn("<!", swept.page.read_text()[:2])
+        self.assertEqual(swept.best().config["optimizer"]["name"], swept.points[0].optimizer)
+        stamps = {p: p.stat().st_mtime_ns for p in swept.folder.glob("runs/*/summary.json")}
+        self.assertEqual(len(stamps), 4)
+        self.assertEqual(str(run()), str(swept))  # finished runs are not repeated
+        self.assertEqual({p: p.stat().st_mtime_ns for p in swept.folder.glob("runs/*/summary.json")}, stamps)
+        halved = lather.sweep(decay(), {"optimizer.initial_damping": {"low": 1e-4, "high": 1.0, "scale": "log", "count": 3}},
+                              search="halving", rounds=2, steps=9, name="halved", optimizer="lm", settings={"network.width": 4})
+        self.assertEqual(sorted(p.round for p in halved.points), [0, 0, 1])
+        with self.assertRaisesRegex(lather.LatherError, "did you mean 'width'"):
+            lather.sweep(decay(), {"network.widht": [4]}, steps=2, name="typo")
+        self.assertFalse(Path("runs/sweep-typo").exists())
+        with self.assertRaisesRegex(TypeError, "optimizers once"):
+            lather.sweep(decay(), {"optimizer": ["lm"]}, optimizer="adam", steps=2)
+
+    def test_ctrl_c_saves_a_sweep_and_the_same_call_goes_on(self) -> None:
+        def interrupted() -> int:
+            timer = threading.Timer(0.8, signal.raise_signal, [signal.SIGINT])
+            timer.start()
+            with self.assertRaisesRegex(KeyboardInterrupt, "goes on"):
+                lather.sweep(decay(), {"network.width": [4, 5]}, optimizer="adam", steps=9_000_000, jobs=1, name="long")
+            timer.join()
+            [first] = Path("runs/sweep-long/runs").iterdir()
+            return lather.load(first).step
+        steps = interrupted()
+        self.assertGreater(steps, 0)
+        self.assertGreater(interrupted(), steps)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ TEST(Status, OfARunningRunHasItsPaceAndTheTimeLeft) {
   write_begun_run(folder / "run", 110);
   add_line(folder / "run/history.jsonl", "{\"step\": 120, \"loss\": ");  // being written
   EXPECT_EQ(read_status(folder / "run", HeldLocks()).state, RunState::stopped);
+  EXPECT_NE(read_status(folder / "run", HeldLocks()).message.find("killed"), std::string::npos);
   const Locked lock(folder / "run");
   const RunStatus s = read_status(folder / "run", HeldLocks());
   EXPECT_EQ(s.state, RunState::running);
@@ -87,8 +88,12 @@ TEST(Status, OfAnEndedRunIsThatOfItsBestStepAndNothingIsUnknownForLackOfFiles) {
   EXPECT_EQ(s.step, testing::kSmallRunSteps);
   EXPECT_EQ(s.residual, summary["best"]["residual"].get<double>());
   EXPECT_EQ(s.message, summary["message"]);
-  testing::edit(folder / "run/summary.json", [](Json& json) { json["reason"] = "interrupted"; });
+  testing::edit(folder / "run/summary.json", [](Json& json) {
+    json["reason"] = "interrupted";
+    json["step"] = testing::kSmallRunSteps + 2;  // between two recorded steps
+  });
   EXPECT_EQ(read_status(folder / "run", HeldLocks()).state, RunState::interrupted);
+  EXPECT_EQ(read_status(folder / "run", HeldLocks()).step, testing::kSmallRunSteps + 2);
   fs::create_directory(folder / "empty");
   const RunStatus nothing = read_status(folder / "empty", HeldLocks());
   EXPECT_TRUE(std::isnan(nothing.loss) && nothing.step == 0 && nothing.state == RunState::stopped);

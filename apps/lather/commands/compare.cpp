@@ -12,11 +12,8 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/core/files.hpp"
-#include "lather/optim/catalogue.hpp"
+#include "lather/experiment/compare.hpp"
 #include "lather/parallel/in_turn.hpp"
-#include "lather/report/comparison.hpp"
-#include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/session.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
@@ -26,7 +23,6 @@ namespace lather::command {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 struct CompareArguments {
   ConfigArguments config;
@@ -35,34 +31,21 @@ struct CompareArguments {
   std::vector<std::string> own_settings;  // LABEL:KEY=VALUE
   std::optional<double> equal_time;
   std::string out;
-  int ranks = 0;
+  int ranks = 0, jobs = 1;
   bool quiet = false, last = false, share = false;
 };
 
-struct PlannedRun {
-  train::Config config;
-  fs::path path;
-};
+using experiment::ComparedRun;
+using experiment::Contestant;
 
 // "slow=adam" is adam under the name slow, with settings of its own.
-struct Contestant {
-  std::string label, optimizer;
-  std::vector<std::string> settings;
-};
-
 std::vector<Contestant> contestants_of(const CompareArguments& a) {
   std::vector<Contestant> all;
   std::vector<std::string> labels;
   for (const auto& word : a.optimizers) {
     const auto equals = word.find('=');
-    Contestant one{word.substr(0, equals), equals == word.npos ? word : word.substr(equals + 1), {}};
-    if (one.label.empty() || one.label.find_first_of("/:. ") != std::string::npos)
-      throw Error(fmt::format("--optimizers {}: expected NAME or LABEL=NAME; a label names folders", word));
-    if (std::find(labels.begin(), labels.end(), one.label) != labels.end())
-      throw Error(fmt::format(
-          "--optimizers: '{0}' is there twice; call one of them something else: other={0}", one.label));
-    labels.push_back(one.label);
-    all.push_back(std::move(one));
+    all.push_back({word.substr(0, equals), equals == word.npos ? word : word.substr(equals + 1), {}});
+    labels.push_back(all.back().label);
   }
   for (const auto& text : a.own_settings) {
     const auto colon = text.find(':');
@@ -73,30 +56,22 @@ std::vector<Contestant> contestants_of(const CompareArguments& a) {
     if (found == labels.end())
       throw Error(fmt::format("--for {}: {}", text,
                               unknown_name_message("optimizer", text.substr(0, colon), labels)));
-    all[static_cast<std::size_t>(found - labels.begin())].settings.push_back(text.substr(colon + 1));
+    const auto own = parse_settings({text.substr(colon + 1)});
+    auto& settings = all[static_cast<std::size_t>(found - labels.begin())].settings;
+    settings.insert(settings.end(), own.begin(), own.end());
   }
   return all;
 }
 
-// The summary of one run: done already, gone on with, or begun. `interrupted` is set by Ctrl-C.
-Json run_one(const train::Config& config, const fs::path& path, bool quiet, bool& interrupted) {
-  if (auto summary = train::finished_summary(config, path); !summary.is_null()) return summary;
-  auto session = train::begin_or_resume_session(config, path);
-  for (const auto& message : session.messages) fmt::print(stderr, "lather: {}\n", message);
-  const auto outcome =
-      train_with_progress(*session.trainer, *session.folder, {quiet, false}, session.seconds);
-  interrupted = outcome.reason == train::EndReason::interrupted;
-  return options::to_json(outcome.summary);
-}
-
 // Works on the runs that no other process has, until all are done; false: interrupted. Every process begins
 // at another place of the list.
-bool share_runs(const std::vector<PlannedRun>& runs, std::size_t place, bool quiet) {
+bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, std::size_t place, bool quiet) {
   const CatchInterrupts guard;
   for (;;) {
     bool done = true, worked = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      const auto& [config, path] = runs[(place + i) % runs.size()];
+      const auto& [config, name] = runs[(place + i) % runs.size()];
+      const fs::path path = folder / name;
       if (!train::finished_summary(config, path).is_null()) continue;
       done = false;
       auto session = train::claim_session(config, path);
@@ -114,51 +89,6 @@ bool share_runs(const std::vector<PlannedRun>& runs, std::size_t place, bool qui
   }
 }
 
-// An earlier comparison may go on in its folder; beside other files nothing is written.
-void require_comparison_or_empty(const fs::path& folder) {
-  std::string other;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() == "table.md" || fs::exists(entry.path() / "config.json")) return;
-    other = entry.path().filename().string();
-  }
-  if (!other.empty())
-    throw Error(
-        fmt::format("the folder '{}' is neither empty nor that of a comparison (it holds '{}'); give "
-                    "another --out",
-                    folder.string(), other));
-}
-
-void write_tables(const report::Table& table, const fs::path& folder) {
-  write_file_atomically(folder / "table.md", report::to_markdown(table));
-  write_file_atomically(folder / "table.csv", report::to_csv(table));
-  write_file_atomically(folder / "table.tex", report::to_latex(table));
-}
-
-// Resolved before anything is run: mistakes show at once.
-std::vector<std::vector<train::Config>> resolve_all(const CompareArguments& a,
-                                                    const std::vector<Contestant>& contestants) {
-  std::vector<std::vector<train::Config>> configs;
-  for (const auto& one : contestants) {
-    configs.emplace_back();
-    ConfigArguments arguments = a.config;
-    arguments.optimizer = one.optimizer;
-    arguments.settings.insert(arguments.settings.end(), one.settings.begin(), one.settings.end());
-    for (arguments.seed = 0; arguments.seed < a.seeds; ++arguments.seed) {
-      configs.back().push_back(train::resolve(request_from(arguments)));
-      if (a.equal_time) train::limit_by_time_only(configs.back().back());
-    }
-  }
-  return configs;
-}
-
-fs::path make_folder(const CompareArguments& a, const std::string& problem) {
-  fs::path folder =
-      a.out.empty() ? train::create_unused_folder("runs", "compare-" + problem) : fs::path(a.out);
-  train::create_folder(folder);
-  require_comparison_or_empty(folder);
-  return folder;
-}
-
 int interrupted_in(const fs::path& folder) {
   fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n", folder.string());
   return 130;
@@ -169,50 +99,49 @@ int compare(CompareArguments& a) {
   if ((ranks || a.share) && a.config.threads == 0) a.config.threads = 1;  // the same numbers on any number
   if (a.share && a.out.empty()) throw Error("--share needs --out: the folder that the processes share");
   if (a.equal_time) a.config.seconds = a.equal_time;
-  std::vector<Contestant> contestants;
-  const auto configs = parallel::first_rank_first(ranks, [&] {
-    contestants = contestants_of(a);
-    return resolve_all(a, contestants);
+  if (ranks && a.jobs > 1) throw Error("--jobs and --ranks cannot be combined");
+  if (a.jobs > 1 && a.config.threads == 0) a.config.threads = 1;
+  experiment::ComparisonRequest wanted;
+  const auto runs = parallel::first_rank_first(ranks, [&] {
+    wanted = {request_from(a.config), contestants_of(a), {}, a.equal_time.has_value()};
+    for (std::uint64_t seed = 0; seed < a.seeds; ++seed) wanted.seeds.push_back(seed);
+    return experiment::compared_runs(wanted);
   });
-  const auto folder_of = [&](const fs::path& parent, std::size_t i, std::uint64_t seed) {
-    return parent / fmt::format("{}-{}", contestants[i].label, seed);
-  };
-  const std::string problem = configs[0][0].problem.name;
+  const std::string problem = runs[0][0].config.problem.name;
   std::string chosen;
-  if (speaks()) chosen = make_folder(a, problem).string();
+  if (speaks()) chosen = experiment::comparison_folder(a.out, problem).string();
   if (ranks) ranks->broadcast(chosen);
   const fs::path folder = chosen;
   if (ranks || a.share) {
-    std::vector<PlannedRun> runs;
-    for (std::size_t i = 0; i < configs.size(); ++i)
-      for (const auto& config : configs[i]) runs.push_back({config, folder_of(folder, i, config.seed)});
-    const std::size_t place = ranks ? runs.size() * ranks->rank() / ranks->size() : 0;
-    if (!share_runs(runs, place, a.quiet)) {
+    std::vector<ComparedRun> all;
+    for (const auto& list : runs) all.insert(all.end(), list.begin(), list.end());
+    const std::size_t place = ranks ? all.size() * ranks->rank() / ranks->size() : 0;
+    if (!share_runs(all, folder, place, a.quiet)) {
       if (ranks) ranks->ask_others_to_end();
       return interrupted_in(folder);
     }
     if (!speaks()) return 0;
   }
 
-  const auto step = a.last ? report::ShownStep::last : report::ShownStep::best;
-  std::vector<report::RunGroup> groups;
-  for (std::size_t i = 0; i < contestants.size(); ++i) {
-    const auto& label = contestants[i].label;
-    auto& group = groups.emplace_back(report::RunGroup{label, {}});
-    for (const auto& config : configs[i]) {
-      if (!a.quiet && !ranks && !a.share) fmt::print("{} with {}, seed {}\n", problem, label, config.seed);
-      bool interrupted = false;
-      group.summaries.push_back(run_one(config, folder_of(folder, i, config.seed), a.quiet, interrupted));
-      if (interrupted) return interrupted_in(folder);
-    }
-    write_tables(report::comparison_table(groups, step), folder);
-  }
+  const CatchInterrupts guard;
+  experiment::CompareOptions options;
+  options.out = folder;
+  options.jobs = a.jobs;
+  options.step = a.last ? report::ShownStep::last : report::ShownStep::best;
+  options.interrupted = [] { return CatchInterrupts::caught(); };
+  if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+  if (a.jobs == 1)
+    options.train = [&](train::Session& session) {
+      return train_with_progress(*session.trainer, *session.folder, {a.quiet, false}, session.seconds);
+    };
+  const auto result = experiment::run_comparison(wanted, runs, options);
+  if (!result.complete) return interrupted_in(folder);
   fmt::print(
-      "\n{} ({} seeds, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
+      "\n{} ({} seed{}, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
       "table.tex and the runs)\n",
-      problem, a.seeds, a.last ? "last" : "best",
+      problem, a.seeds, a.seeds == 1 ? "" : "s", a.last ? "last" : "best",
       a.equal_time ? fmt::format(", {:g} s of training each", *a.equal_time) : "",
-      report::to_markdown(report::comparison_table(groups, step)), folder.string());
+      report::to_markdown(result.table), folder.string());
   return 0;
 }
 
@@ -247,6 +176,8 @@ void add_compare(CLI::App& app, int& exit_status) {
       ->excludes(command->get_option("--steps"));
   command->add_option("--out", a->out, "the folder; an interrupted comparison is resumed in it")
       ->type_name("DIR");
+  command->add_option("--jobs", a->jobs, "trainings side by side, one thread each (default 1)")
+      ->transform(whole_number(1, 256));
   add_ranks_option(*command, a->ranks, "processes on this machine that share the runs, one thread each");
   command->add_flag("--share", a->share,
                     "other processes work on the same comparison in --out, also on other machines");

@@ -7,10 +7,8 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/clock.hpp"
-#include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/experiment/sweep_page.hpp"
-#include "lather/train/run_folder/run_folder.hpp"
 #include "settings.hpp"
 
 namespace lather::command {
@@ -29,22 +27,13 @@ struct SweepArguments {
   bool collect = false, quiet = false;
 };
 
-// An earlier sweep may go on in its folder; beside other files nothing is written.
-void require_sweep_or_empty(const fs::path& folder) {
-  if (fs::exists(folder / "table.md") || fs::exists(folder / "runs")) return;
-  for (const auto& entry : fs::directory_iterator(folder))
-    throw Error(fmt::format(
-        "the folder '{}' is neither empty nor that of a sweep (it holds '{}'); give another --out",
-        folder.string(), entry.path().filename().string()));
-}
-
 int sweep(const SweepArguments& a) {
   experiment::Sweep sweep = experiment::read_sweep_file(a.file);
   const auto more = parse_settings(a.settings);
   sweep.settings.insert(sweep.settings.end(), more.begin(), more.end());
   const Device device = train::parse_device(a.device);
-  const fs::path out = a.out.empty() ? fs::path("runs") / ("sweep-" + sweep.name) : fs::path(a.out);
   const std::size_t points = experiment::sweep_points(sweep).size();
+  const fs::path out = experiment::sweep_folder(a.out, sweep);
   const CatchInterrupts guard;
   const Stopwatch watch;
   experiment::SweepOptions options;
@@ -59,10 +48,8 @@ int sweep(const SweepArguments& a) {
     fmt::print("{}: {} point{} × {} seed{}, {} search, {} at a time, folder {}\n", sweep.name, points,
                points == 1 ? "" : "s", sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
                name_of(sweep.search), options.jobs, out.string());
-  if (fs::exists(out)) require_sweep_or_empty(out);
   const auto result =
       a.collect ? experiment::collect_sweep(sweep, out, device) : experiment::run_sweep(sweep, options);
-  train::create_folder(out);
   experiment::write_sweep(sweep, result, out);
   auto table = experiment::sweep_table(sweep, result);
   const std::size_t rows = table.rows.size();

@@ -1,0 +1,188 @@
+// Sweeps and comparisons.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "lather/capi/handles.hpp"
+#include "lather/capi/settings.hpp"
+#include "lather/core/formats/toml.hpp"
+#include "lather/experiment/compare.hpp"
+#include "lather/experiment/sweep_page.hpp"
+#include "lather/train/run_folder/run_folder.hpp"
+
+namespace lather::capi {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+struct SweepCallOptions {
+  std::int64_t jobs = 0;
+  Device device = Device::cpu;
+  bool collect = false;
+  void fields(FieldVisitor& v) {
+    v.integer("jobs", jobs, "trainings at a time; 0: one per core", between(0, 256));
+    v.choice("device", device, "", {{"cpu", Device::cpu}, {"cuda", Device::cuda}});
+    v.boolean("collect", collect, "train nothing");
+  }
+};
+
+struct CompareCallOptions {
+  std::int64_t jobs = 1;
+  bool equal_time = false, last = false;
+  void fields(FieldVisitor& v) {
+    v.integer("jobs", jobs, "trainings at a time", between(1, 256));
+    v.boolean("equal_time", equal_time, "time alone ends a run");
+    v.boolean("last", last, "the table shows the last step, not the best one");
+  }
+};
+
+struct ContestantOptions {
+  std::string name, label;
+  void fields(FieldVisitor& v) {
+    v.text("name", name, "of the optimizer");
+    v.text("label", label, "of its runs");
+  }
+};
+
+// The caller's functions, as the library asks for them.
+struct Callers {
+  explicit Callers(const lather_runs_watcher* watcher) {
+    if (watcher) std::memcpy(&known, watcher, std::min<std::size_t>(watcher->size, sizeof known));
+  }
+  void say(const std::string& text) const {
+    if (known.message) known.message(known.user, text.c_str());
+  }
+  bool stopped() const { return known.stop && __atomic_load_n(known.stop, __ATOMIC_RELAXED) != 0; }
+
+  lather_runs_watcher known{};
+};
+
+Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& result) {
+  Json points = Json::array();
+  for (const auto& entry : result.points) {
+    Json values = Json::object(), runs = Json::array();
+    for (const auto& [path, value] : entry.point.values) values[path] = value;
+    for (const auto& run : entry.runs) runs.push_back(run.folder.string());
+    points.push_back({{"label", entry.point.label},
+                      {"optimizer", sweep.optimizers[entry.point.optimizer].label},
+                      {"values", values},
+                      {"score", std::isfinite(entry.score) ? Json(entry.score) : Json(nullptr)},
+                      {"round", entry.round},
+                      {"finished", entry.finished},
+                      {"runs", runs}});
+  }
+  return points;
+}
+
+Json sweep_result(const lather_problem* problem, const char* text, const char* folder,
+                  const char* options_text, const Callers& callers) {
+  const auto wanted = options::from_json<SweepCallOptions>("options", parse_object(options_text, "options"));
+  experiment::GivenProblem given;
+  if (problem) given = {problem->source.file, problem->source.text};
+  const auto sweep =
+      experiment::read_sweep(parse_toml(required_text(text, "sweep"), "sweep"),
+                             problem ? problem->source.name : "sweep", problem ? &given : nullptr);
+  experiment::SweepOptions options;
+  options.out = experiment::sweep_folder(folder ? folder : "", sweep);
+  options.jobs = static_cast<int>(wanted.jobs);
+  options.device = wanted.device;
+  options.say = [&](const std::string& words) { callers.say(words); };
+  options.interrupted = [&] { return callers.stopped(); };
+  const auto result = wanted.collect ? experiment::collect_sweep(sweep, options.out, options.device)
+                                     : experiment::run_sweep(sweep, options);
+  experiment::write_sweep(sweep, result, options.out);
+  return {{"complete", result.complete},
+          {"folder", options.out.string()},
+          {"page", (options.out / "index.html").string()},
+          {"table", report::to_markdown(experiment::sweep_table(sweep, result))},
+          {"metric", name_of(sweep.metric)},
+          {"points", points_json(sweep, result)}};
+}
+
+std::vector<experiment::Contestant> read_contestants(const char* text) {
+  const Json list = train::parse_json(required_text(text, "optimizers"), "optimizers");
+  if (!list.is_array() || list.empty())
+    throw Error("optimizers: expected a list with at least one optimizer");
+  std::vector<experiment::Contestant> contestants;
+  for (Json item : list) {
+    if (!item.is_object()) throw Error("optimizers: expected objects with name, label and set");
+    experiment::Settings settings;
+    if (const auto changes = item.find("set"); changes != item.end()) {
+      settings = read_changes(*changes);
+      item.erase(changes);
+    }
+    const auto one = options::from_json<ContestantOptions>("optimizers", item);
+    contestants.push_back({one.label.empty() ? one.name : one.label, one.name, std::move(settings)});
+  }
+  return contestants;
+}
+
+std::vector<std::uint64_t> take_seeds(Json& json) {
+  std::vector<std::uint64_t> seeds{0, 1, 2};
+  const auto found = json.find("seeds");
+  if (found == json.end()) return seeds;
+  seeds.clear();
+  if (!found->is_array()) throw Error("options: seeds: expected a list");
+  for (const auto& seed : *found) {
+    if (!seed.is_number_unsigned()) throw Error("options: seeds: expected whole numbers, at least 0");
+    seeds.push_back(seed.get<std::uint64_t>());
+  }
+  json.erase(found);
+  return seeds;
+}
+
+Json comparison_result(const lather_problem& problem, const char* optimizers, const char* settings,
+                       const char* folder, const char* options_text, const Callers& callers) {
+  Json json = parse_object(options_text, "options");
+  experiment::ComparisonRequest request;
+  request.seeds = take_seeds(json);
+  const auto wanted = options::from_json<CompareCallOptions>("options", json);
+  request.request = read_settings(settings, problem.source);
+  if (wanted.jobs > 1 && request.request.threads == 0) request.request.threads = 1;
+  request.contestants = read_contestants(optimizers);
+  request.equal_time = wanted.equal_time;
+  const auto runs = experiment::compared_runs(request);
+  experiment::CompareOptions options;
+  options.out = experiment::comparison_folder(folder ? folder : "", problem.source.name);
+  options.jobs = static_cast<int>(wanted.jobs);
+  options.step = wanted.last ? report::ShownStep::last : report::ShownStep::best;
+  options.say = [&](const std::string& words) { callers.say(words); };
+  options.interrupted = [&] { return callers.stopped(); };
+  const auto result = experiment::run_comparison(request, runs, options);
+  Json groups = Json::array();
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    groups.push_back({{"name", request.contestants[i].label}, {"runs", Json::array()}});
+    for (const auto& run : runs[i]) groups.back()["runs"].push_back((options.out / run.folder).string());
+  }
+  return {{"complete", result.complete},
+          {"folder", options.out.string()},
+          {"table", report::to_markdown(result.table)},
+          {"groups", groups}};
+}
+
+}  // namespace
+
+extern "C" {
+
+std::int32_t lather_sweep(const lather_problem* problem, const char* sweep, const char* folder,
+                          const char* options, const lather_runs_watcher* watcher, const char** result) {
+  return guarded([&] { give_json(result, sweep_result(problem, sweep, folder, options, Callers(watcher))); });
+}
+
+std::int32_t lather_compare(const lather_problem* problem, const char* optimizers, const char* settings,
+                            const char* folder, const char* options, const lather_runs_watcher* watcher,
+                            const char** result) {
+  return guarded([&] {
+    give_json(result, comparison_result(required(problem, "problem"), optimizers, settings, folder, options,
+                                        Callers(watcher)));
+  });
+}
+
+}  // extern "C"
+
+}  // namespace lather::capi
