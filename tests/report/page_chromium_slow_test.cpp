@@ -128,14 +128,16 @@ addEventListener('load', () => setTimeout(() => {
     if (choice) { choice.value = '1'; choice.dispatchEvent(new Event('change')); }
     const more = document.querySelector('#optimizer details, #run-optimizer details');
     if (more) more.open = true;
-    setTimeout(() => {
+    const finish = tries => {  // the picture is made in the background
+      if (!saved['image/png'] && tries > 0) return setTimeout(() => finish(tries - 1), 100);
       r.saved = {};
       for (const [kind, content] of Object.entries(saved)) r.saved[kind] = typeof content === 'string' ? content : content.size;
       r.chartsAtTheEnd = all('figure.chart').length;
       r.undrawn = all('figure.chart').filter(f => !f.querySelector('svg')).length;
       r.faults = faults;
       document.body.append(Object.assign(document.createElement('pre'), {id: 'result', textContent: JSON.stringify(r)}));
-    }, 500);
+    };
+    setTimeout(() => finish(40), 500);
   } catch (error) {
     document.body.append(Object.assign(document.createElement('pre'), {id: 'result', textContent: JSON.stringify({faults: [String(error), ...faults]})}));
   }
