@@ -34,9 +34,17 @@ inline int kill_and_resume(const std::string& optimizer, int kills, const std::s
                            unsigned seed) {
   TemporaryFolder folder;
   const std::string problem = write_small_problem(folder.path()).string();
-  std::vector<std::string> common = {"train",   problem,     "--optimizer",
-                                     optimizer, "--threads", "1",
-                                     "--quiet", "--set",     "training.checkpoint_every=" + checkpoint_every};
+  std::vector<std::string> common = {"train",
+                                     problem,
+                                     "--optimizer",
+                                     optimizer,
+                                     "--steps",
+                                     "200",
+                                     "--threads",
+                                     "1",
+                                     "--quiet",
+                                     "--set",
+                                     "training.checkpoint_every=" + checkpoint_every};
   common.insert(common.end(), kEverythingMoves.begin(), kEverythingMoves.end());
   const auto with_out = [&](const std::string& out) {
     auto command = common;
