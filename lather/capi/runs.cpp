@@ -10,7 +10,7 @@
 #include "lather/capi/settings.hpp"
 #include "lather/core/formats/toml.hpp"
 #include "lather/experiment/compare.hpp"
-#include "lather/experiment/sweep_page.hpp"
+#include "lather/experiment/sweep/sweep_page.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::capi {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "lather/core/files.hpp"
-#include "lather/experiment/write_up.hpp"
+#include "lather/experiment/pages/write_up.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/experiment/sweep_page.hpp"
+#include "lather/experiment/sweep/sweep_page.hpp"
 #include "train/small_problem.hpp"
 
 namespace lather::experiment {

@@ -8,7 +8,7 @@
 #include "commands/commands.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/threads.hpp"
-#include "lather/experiment/sweep_page.hpp"
+#include "lather/experiment/sweep/sweep_page.hpp"
 #include "settings.hpp"
 
 namespace lather::command {

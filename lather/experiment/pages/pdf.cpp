@@ -2,7 +2,7 @@
 // top; paths hold M, L with absolute, l with relative coordinates, and z. PDF counts from the bottom: y ->
 // height - y.
 
-#include "lather/experiment/pdf.hpp"
+#include "lather/experiment/pages/pdf.hpp"
 
 #include <fmt/format.h>
 

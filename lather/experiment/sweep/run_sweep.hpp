@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lather/experiment/results.hpp"
-#include "lather/experiment/sweep.hpp"
+#include "lather/experiment/sweep/sweep.hpp"
 
 namespace lather::experiment {
 

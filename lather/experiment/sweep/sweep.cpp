@@ -1,4 +1,4 @@
-#include "lather/experiment/sweep.hpp"
+#include "lather/experiment/sweep/sweep.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "lather/experiment/document.hpp"
+#include "lather/experiment/pages/document.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "lather/experiment/events_table.hpp"
+#include "lather/experiment/pages/events_table.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "lather/experiment/document.hpp"
+#include "lather/experiment/pages/document.hpp"
 #include "lather/experiment/results.hpp"
 
 namespace lather::experiment {

@@ -1,4 +1,4 @@
-#include "lather/experiment/panels.hpp"
+#include "lather/experiment/pages/panels.hpp"
 
 #include <fmt/format.h>
 

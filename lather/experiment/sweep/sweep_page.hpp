@@ -1,7 +1,7 @@
 #pragma once
 // What a sweep has come to: a table, and a page that ranks and plots.
 
-#include "lather/experiment/run_sweep.hpp"
+#include "lather/experiment/sweep/run_sweep.hpp"
 #include "lather/report/table.hpp"
 
 namespace lather::experiment {

@@ -1,4 +1,4 @@
-#include "lather/experiment/sweep_page.hpp"
+#include "lather/experiment/sweep/sweep_page.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "lather/experiment/run_sweep.hpp"
+#include "lather/experiment/sweep/run_sweep.hpp"
 
 #include <fmt/format.h>
 

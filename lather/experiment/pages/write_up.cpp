@@ -1,4 +1,4 @@
-#include "lather/experiment/write_up.hpp"
+#include "lather/experiment/pages/write_up.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/files.hpp"
-#include "lather/experiment/events_table.hpp"
-#include "lather/experiment/panels.hpp"
-#include "lather/experiment/pdf.hpp"
+#include "lather/experiment/pages/events_table.hpp"
+#include "lather/experiment/pages/panels.hpp"
+#include "lather/experiment/pages/pdf.hpp"
 
 namespace lather::experiment {
 
