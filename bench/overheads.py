@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What Python and a live view cost a training, as CPU time of the process that trains, which other programs on the machine
-change little: the same run in turns with and without, and the median of the ratios.
+"""What Python and a live view cost a training, as CPU time of the process that trains: the median of the ratios of pairs.
+Other programs on the machine change the CPU time by several per cent, so on one that is not quiet Python and the command
+train at the same time.
 
-    python3 bench/overheads.py python     # lather.Problem(…).train(…) beside `lather train`
+    python3 bench/overheads.py python     # lather.Problem(…).train(…) beside `lather train`, at the same time
     python3 bench/overheads.py watch      # `lather train` with `lather watch` and a client, beside `lather train` alone
 
 Options: --pairs 7, --steps 300, --problem burgers, --optimizer ss-esoap.
@@ -30,7 +31,8 @@ import lather
 problem, optimizer, steps, folder = sys.argv[2:6]
 problem = lather.Problem(problem)
 before = time.process_time()
-problem.train(optimizer, steps=int(steps), threads=1, seed=1, folder=folder, progress=False)
+problem.train(optimizer, steps=int(steps), threads=1, seed=1, folder=folder, progress=False,
+              settings={"training.checkpoint_seconds": 10})
 print(time.process_time() - before)
 """
 
@@ -49,10 +51,23 @@ def by_command(a: argparse.Namespace, folder: Path) -> subprocess.Popen:
                             stdout=subprocess.DEVNULL)
 
 
-def by_python(a: argparse.Namespace, folder: Path) -> float:
-    done = subprocess.run([sys.executable, "-c", TRAIN_IN_PYTHON, ROOT / "python", a.problem, a.optimizer, str(a.steps), folder],
-                          check=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    return float(done.stdout.split()[-1])
+def by_python(a: argparse.Namespace, folder: Path) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-c", TRAIN_IN_PYTHON, ROOT / "python", a.problem, a.optimizer, str(a.steps), folder],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def both(a: argparse.Namespace, folder: Path, python_first: bool) -> tuple[float, float]:
+    begin = [lambda: by_command(a, folder / "command"), lambda: by_python(a, folder / "python")]
+    folder.mkdir()
+    if python_first:
+        python, command = begin[1](), begin[0]()
+    else:
+        command, python = begin[0](), begin[1]()
+    alone = cpu_seconds(command)
+    out, _ = python.communicate()
+    if python.returncode != 0:
+        sys.exit("the training in Python failed")
+    return alone, float(out.split()[-1])
 
 
 class Client(threading.Thread):
@@ -110,12 +125,14 @@ def main() -> None:
     plain, other, viewer = [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(a.pairs):
-            for which in (0, 1) if pair % 2 == 0 else (1, 0):
+            if a.what == "python":
+                alone, python = both(a, Path(folder) / str(pair), pair % 2 == 1)
+                plain.append(alone)
+                other.append(python)
+            for which in () if a.what == "python" else (0, 1) if pair % 2 == 0 else (1, 0):
                 place = Path(folder) / f"{pair}-{which}"
                 if which == 0:
                     plain.append(cpu_seconds(by_command(a, place)))
-                elif a.what == "python":
-                    other.append(by_python(a, place))
                 else:
                     trained, watched, received = with_viewer(a, place)
                     other.append(trained)

@@ -77,8 +77,8 @@ function bandOf(seeds) {
 
 // series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}, or with seeds: [{x, y}, …] instead
 // of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn across. Over
-// something else than steps and time: axis (its name), x: {axis: […]} as places on scaleX (frame.js); dots: [{x, y}] are
-// data, marks at the bottom where y is null.
+// something else than steps and time: axis (its name), x: {axis: […]} as places on scaleX (frame.js); dots: [{x, y}]
+// are data, marks at the bottom where y is null.
 function lineChart(o) {
   const hidden = o.hidden || new Set(), sharing = o.sharing || [];
   const scaleX = o.scaleX || linearScale;
@@ -221,7 +221,9 @@ function lineChart(o) {
             y2: Y(at),
             style: `stroke:${color}`
           }),
-          svg('text', {x: area.left + area.width - 5, y: Y(at) - 4, 'text-anchor': 'end'}, label));
+          svg('text',
+              {x: area.left + area.width - 5, y: Y(at) - area.top < 16 ? Y(at) + 13 : Y(at) - 4, 'text-anchor': 'end'},
+              label));
     for (const {s, x, low, high} of shown) {
       if (!low || x.length < 2) continue;
       const edge = list => x.map((v, i) => X(v).toFixed(1) + ',' + Y(list[i]).toFixed(1));
