@@ -39,8 +39,10 @@ for step in "${steps[@]}"; do
       { cmake --preset cuda && cmake --build --preset cuda --target lather_shared; } >"$OUT/python-build.log" 2>&1 || { tail -20 "$OUT/python-build.log"; exit 1; }
       LATHER_LIBRARY=build/cuda/lib/liblather.so PYTHONPATH=python python3 python/tests/gpu_check.py "$OUT/python.json" 2>&1 | tee "$OUT/python.log"
       [ "${PIPESTATUS[0]}" -eq 0 ] || status=1 ;;
-    ranks)  # several processes on the cores of that machine beside the estimate; a reduction by NCCL inside a graph
+    ranks)  # ranks on the GPU; several processes on the cores of that machine beside the estimate; a reduction by NCCL inside a graph
       { cmake --preset cuda && cmake --build --preset cuda --target lather_command; } >"$OUT/ranks-build.log" 2>&1 || { tail -20 "$OUT/ranks-build.log"; exit 1; }
+      scripts/gpu-ranks.sh build/cuda/bin/lather 2>&1 | tee "$OUT/gpu-ranks.log"
+      [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
       RANKS="1 2 4 8 16" scripts/scaling.sh build/cuda/bin/lather 2>&1 | tee "$OUT/ranks.log"
       [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
       nccl=$(python3 -c "import nvidia.nccl as n; print(list(n.__path__)[0])" 2>/dev/null || echo /usr)

@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/gpu_choice.hpp"
 #include "lather/parallel/local_ranks.hpp"
 #include "lather/parallel/mpi_ranks.hpp"
 #include "settings.hpp"
@@ -44,6 +45,7 @@ parallel::Communicator* join_ranks(int requested) {
     joined = parallel::fork_ranks(requested);
   if (!joined) return nullptr;
   joined->set_stop_signal(CatchInterrupts::caught);
+  use_gpu(joined->local_rank());
   if (joined->rank() != 0) say_nothing_from_now_on();
   return joined.get();
 }

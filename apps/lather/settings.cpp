@@ -65,8 +65,7 @@ void add_config_options(CLI::App& command, ConfigArguments& a) {
   command
       .add_option("--shards", a.shards,
                   "parts of every sum over points: the numbers depend on them and on neither threads nor "
-                  "ranks; 0: as "
-                  "many as threads, 16 on ranks")
+                  "ranks; 0: as many as threads, 16 on ranks; on the GPU one, 8 on ranks")
       ->transform(whole_number(0, std::numeric_limits<int>::max()));
   command.add_option("--device", a.device, "cpu or cuda")->check(device_name());
   command.add_option("--precision", a.precision, "float64 or float32")

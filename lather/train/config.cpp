@@ -266,6 +266,9 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   return root;
 }
 
+// Shards of ranks on GPUs, where a shard is a round of kernels: as many as a machine has GPUs.
+static constexpr int kShardsOfGpus = 8;
+
 // Threads, shards and ranks.
 static void choose_workers(Config& config, const ConfigRequest& request) {
   if (request.threads < 0 || request.threads > kMostThreads)
@@ -275,17 +278,11 @@ static void choose_workers(Config& config, const ConfigRequest& request) {
   config.device = request.device;
   config.ranks = request.ranks;
   config.shards = request.shards;
-  if (config.device == Device::cuda) {
-    if (config.ranks && !config.ranks->alone())
-      throw Error("--device cuda takes one rank: leave --ranks and mpirun out, or use --device cpu");
-    if (config.shards > 0) throw Error("--shards is for the CPU: sums on the GPU have a fixed order already");
-    return;
-  }
   if (config.shards < 0 || config.shards > kMostThreads)
     throw Error(fmt::format("--shards {}: expected at most {}, or 0 for as many as threads", config.shards,
                             kMostThreads));
   if (!config.ranks) return;
-  if (config.shards == 0) config.shards = kShardsOfRanks;
+  if (config.shards == 0) config.shards = config.device == Device::cuda ? kShardsOfGpus : kShardsOfRanks;
   if (config.shards < config.ranks->size())
     throw Error(fmt::format("--shards {}: {} ranks need at least as many shards", config.shards,
                             config.ranks->size()));

@@ -100,6 +100,14 @@ TEST_F(Ranks, WriteTheHistoryOfOneProcess) {
   }
 }
 
+TEST_F(Ranks, EightOfThemWriteTheHistoryOfOneProcess) {
+  const Training t = trainings()[1];
+  ASSERT_EQ(lather(with(command(t, "one", 45), {"--shards", "16"})).status, 0);
+  const Finished eight = lather(with(command(t, "eight", 45), {"--ranks", "8"}));
+  ASSERT_EQ(eight.status, 0) << eight.err;
+  expect_same_runs(folder_ / "one", folder_ / "eight");
+}
+
 TEST_F(Ranks, OfMpirunWriteTheHistoryOfOneProcess) {
   if (lather::test::mpiexec_path().empty()) GTEST_SKIP() << "no mpirun";
   const Training t = trainings()[1];

@@ -38,6 +38,7 @@ bool is_allocated(const void* first, std::size_t bytes) {
 }
 
 Work* capture = nullptr;
+int devices = 1, device_in_use = 0;
 }  // namespace lather::emulator
 
 namespace {
@@ -55,7 +56,11 @@ constexpr std::size_t kParameterBytes = 4096;  // of cuda::Parameter
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = lather::emulator::devices;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+  lather::emulator::device_in_use = device;
   return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
@@ -64,7 +69,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
   return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = lather::emulator::device_in_use;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {

@@ -133,8 +133,11 @@ train::Config config_of(const TrainArguments& a) {
 }
 
 std::string workers(const train::Config& config) {
-  if (config.device == Device::cuda) return "device cuda";
-  if (!config.ranks) return fmt::format("{} threads", config.threads);
+  const bool on_gpu = config.device == Device::cuda;
+  if (!config.ranks) return on_gpu ? "device cuda" : fmt::format("{} threads", config.threads);
+  if (on_gpu)
+    return fmt::format("device cuda, {} ranks ({}), {} shards", config.ranks->size(),
+                       config.ranks->transport(), config.shards);
   return fmt::format("{} ranks of {} threads ({}), {} shards", config.ranks->size(), config.threads,
                      config.ranks->transport(), config.shards > 0 ? config.shards : config.threads);
 }

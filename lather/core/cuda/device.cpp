@@ -2,13 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/gpu_choice.hpp"
 #include "lather/core/memory.hpp"
 
 namespace lather::cuda {
 
 namespace {
+
+std::atomic<int> chosen_gpu = -1;  // CUDA's choice
 
 std::string failure(const char* library, const std::string& why, CallSite where) {
   return fmt::format("{}: {} ({}:{})", library, why, where.file, where.line);
@@ -39,6 +44,10 @@ std::unique_lock<std::recursive_mutex> alone() {
 
 void require_device() {
   if (const auto report = cuda_report(); !report.usable) throw Error("device cuda: " + report.text);
+  if (chosen_gpu < 0) return;
+  int count = 1;
+  check(cudaGetDeviceCount(&count));
+  check(cudaSetDevice(chosen_gpu % count));  // of this thread
 }
 
 Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(32) << 20) {
@@ -184,6 +193,8 @@ void Graph::end(cudaStream_t stream) {
 }  // namespace lather::cuda
 
 namespace lather {
+
+void use_gpu(int number) { cuda::chosen_gpu = number; }
 
 CudaReport cuda_report() {
   static const CudaReport report = []() -> CudaReport {

@@ -25,6 +25,9 @@ class CudaObjective {
   // says whether they are new.
   virtual void enqueue_points(const int* index, int* changed) = 0;
   virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
+  // False where other processes add to them through the host: gradients are then enqueued step by step, outside
+  // of graphs. What is asked for by graphs changes with version().
+  virtual bool captures_gradient() const { return true; }
   // Gradients of groups of terms, one after another, in place of that of all; device_gradient() is then
   // undefined. group_of_term: in the order of Objective::term_names(), groups count from 0. To be set again
   // whenever weights of terms may have changed.

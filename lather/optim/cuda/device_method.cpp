@@ -172,10 +172,14 @@ bool DeviceMethod::clip_gradients(const ClipOptions& options) {
   return true;
 }
 
-void DeviceMethod::enqueue_step(int form) {
+void DeviceMethod::enqueue_evaluation() {
   Control* const control = control_.data();
   objective_->enqueue_points(&control->index, &control->points_changed);
   enqueue_gradient();
+}
+
+// After its evaluation.
+void DeviceMethod::enqueue_step(int form) {
   const auto blocks = static_cast<unsigned>(work_.gradient_blocks);
   layers_.launch("gradient_norms", blocks, 1, cuda::Parameter().add(work_));
   if (clip_) {
@@ -191,8 +195,14 @@ void DeviceMethod::enqueue_step(int form) {
 
 void DeviceMethod::launch(int form, int count) {
   const cudaStream_t stream = objective_->stream();
-  if (form >= kUncaptured) {
+  const bool together = objective_->captures_gradient();  // with the rest of a step, in one graph
+  const auto enqueue = [&] {
+    if (together) enqueue_evaluation();
     enqueue_step(form);
+  };
+  if (form >= kUncaptured) {
+    if (!together) enqueue_evaluation();
+    enqueue();
   } else {
     cuda::Graph& graph = graphs_[{form, count}];
     if (!graph) {
@@ -201,15 +211,16 @@ void DeviceMethod::launch(int form, int count) {
       const auto lock = cuda::alone();
       now_.halt = kGradientNotFinite;
       put_control();
-      enqueue_step(form);
+      enqueue();
       cuda::check(cudaStreamSynchronize(stream));
       now_.halt = kRunning;
       put_control();
       cuda::check(cudaStreamSynchronize(stream));
       graph = cuda::Graph(stream, [&] {
-        for (int i = 0; i < count; ++i) enqueue_step(form);
+        for (int i = 0; i < count; ++i) enqueue();
       });
     }
+    if (!together) enqueue_evaluation();
     graph.launch(stream);
   }
   read_control();
@@ -242,7 +253,7 @@ void DeviceMethod::resume(int form) {
 // As many steps of the next form as come in a row and are unlikely to be lost.
 int DeviceMethod::how_many(std::size_t left) const {
   const int form = graph_variant(now_.t + 1);
-  if (form >= kUncaptured) return 1;
+  if (form >= kUncaptured || !objective_->captures_gradient()) return 1;
   const double expected = std::max(steps_between_halts_, static_cast<double>(now_.t - last_halt_));
   for (const int row : kStepsPerLaunch) {
     if (static_cast<std::size_t>(row) > left || (row > 1 && row > expected / kStepsPerHalt)) continue;
@@ -287,6 +298,7 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
 
   int evaluations = 0;
   while (now_.halt == kRunning && static_cast<std::size_t>(now_.index) < factors.size()) {
+    if (device->version() != version_) bind(*device);  // another rank was lost
     const int form = graph_variant(now_.t + 1), before = now_.index;
     launch(form, how_many(factors.size() - before));
     if (now_.halt == kBasisWanted) resume(form);

@@ -100,6 +100,7 @@ class DeviceMethod : public Optimizer {
   void put_factors(std::span<const double> factors);
   void put_control();
   void read_control();
+  void enqueue_evaluation();
   void enqueue_step(int form);
   void finish_step(int form);
   void launch(int form, int count);

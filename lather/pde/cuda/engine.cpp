@@ -1,5 +1,9 @@
 // The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
 // page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
+//
+// With shards, every shard has its own sums, and ranks, each with a GPU or a share of one, have some of the
+// shards; see parallel/shards.hpp for the order in which sums are added. Everything else is computed by all
+// ranks alike, with the same bits.
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +14,7 @@
 #include "lather/pde/cuda/device_points.hpp"
 #include "lather/pde/cuda/jacobian.hpp"
 #include "lather/pde/cuda/pass.hpp"
+#include "lather/pde/cuda/shard_slots.hpp"
 #include "lather/pde/engine/engine.hpp"
 
 namespace lather::pde {
@@ -24,14 +29,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
  public:
   CudaEngine(const Problem& given, const EngineOptions& engine_options)
       : Engine(given, engine_options), team_(options.threads > 0 ? options.threads : available_cores()) {
-    if (!alone())
-      throw Error("several ranks cannot share the points on the GPU yet; leave --ranks and mpirun out");
+    if (!alone() && !sharded())
+      throw Error(
+          "the run was begun on the GPU in one process without --shards, and its sums cannot be shared: "
+          "resume it without --ranks and mpirun");
     cuda::require_device();
     parameters_ = cuda::Memory<double>(layout.size());
-    gradient_ = cuda::Memory<double>(layout.size());
+    sums_ = std::make_unique<ShardSlots>(layout.size() + problem.terms.size(), options.shards, options.ranks);
     frozen_ = cuda::Memory<double>(std::max<std::size_t>(1, frozen.size()));
     scales_ = cuda::Memory<double>(problem.terms.size());
-    losses_ = cuda::Memory<double>(problem.terms.size());
     host_ = cuda::PinnedMemory<double>(2 * layout.size() + 2 * problem.terms.size());
     for (std::size_t s = 0; s < sets.size(); ++s) {
       if (terms_of[s].empty()) continue;
@@ -41,13 +47,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     }
     pass_ = std::make_unique<CudaPass<T>>(
         tape, used_sets_, static_cast<int>(problem.unknowns.size()), addresses(),
-        CudaPassOptions{.overlap = options.overlap, .batch_rows = options.tile_rows});
+        CudaPassOptions{
+            .overlap = options.overlap, .batch_rows = options.tile_rows, .shards = options.shards});
+    pass_->set_shards(sums_->own());
   }
 
   ThreadTeam& team() override { return team_; }
   std::size_t tile_points(int set) const override { return points[set].count(); }
   std::size_t workspace_bytes() const override {
-    return pass_->bytes() + parameters_.bytes() + gradient_.bytes() + (jacobian_ ? jacobian_->bytes() : 0);
+    return pass_->bytes() + parameters_.bytes() + sums_->bytes() + (jacobian_ ? jacobian_->bytes() : 0);
   }
   optim::CudaObjective* cuda_objective() override { return this; }
 
@@ -70,12 +78,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     stage(x);
     if (!term_gradients) {
       set_scales(-1);
-      evaluate_graph(gradient != nullptr);
+      evaluate_sums(gradient != nullptr);
       if (gradient) std::copy_n(host_gradient(), layout.size(), gradient);
     } else {
       for (std::size_t k = 0; k < problem.terms.size(); ++k) {
         set_scales(static_cast<int>(k));
-        evaluate_graph(true);
+        evaluate_sums(true);
         std::copy_n(host_gradient(), layout.size(), (*term_gradients)[k].data());
       }
     }
@@ -85,16 +93,21 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void residuals(std::span<const double> x, std::span<double* const> r) override {
     require_points();
     upload(x);
-    pass_->enqueue_values();
-    for (std::size_t k = 0; k < r.size(); ++k) {
-      if (!r[k]) continue;
-      const int set = problem.terms[k].point_set;
-      const auto values = pass_->values(pass_set_.at(set), place_in_set[k]);
-      for (std::size_t q = 0, group = group_of(set); q < residuals_of(set); ++q) {
-        const auto first = values.begin() + static_cast<std::ptrdiff_t>(q * group);
-        r[k][q] = std::accumulate(first, first + static_cast<std::ptrdiff_t>(group), 0.0);
+    with_ranks([&] {
+      follow_ranks();
+      pass_->enqueue_values();
+      for (std::size_t k = 0; k < r.size(); ++k) {
+        if (!r[k]) continue;
+        const int set = problem.terms[k].point_set;
+        const auto values = pass_->values(pass_set_.at(set), place_in_set[k]);
+        const auto [begin, end] = own_of(residuals_of(set));
+        for (std::size_t q = begin, group = group_of(set); q < end; ++q) {
+          const auto first = values.begin() + static_cast<std::ptrdiff_t>(q * group);
+          r[k][q] = std::accumulate(first, first + static_cast<std::ptrdiff_t>(group), 0.0);
+        }
+        gather_visited(set, residuals_of(set), 1, r[k]);
       }
-    }
+    });
   }
 
   std::vector<std::vector<double>> evaluate(std::span<const double> x,
@@ -102,26 +115,39 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
                                             std::span<const std::string> columns) override {
     upload(x);
     CudaPass<T>& pass = evaluation_pass(expressions, columns);
-    pass.set_points(0, at);
-    pass.enqueue_values();
-    std::vector<std::vector<double>> values;
-    for (std::size_t e = 0; e < expressions.size(); ++e)
-      values.push_back(pass.values(0, static_cast<int>(e)));
+    std::vector<std::vector<double>> values(expressions.size());
+    with_ranks([&] {
+      pass.set_shards(sums_->own());
+      pass.set_points(0, at);
+      pass.enqueue_values();
+      for (std::size_t e = 0; e < expressions.size(); ++e) {
+        values[e] = pass.values(0, static_cast<int>(e));
+        gather_visited(0, values[e].size(), 1, values[e].data());
+      }
+    });
     return values;
   }
 
   optim::Residuals& jacobian() override { return device_jacobian(); }
+  int shards() override { return sharded() ? options.shards : team_.size(); }
+  IndexRange visited_by(int rank, int /*set*/, std::size_t count) const override {
+    if (!sharded()) return {0, count};
+    const auto own = share_of(options.shards, rank, alone() ? 1 : options.ranks->size());
+    return {count * own.begin / options.shards, count * own.end / options.shards};
+  }
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, PinnObjective::SignalVisitor& visitor,
-                     Reach /*all: there is one rank*/) override {
-    device_jacobian().visit(x, term, first, count, seeds, visitor);
+                     Reach reach) override {
+    const IndexRange all{0, static_cast<std::size_t>(options.shards)};
+    device_jacobian().visit(x, {term, first, count, seeds}, reach == Reach::own_share ? sums_->own() : all,
+                            visitor);
   }
 
   // CudaObjective
   cudaStream_t stream() override { return pass_->stream(); }
   double* device_parameters() override { return parameters_.data(); }
-  double* device_gradient() override { return gradient_.data(); }
-  const double* device_losses() override { return losses_.data(); }
+  double* device_gradient() override { return sums_->data(); }
+  const double* device_losses() override { return sums_->data() + layout.size(); }
   bool draw_points(const PointPlan& plan) override {
     for (const auto& part : plan.parts)
       if (!DevicePoints::draws(part.method)) return false;
@@ -143,7 +169,16 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     set_scales(-1);
     scales_.upload({host_scales(), problem.terms.size()});
   }
-  void enqueue_gradient() override { pass_->enqueue(true); }
+  bool captures_gradient() const override { return alone(); }
+  void enqueue_gradient() override {
+    with_ranks([&] {
+      follow_ranks();
+      if (alone()) return enqueue_own_sums(true);
+      launch_graph(own_gradient_, [&] { enqueue_own_sums(true); });
+      sums_->exchange(sums(true));
+      sums_->enqueue_upload(sums(true), stream());
+    });
+  }
   void set_groups(std::span<const std::size_t> group_of_term) override {
     require_points();
     const std::size_t terms = terms_.size(), groups = 1 + *std::ranges::max_element(group_of_term);
@@ -161,9 +196,9 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     for (std::size_t first = 0; first < group_scales_.size(); first += terms, gradients += layout.size()) {
       cuda::check(cudaMemcpyAsync(scales_.data(), group_scales_.data() + first, terms * sizeof(double),
                                   cudaMemcpyDeviceToDevice, stream()));
-      pass_->enqueue(true);
-      cuda::check(cudaMemcpyAsync(gradients, gradient_.data(), gradient_.bytes(), cudaMemcpyDeviceToDevice,
-                                  stream()));
+      enqueue_gradient();
+      cuda::check(cudaMemcpyAsync(gradients, device_gradient(), layout.size() * sizeof(double),
+                                  cudaMemcpyDeviceToDevice, stream()));
     }
   }
   std::vector<double> loss_scales() const override {
@@ -174,6 +209,24 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::size_t version() const override { return version_; }
 
  private:
+  bool sharded() const { return options.shards > 0; }
+  // Others may have gone: this rank then has other shards.
+  void follow_ranks() {
+    if (pass_->set_shards(sums_->own())) forget_graphs();
+  }
+  IndexRange own_of(std::size_t count) const {
+    return visited_by(alone() ? 0 : options.ranks->rank(), 0, count);
+  }
+  // Of a slot: gradient and losses, or the losses alone.
+  ShardSlots::Part sums(bool with_gradient) const {
+    const std::size_t n = layout.size(), terms = problem.terms.size();
+    return with_gradient ? ShardSlots::Part{0, n + terms} : ShardSlots::Part{n, terms};
+  }
+  void enqueue_own_sums(bool with_gradient) {
+    pass_->enqueue(with_gradient);
+    sums_->enqueue_sum(sums(with_gradient), stream());
+  }
+
   void refresh_points() {
     if (!plan_) return;
     if (!device_points_) {
@@ -186,7 +239,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
 
   CudaAddresses addresses() const {
-    return {parameters_.data(), frozen_.data(), scales_.data(), losses_.data(), gradient_.data()};
+    return {parameters_.data(), frozen_.data(), scales_.data(), sums_->data() + layout.size(),
+            sums_->data(),      sums_->stride()};
   }
   double loss_scale(int term) const {
     return term_weights[term] / static_cast<double>(residuals_of(problem.terms[term].point_set));
@@ -244,29 +298,40 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     }
   }
 
-  void evaluate_graph(bool with_gradient) {
-    cuda::Graph& graph = graphs_[with_gradient];
-    const cudaStream_t stream = pass_->stream();
+  template <class Enqueue>
+  void launch_graph(cuda::Graph& graph, const Enqueue& enqueue) {
     if (!graph) {
       // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
       const auto lock = cuda::alone();
-      enqueue_evaluation(with_gradient);
-      graph = cuda::Graph(stream, [&] { enqueue_evaluation(with_gradient); });
+      enqueue();
+      graph = cuda::Graph(stream(), enqueue);
     }
-    graph.launch(stream);
-    cuda::check(cudaStreamSynchronize(stream));
+    graph.launch(stream());
+    cuda::check(cudaStreamSynchronize(stream()));
+  }
+
+  // Losses and, if wanted, gradient to the host.
+  void evaluate_sums(bool with_gradient) {
+    with_ranks([&] {
+      follow_ranks();
+      launch_graph(graphs_[with_gradient], [&] { enqueue_evaluation(with_gradient); });
+      if (alone()) return;
+      const auto total = sums_->exchange(sums(with_gradient));
+      if (with_gradient) std::copy_n(total.begin(), layout.size(), host_gradient());
+      std::copy(total.end() - static_cast<std::ptrdiff_t>(problem.terms.size()), total.end(), host_losses());
+    });
   }
 
   void enqueue_evaluation(bool with_gradient) {
-    const cudaStream_t stream = pass_->stream();
     const std::size_t terms = problem.terms.size() * sizeof(double);
     enqueue_upload();
-    cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream));
-    pass_->enqueue(with_gradient);
-    cuda::check(cudaMemcpyAsync(host_losses(), losses_.data(), terms, cudaMemcpyDeviceToHost, stream));
+    cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream()));
+    enqueue_own_sums(with_gradient);
+    if (!alone()) return;
+    cuda::check(cudaMemcpyAsync(host_losses(), device_losses(), terms, cudaMemcpyDeviceToHost, stream()));
     if (with_gradient)
-      cuda::check(cudaMemcpyAsync(host_gradient(), gradient_.data(), gradient_.bytes(),
-                                  cudaMemcpyDeviceToHost, stream));
+      cuda::check(cudaMemcpyAsync(host_gradient(), device_gradient(), layout.size() * sizeof(double),
+                                  cudaMemcpyDeviceToHost, stream()));
   }
 
   void read_losses() {
@@ -276,6 +341,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
 
   void forget_graphs() {
     for (auto& graph : graphs_) graph = {};
+    own_gradient_ = {};
     ++version_;
   }
 
@@ -284,10 +350,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     auto& entry = evaluations_[evaluation_key(problem, expressions, columns)];
     if (!entry.pass) {
       entry.set = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions, columns));
-      entry.pass =
-          std::make_unique<CudaPass<T>>(tape, std::vector<const CompiledPointSet*>{entry.set.get()},
-                                        static_cast<int>(problem.unknowns.size()), addresses(),
-                                        CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows});
+      entry.pass = std::make_unique<CudaPass<T>>(
+          tape, std::vector<const CompiledPointSet*>{entry.set.get()},
+          static_cast<int>(problem.unknowns.size()), addresses(),
+          CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows, .shards = options.shards});
     }
     return *entry.pass;
   }
@@ -296,7 +362,8 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     std::unique_ptr<CudaPass<T>> pass;
   };
 
-  cuda::Memory<double> parameters_, gradient_, frozen_, scales_, losses_;
+  cuda::Memory<double> parameters_, frozen_, scales_;
+  std::unique_ptr<ShardSlots> sums_;   // of every shard: the gradient, then the losses
   cuda::Memory<double> group_scales_;  // groups × terms of the pass
   cuda::PinnedMemory<double> host_;    // parameters, gradient, scales, losses
   std::vector<double> frozen_on_device_;
@@ -308,8 +375,9 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::optional<PointPlan> plan_;
   std::unique_ptr<DevicePoints> device_points_;  // that follow it
   std::int64_t step_ = 0;
-  ThreadTeam team_;        // for optimizers that update on the host
-  cuda::Graph graphs_[2];  // value; value and gradient
+  ThreadTeam team_;           // for optimizers that update on the host
+  cuda::Graph graphs_[2];     // value; value and gradient
+  cuda::Graph own_gradient_;  // what this rank adds to the gradient at the parameters on the device
   std::size_t version_ = 0;
   std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;
 };

@@ -1,9 +1,12 @@
 #include "lather/pde/cuda/jacobian.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "lather/core/memory.hpp"
 #include "lather/pde/cuda/kernels/jacobian_arguments.cuh"
 #include "lather/pde/engine/residual_weights.hpp"
 
@@ -65,7 +68,7 @@ CudaPass<double>& CudaJacobian::pass_of(int set) {
 }
 
 // J is kept whole in half of the free memory, or in two chunks (J J^T takes two at once). A limit on the rows
-// of a tile holds for J too.
+// of a tile holds for J too. With shards, chunks are what they are.
 void CudaJacobian::choose_chunks(std::size_t residuals) {
   if (residuals == residuals_) return;
   const std::size_t parameters = engine_.layout.size(), limit = engine_.options.tile_rows;
@@ -74,11 +77,23 @@ void CudaJacobian::choose_chunks(std::size_t residuals) {
   std::size_t free = 0, total = 0;
   cuda::check(cudaMemGetInfo(&free, &total));
   const std::size_t fitting = free / 2 / sizeof(double) / parameters;
+  const bool fits = fitting >= residuals && (limit == 0 || limit >= residuals);
   residuals_ = residuals;
-  chunk_ = fitting >= residuals && (limit == 0 || limit >= residuals)
-               ? residuals
-               : std::clamp<std::size_t>(fitting / 2, 1, limit > 0 ? limit : residuals);
-  rows_ = cuda::Memory<double>(chunk_ * parameters);
+  bounds_ = {0};
+  if (sharded()) {
+    const std::size_t shards = engine_.options.shards;
+    for (std::size_t s = 1; s <= shards; ++s) bounds_.push_back(residuals * s / shards);
+    chunk_ = (residuals + shards - 1) / shards;
+    if (chunk_ > fitting)
+      throw OutOfMemory(fmt::format(
+          "device cuda: there is no room for {} rows of J with {} numbers each; use more --shards", chunk_,
+          parameters));
+  } else {
+    chunk_ = fits ? residuals : std::clamp<std::size_t>(fitting / 2, 1, limit > 0 ? limit : residuals);
+    for (std::size_t end = chunk_; end < residuals; end += chunk_) bounds_.push_back(end);
+    bounds_.push_back(residuals);
+  }
+  rows_ = cuda::Memory<double>((fits ? residuals : chunk_) * parameters);
   root_weights_ = cuda::Memory<double>(residuals);
   r_ = cuda::Memory<double>(residuals);
   w_ = cuda::Memory<double>(residuals);
@@ -190,16 +205,17 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
 template <class F>
 void CudaJacobian::for_chunks(std::span<const double> x, const F& f) {
   const bool ready = prepare(x);
-  for (std::size_t first = 0; first < residuals_; first += chunk_) {
-    const std::size_t count = std::min(chunk_, residuals_ - first);
-    if (!ready) write(first, count, rows_.data());
-    f(rows_.data(), first, count);
+  for (std::size_t i = 0; i + 1 < bounds_.size(); ++i) {
+    const std::size_t first = bounds_[i], count = bounds_[i + 1] - first;
+    if (!ready) write(first, count, place_of(first));
+    f(place_of(first), first, count);
     stream_.synchronize();
   }
   kept_ = whole();
 }
 
 double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
+  if (sharded()) return sum_over_shards(x, JtJ, Jtr);
   const int n = static_cast<int>(engine_.layout.size());
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int m = static_cast<int>(count);
@@ -220,11 +236,13 @@ void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int rows = static_cast<int>(count);
     blas_.square({.n = rows, .k = n, .of_rows = true}, J, n, JJt + first * r.size() + first, m);
-    if (first > 0 && before.size() == 0) before = cuda::Memory<double>(chunk_ * n);
-    for (std::size_t earlier = 0; earlier < first; earlier += chunk_) {
-      write(earlier, chunk_, before.data());
-      blas_.multiply<double>({.m = static_cast<int>(chunk_), .n = rows, .k = n, .transpose_b = true},
-                             before.data(), n, J, n, JJt + earlier * r.size() + first, m);
+    if (first > 0 && !whole() && before.size() == 0) before = cuda::Memory<double>(chunk_ * n);
+    for (std::size_t i = 0; bounds_[i] < first; ++i) {
+      const std::size_t earlier = bounds_[i], count_before = bounds_[i + 1] - earlier;
+      if (!whole()) write(earlier, count_before, before.data());
+      blas_.multiply<double>({.m = static_cast<int>(count_before), .n = rows, .k = n, .transpose_b = true},
+                             whole() ? place_of(earlier) : before.data(), n, J, n,
+                             JJt + earlier * r.size() + first, m);
       stream_.synchronize();
     }
   });
@@ -275,15 +293,6 @@ void CudaJacobian::visit_rows(std::span<const double> x, const RowVisitor& visit
       x, [&](const double* J, std::size_t first, std::size_t count) { visit(J, r_.data() + first, count); });
 }
 
-double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
-  return optim::device_normal_matrix_bytes(dimension);
-}
-double CudaJacobian::available_bytes() const {
-  std::size_t free = 0, total = 0;
-  cuda::check(cudaMemGetInfo(&free, &total));
-  return static_cast<double>(free + rows_.bytes());  // rows make room for a matrix
-}
-
 void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
                                  double* rows) {
   const std::size_t n = engine_.layout.size();
@@ -293,7 +302,7 @@ void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, s
     write(first + done, part, rows_.data());
     rows_.download({rows + done * n, part * n});
   }
-  kept_ = count == residuals_ && whole();
+  kept_ = count == residuals_ && chunk_ == residuals_;
 }
 
 void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {

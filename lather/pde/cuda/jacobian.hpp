@@ -2,7 +2,8 @@
 // The Jacobian of the weighted residuals on the GPU: its rows from the layers' signals, as
 // pde/engine/row_writer.hpp makes them on the host, and products with them. J stays in memory where it fits,
 // for as long as x, points and weights are the same; where it does not fit, its rows are made in chunks
-// whenever they are needed.
+// whenever they are needed. With shards, chunks are equal parts of J, whatever fits: J^T J is a sum over them,
+// shared by ranks; everything else every rank computes by itself.
 
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/parallel/shards.hpp"
 #include "lather/pde/cuda/pass.hpp"
 #include "lather/pde/engine/engine_residuals.hpp"
 
@@ -38,9 +40,15 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   double orthogonal_factor_bytes() const override;
   double available_bytes() const override;
 
-  // Engine::visit_signals
-  void visit(std::span<const double> x, int term, std::size_t first, std::size_t count,
-             std::span<const double> seeds, PinnObjective::SignalVisitor& visitor);
+  // Engine::visit_signals: points [first, first + count) of a term; with shards, of these shards, each with its
+  // number for the visitor.
+  struct VisitedPoints {
+    int term;
+    std::size_t first, count;
+    std::span<const double> seeds;
+  };
+  void visit(std::span<const double> x, const VisitedPoints& points, IndexRange shards,
+             PinnObjective::SignalVisitor& visitor);
 
  private:
   // What the rows depend on besides the points.
@@ -53,7 +61,13 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   };
 
   double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
+  struct ShardMatrices;
+  double sum_over_shards(std::span<const double> x, double* JtJ, std::span<double> Jtr);
+  void add_own_shards(std::span<const double> x, IndexRange own, ShardMatrices& sums);
+  void sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices& sums);
   void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) override;
+  template <class Show>
+  void visit_windows(const VisitedPoints& points, const Show& show_window);
   void visit_rows(std::span<const double> x, const RowVisitor& visit) override;
   void make_room();
 
@@ -62,7 +76,11 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   // Makes x, weights and memory ready; true if J is in memory already.
   bool prepare(std::span<const double> x);
   void choose_chunks(std::size_t residuals);
-  bool whole() const { return chunk_ == residuals_; }
+  bool sharded() const { return engine_.options.shards > 0; }
+  bool whole() const { return rows_.size() == residuals_ * engine_.layout.size(); }
+  double* place_of(std::size_t row) const {
+    return rows_.data() + (whole() ? row * engine_.layout.size() : 0);
+  }
   void write(std::size_t first, std::size_t count, double* rows);
   void write_term(const CudaPass<double>& pass, int term, Range window, Range part, double* rows);
   // f(rows on the device, first, count), chunk after chunk.
@@ -75,9 +93,13 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   std::vector<bool> stale_;                                // per point set: the pass has other points
   std::vector<std::size_t> first_row_;                     // per term
   Key key_;
-  bool kept_ = false;  // rows_ holds all of J at key_
-  std::size_t residuals_ = 0, chunk_ = 0;
+  bool kept_ = false;                                     // rows_ holds all of J at key_
+  std::size_t residuals_ = 0, chunk_ = 0;                 // chunk_: the rows of the largest chunk
+  std::vector<std::size_t> bounds_;                       // chunk i has rows [bounds_[i], bounds_[i + 1])
   cuda::Memory<double> rows_, root_weights_, r_, w_, v_;  // J or a chunk of it; per residual; per parameter
+  std::vector<cuda::Memory<double>> spare_matrices_;      // for J^T J of shards
+  std::unique_ptr<cuda::KernelModule> shards_module_;
+  parallel::PieceSum<double> piece_sum_;
   cuda::KernelModule module_;
   cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_;
   cuda::Stream stream_;

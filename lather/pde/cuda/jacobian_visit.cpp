@@ -88,24 +88,25 @@ void show(const Window& window, std::size_t begin, std::size_t end, int thread,
 
 }  // namespace
 
-void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first, std::size_t count,
-                         std::span<const double> seeds, PinnObjective::SignalVisitor& visitor) {
-  upload_(x);
-  CudaPass<double>& pass = pass_of(engine_.problem.terms[term].point_set);
-  const int expression = engine_.place_in_set[term];
-  const std::size_t group = engine_.group_of(engine_.problem.terms[term].point_set);
+// show_window(window), window after window.
+template <class Show>
+void CudaJacobian::visit_windows(const VisitedPoints& visited, const Show& show_window) {
+  CudaPass<double>& pass = pass_of(engine_.problem.terms[visited.term].point_set);
+  const int expression = engine_.place_in_set[visited.term];
+  const std::size_t group = engine_.group_of(engine_.problem.terms[visited.term].point_set);
   const std::size_t components = pass.components(0),
                     most = std::max<std::size_t>(1, std::min(pass.window(), kVisitedPoints) / group);
-  for (std::size_t start = 0; start < count; start += most) {
-    const std::size_t residuals = std::min(most, count - start), points = residuals * group;
-    pass.enqueue_window((first + start) * group, points);
+  for (std::size_t start = 0; start < visited.count; start += most) {
+    const std::size_t residuals = std::min(most, visited.count - start), points = residuals * group,
+                      first = visited.first + start;
+    pass.enqueue_window(first * group, points);
     pass.enqueue_signals(expression);
     cuda::check(cudaStreamSynchronize(pass.stream()));
-    Window window{.first = first + start, .count = residuals, .group = group, .components = components};
+    Window window{.first = first, .count = residuals, .group = group, .components = components};
     const auto values = Fetched(pass.window_values(expression), points, 1, 1).values;
     for (auto at = values.begin(); at != values.end(); at += static_cast<std::ptrdiff_t>(group))
       window.residuals.push_back(std::accumulate(at, at + static_cast<std::ptrdiff_t>(group), 0.0));
-    if (!seeds.empty()) window.seeds = seeds.subspan(start, residuals);
+    if (!visited.seeds.empty()) window.seeds = visited.seeds.subspan(start, residuals);
     for (const auto& layer : pass.layers()) {
       const net::Dense& dense = *engine_.tape.operations()[layer.operation].dense;
       window.layers.push_back(
@@ -116,10 +117,26 @@ void CudaJacobian::visit(std::span<const double> x, int term, std::size_t first,
     }
     for (const auto& s : pass.scalars())
       window.scalars.push_back({s.parameter, s.width, {s.rows, points, s.width, s.stride}});
-    engine_.team().run([&](int thread) {
-      const auto [begin, end] = share_of(residuals, thread, engine_.team().size());
-      if (begin < end) show(window, begin, end, thread, visitor);
+    show_window(window);
+  }
+}
+
+void CudaJacobian::visit(std::span<const double> x, const VisitedPoints& visited, IndexRange shards,
+                         PinnObjective::SignalVisitor& visitor) {
+  upload_(x);
+  if (!sharded())
+    return visit_windows(visited, [&](const Window& window) {
+      engine_.team().run([&](int thread) {
+        const auto [begin, end] = share_of(window.count, thread, engine_.team().size());
+        if (begin < end) show(window, begin, end, thread, visitor);
+      });
     });
+  const std::size_t all = engine_.options.shards;
+  for (std::size_t s = shards.begin; s < shards.end; ++s) {
+    const std::size_t begin = visited.count * s / all, end = visited.count * (s + 1) / all;
+    const auto seeds = visited.seeds.empty() ? visited.seeds : visited.seeds.subspan(begin, end - begin);
+    visit_windows({visited.term, visited.first + begin, end - begin, seeds},
+                  [&](const Window& window) { show(window, 0, window.count, static_cast<int>(s), visitor); });
   }
 }
 

@@ -20,7 +20,8 @@ CudaPass<T>::CudaPass(const net::Tape& tape, std::vector<const CompiledPointSet*
       kernel_options_{.single_precision = sizeof(T) == 4, .per_point = options.signals},
       fusion_(net::plan_fusion(tape, sets_[0]->tape, options.absorb)),
       blas_(stream_),
-      set_memory_(sets_.size()) {
+      set_memory_(sets_.size()),
+      own_shards_{0, static_cast<std::size_t>(std::max(1, options.shards))} {
   for (std::size_t s = 0; s < sets_.size(); ++s)
     for (int e = 0; e < sets_[s]->values.outputs; ++e) term_place_.emplace_back(static_cast<int>(s), e);
   terms_ = term_place_.size();
@@ -136,11 +137,24 @@ bool CudaPass<T>::set_points(int set, const Points& points) {
     else
       set_point_weights(static_cast<int>(k), {});
   }
-  bool complete = true;
-  for (const auto& m : set_memory_) complete = complete && m.points > 0;
-  if (!same && complete) lay_out();
-  if (complete) inputs();
+  if (!same && complete()) lay_out();
+  if (complete()) inputs();
   return !same;
+}
+
+template <class T>
+bool CudaPass<T>::complete() const {
+  return std::all_of(set_memory_.begin(), set_memory_.end(), [](const auto& m) { return m.points > 0; });
+}
+
+template <class T>
+bool CudaPass<T>::set_shards(IndexRange own) {
+  if (own.begin == own_shards_.begin && own.end == own_shards_.end) return false;
+  own_shards_ = own;
+  if (!complete()) return true;
+  lay_out();
+  inputs();
+  return true;
 }
 
 template <class T>

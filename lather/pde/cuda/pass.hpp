@@ -1,7 +1,8 @@
 #pragma once
 // Networks and residuals of several point sets on the GPU: forward, loss, backward, as work enqueued on a
 // stream. Points are taken in batches that fit the memory; a batch holds a share of every set
-// (net/cuda/kernel_source.hpp says how its rows lie).
+// (net/cuda/kernel_source.hpp says how its rows lie). With shards, batches are parts of shards, whose sums are
+// kept apart, and neither depends on the memory: the bits of a shard are the same wherever it is computed.
 
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "lather/core/cuda/kernel_module.hpp"
+#include "lather/core/threads.hpp"
 #include "lather/pde/cuda/point_set_kernels.hpp"
 #include "lather/pde/points.hpp"
 
@@ -20,6 +22,7 @@ struct CudaPassOptions {
   bool signals = false;        // derivatives point by point, by windows only; of one set, and without absorb
   bool overlap = true;         // weight gradients beside the chain that sends adjoints back
   std::size_t batch_rows = 0;  // most rows (points × derivatives) of a batch; 0: as many as the memory holds
+  int shards = 0;              // parts of every sum, each with an equal share of every set; 0: one
 };
 
 // Device addresses an evaluation reads and writes.
@@ -29,6 +32,7 @@ struct CudaAddresses {
   const double* scales = nullptr;  // per term: d loss / d residual = scale * point weight * residual
   double* losses = nullptr;        // per term: sum of point weight * residual^2
   double* gradient = nullptr;      // like parameters
+  std::size_t shard_stride = 0;    // those of shard s lie this many numbers times s after the first
 };
 
 template <class T>
@@ -41,14 +45,15 @@ class CudaPass {
   // True if addresses or shapes changed: graphs made before are void.
   bool set_points(int set, const Points& points);
   bool set_point_weights(int term, std::span<const double> weights);  // one per residual; empty: all 1
+  bool set_shards(IndexRange own);  // those to be computed; all of them, where nothing is said
 
   // Coordinate k of point i at k * (number of points) + i. Who writes them enqueues the inputs again.
   T* coordinates(int set) const { return set_memory_[set].coordinates.data(); }
   void inputs();
 
-  // Loss, and if wanted its gradient, of all points.
+  // Loss, and if wanted its gradient, of all points, by shards.
   void enqueue(bool with_gradient);
-  // Values of all expressions at all points.
+  // Values of all expressions at all points of the shards.
   void enqueue_values();
   std::vector<double> values(int set, int expression);
 
@@ -82,12 +87,17 @@ class CudaPass {
  private:
   struct Batch {
     std::size_t first_row = 0, rows = 0, points = 0;
+    std::size_t shard = 0;                           // counted from the first one of this pass
     std::vector<net::KernelPiece> pieces;            // blocks unset
     std::vector<std::vector<double*>> adjoint_sums;  // per operation: where its kernel's partial sums go
     double* head_sums = nullptr;
   };
   struct SumTarget {  // the partial sums of a block of parameters, in sums_
     std::size_t columns = 0, rows = 0, at = 0;
+  };
+  struct ShardTargets {
+    SumTarget head;
+    std::map<int, SumTarget> blocks;  // of parameters
   };
   struct SetMemory {
     std::size_t points = 0;
@@ -99,10 +109,12 @@ class CudaPass {
   void make_batches();
   void allocate();
   void assign_sums();
-  std::size_t place_sums();
-  void add_head_jobs(std::size_t rows);
-  void add_target_jobs();
-  void add_weight_jobs();
+  void place_sums();
+  void add_head_jobs(const SumTarget& head, const CudaAddresses& to);
+  void add_target_jobs(const ShardTargets& targets, const CudaAddresses& to);
+  void add_weight_jobs(const CudaAddresses& to);
+  CudaAddresses addresses_of(std::size_t shard) const;
+  bool complete() const;
   void add_job(const double* from, double* to, std::size_t rows, std::size_t columns, std::size_t leading);
   std::size_t batch_bytes(std::size_t rows, std::size_t points) const;
   bool uses_products(std::size_t operation) const;
@@ -122,7 +134,7 @@ class CudaPass {
   bool has_groups() const;
   std::size_t groups_of(std::size_t set) const { return set_memory_[set].points / sets_[set]->group; }
   void backward(const Batch& batch, bool first);
-  void close(bool with_gradient);
+  void close(bool with_gradient, std::size_t shard);
   void run_pointwise(const net::PointwiseKernel& kernel, const Batch& batch, std::span<double* const> sums);
   void run(const std::string& name, const cuda::Launch& shape, std::span<const net::KernelPiece> pieces,
            std::span<void* const> pointers);
@@ -152,8 +164,9 @@ class CudaPass {
 
   std::vector<SetMemory> set_memory_;
   std::vector<cuda::Memory<double>> point_weights_;  // per term
-  std::vector<Batch> batches_;
-  std::size_t max_rows_ = 0, max_points_ = 0;
+  IndexRange own_shards_;
+  std::vector<Batch> batches_;  // shard after shard
+  std::size_t max_rows_ = 0, max_points_ = 0, input_rows_ = 0;
   cuda::Memory<T> inputs_;
   std::vector<cuda::Memory<T>> values_, bars_;                               // per buffer
   std::vector<std::vector<cuda::Memory<T>>> stashes_;                        // per operation
@@ -164,10 +177,10 @@ class CudaPass {
   cuda::Memory<T> unknown_bars_;                           // with `signals`
   cuda::Memory<double> selection_;  // with `signals`: scales that choose one term, per term
   cuda::Memory<double> sums_;
-  std::map<int, SumTarget> sum_targets_;  // by block of parameters
+  std::vector<ShardTargets> sum_targets_;  // by shard
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
-  std::vector<std::byte> job_list_;
-  int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;
+  std::vector<std::byte> job_list_, factor_job_list_;
+  int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;  // of every shard; of weights: in all
   std::size_t widest_job_ = 1;
 };
 

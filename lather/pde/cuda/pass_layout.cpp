@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/pde/cuda/kernels/job_arguments.cuh"
 #include "lather/pde/cuda/pass.hpp"
@@ -10,6 +11,8 @@
 namespace lather::pde {
 
 namespace {
+
+constexpr std::size_t kAlignedRows = 64;
 
 template <class Job>
 void append(std::vector<std::byte>& list, const Job& job) {
@@ -47,7 +50,7 @@ void CudaPass<T>::lay_out() {
   assign_sums();
 }
 
-// Every batch holds an equal share of every set, in whole groups.
+// Every batch of every shard holds an equal share of every set, in whole groups.
 template <class T>
 void CudaPass<T>::make_batches() {
   std::size_t rows = 0;
@@ -59,43 +62,52 @@ void CudaPass<T>::make_batches() {
   cuda::check(cudaMemGetInfo(&free, &total));
   const std::size_t fixed = rows * leading(0) * sizeof(T) + (std::size_t(64) << 20);
   const std::size_t budget = free > fixed ? (free - fixed) / 10 * 9 : 0;
-  std::size_t count = options_.batch_rows > 0 ? (rows + options_.batch_rows - 1) / options_.batch_rows : 1;
   std::size_t most = 1;
   for (std::size_t s = 0; s < sets_.size(); ++s) most = std::max(most, groups_of(s));
+  const bool sharded = options_.shards > 0;
+  const std::size_t shards = sharded ? options_.shards : 1, wanted = options_.batch_rows * shards;
+  if (options_.gradient && shards > most)
+    throw Error(
+        fmt::format("--shards {}: the largest set of points has {}, fewer than shards", shards, most));
+  std::size_t count = wanted > 0 ? (rows + wanted - 1) / wanted : 1;  // of every shard
   count = std::clamp<std::size_t>(count, 1, most);
   for (;; ++count) {
     std::size_t share_rows = 0, share_points = 0;  // of the largest batch, at most
     for (std::size_t s = 0; s < sets_.size(); ++s) {
-      const std::size_t n = (groups_of(s) + count - 1) / count * sets_[s]->group;
+      const std::size_t n = (groups_of(s) + shards * count - 1) / (shards * count) * sets_[s]->group;
       share_points += n;
       share_rows += n * sets_[s]->jets.size();
     }
     const std::size_t needed = batch_bytes(share_rows, share_points);
     if (needed <= budget) break;
-    if (share_rows < 1024 || count == most)
+    if (sharded || share_rows < 1024 || count == most)
       throw OutOfMemory(
           fmt::format("device cuda: the network needs {} MiB for a batch of {} rows, {} MiB of {} MiB are "
-                      "free; use a smaller width or depth",
-                      needed >> 20, share_rows, free >> 20, total >> 20));
+                      "free; use {}a smaller width or depth",
+                      needed >> 20, share_rows, free >> 20, total >> 20, sharded ? "more --shards or " : ""));
   }
-  batches_.assign(count, {});
-  max_rows_ = max_points_ = 0;
-  std::size_t first_row = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    Batch& batch = batches_[j];
-    batch.first_row = first_row;
+  batches_.clear();
+  max_rows_ = max_points_ = input_rows_ = 0;
+  for (std::size_t part = own_shards_.begin * count; part < own_shards_.end * count; ++part) {
+    Batch batch;
+    batch.shard = part / count - own_shards_.begin;
+    batch.first_row = input_rows_;
     for (std::size_t s = 0; s < sets_.size(); ++s) {
       const std::size_t n = set_memory_[s].points, groups = groups_of(s), group = sets_[s]->group;
-      const std::size_t begin = groups * j / count * group, end = groups * (j + 1) / count * group;
+      const std::size_t begin = groups * part / (shards * count) * group,
+                        end = groups * (part + 1) / (shards * count) * group;
       batch.pieces.push_back({static_cast<int>(batch.rows), static_cast<int>(end - begin),
                               static_cast<int>(batch.points), 0, 0, static_cast<int>(begin),
                               static_cast<int>(n), 0});
       batch.rows += (end - begin) * sets_[s]->jets.size();
       batch.points += end - begin;
     }
-    first_row += batch.rows;
+    if (batch.rows == 0) continue;  // fewer points than shards
+    // Libraries choose kernels by the alignment of what they read: that of a shard must be the same everywhere.
+    input_rows_ += sharded ? (batch.rows + kAlignedRows - 1) / kAlignedRows * kAlignedRows : batch.rows;
     max_rows_ = std::max(max_rows_, batch.rows);
     max_points_ = std::max(max_points_, batch.points);
+    batches_.push_back(std::move(batch));
   }
 }
 
@@ -103,9 +115,7 @@ template <class T>
 void CudaPass<T>::allocate() {
   const auto& operations = tape_->operations();
   const int buffers = static_cast<int>(tape_->buffer_widths().size());
-  std::size_t all_rows = 0;
-  for (const auto& batch : batches_) all_rows += batch.rows;
-  inputs_ = cuda::Memory<T>(all_rows * leading(0));
+  inputs_ = cuda::Memory<T>(input_rows_ * leading(0));
   values_.resize(buffers), bars_.resize(buffers);
   stashes_.resize(operations.size()), scalar_bars_.resize(operations.size());
   for (int b = 0; b < buffers; ++b) {
@@ -159,25 +169,39 @@ void CudaPass<T>::add_job(const double* from, double* to, std::size_t rows, std:
   ++job_count_;
 }
 
-// Every launch that sums writes rows of its own; the rows of one target lie together and are added up by one
-// job.
+// Every launch that sums writes rows of its own; the rows of one target of a shard lie together and are added
+// up by one job.
 template <class T>
 void CudaPass<T>::assign_sums() {
-  job_list_.clear();
-  job_count_ = factor_job_count_ = 0;
+  job_list_.clear(), factor_job_list_.clear();
   widest_job_ = 1;
   for (auto& batch : batches_) batch.adjoint_sums.assign(tape_->operations().size(), {});
   if (!options_.gradient || options_.signals) return;
-  add_head_jobs(place_sums());
-  add_target_jobs();
-  add_weight_jobs();
+  place_sums();
+  for (std::size_t shard = 0; shard < sum_targets_.size(); ++shard) {
+    const CudaAddresses to = addresses_of(shard);
+    job_count_ = factor_job_count_ = 0;
+    add_head_jobs(sum_targets_[shard].head, to);
+    add_target_jobs(sum_targets_[shard], to);
+    add_weight_jobs(to);
+  }
   jobs_ = on_device(job_list_);
+  factor_jobs_ = on_device(factor_job_list_);
 }
 
-// Sets where every kernel writes its partial sums: first those of the heads of all batches, then target by
-// target. Returns how many rows the heads write.
 template <class T>
-std::size_t CudaPass<T>::place_sums() {
+CudaAddresses CudaPass<T>::addresses_of(std::size_t shard) const {
+  CudaAddresses to = addresses_;
+  const std::size_t offset = (own_shards_.begin + shard) * to.shard_stride;
+  to.losses += offset;
+  to.gradient += offset;
+  return to;
+}
+
+// Sets where every kernel writes its partial sums: shard by shard, first those of the heads of its batches,
+// then target by target.
+template <class T>
+void CudaPass<T>::place_sums() {
   const auto rows_of = [&](const net::PointwiseKernel& kernel, const Batch& batch) {
     auto pieces = batch.pieces;
     return static_cast<std::size_t>(deal_blocks(pieces, kernel.threads_y, kernel.columns_x));
@@ -186,58 +210,62 @@ std::size_t CudaPass<T>::place_sums() {
     auto pieces = batch.pieces;
     return static_cast<std::size_t>(deal_blocks(pieces, kHeadWarps, 1));
   };
-  sum_targets_.clear();
-  std::size_t head_rows = 0;
+  sum_targets_.assign(own_shards_.end - own_shards_.begin, {});
   for (const auto& batch : batches_) {
-    head_rows += head_rows_of(batch);
+    ShardTargets& targets = sum_targets_[batch.shard];
+    targets.head.columns = head_gradient_.sums;
+    targets.head.rows += head_rows_of(batch);
     for (const auto& kernel : adjoint_)
       for (const auto& sum : kernel.sums) {
-        sum_targets_[sum.block].columns = sum.columns;
-        sum_targets_[sum.block].rows += rows_of(kernel, batch);
+        targets.blocks[sum.block].columns = sum.columns;
+        targets.blocks[sum.block].rows += rows_of(kernel, batch);
       }
   }
-  std::size_t total = head_rows * head_gradient_.sums;
-  for (auto& [block, target] : sum_targets_) {
+  std::size_t total = 0;
+  const auto place = [&](SumTarget& target) {
     target.at = total;
     total += target.rows * target.columns;
+  };
+  for (auto& targets : sum_targets_) {
+    place(targets.head);
+    for (auto& [block, target] : targets.blocks) place(target);
   }
   sums_ = cuda::Memory<double>(total);
 
-  std::size_t head_at = 0;
-  std::map<int, std::size_t> used;
+  auto next = sum_targets_;  // where the next rows go
+  const auto take = [&](SumTarget& target, std::size_t rows) {
+    double* const at = sums_.data() + target.at;
+    target.at += rows * target.columns;
+    return at;
+  };
   for (auto& batch : batches_) {
-    batch.head_sums = sums_.data() + head_at;
-    head_at += head_rows_of(batch) * head_gradient_.sums;
+    batch.head_sums = take(next[batch.shard].head, head_rows_of(batch));
     for (const auto& kernel : adjoint_)
-      for (const auto& sum : kernel.sums) {
-        auto& at = used[sum.block];
-        batch.adjoint_sums[kernel.operation].push_back(sums_.data() + sum_targets_[sum.block].at + at);
-        at += rows_of(kernel, batch) * sum.columns;
-      }
+      for (const auto& sum : kernel.sums)
+        batch.adjoint_sums[kernel.operation].push_back(
+            take(next[batch.shard].blocks[sum.block], rows_of(kernel, batch)));
   }
-  return head_rows;
 }
 
 // Losses, gradients of the unknowns and of the output layer's bias.
 template <class T>
-void CudaPass<T>::add_head_jobs(std::size_t rows) {
+void CudaPass<T>::add_head_jobs(const SumTarget& head, const CudaAddresses& to) {
+  const double* const from = sums_.data() + head.at;
   // First: the only one a plain value needs.
-  add_job(sums_.data(), addresses_.losses, rows, terms_, head_gradient_.sums);
-  double* const gradient = addresses_.gradient;
+  add_job(from, to.losses, head.rows, terms_, head.columns);
   if (unknowns_ > 0)
-    add_job(sums_.data() + terms_, gradient + tape_->parameters().size(), rows, unknowns_,
-            head_gradient_.sums);
+    add_job(from + terms_, to.gradient + tape_->parameters().size(), head.rows, unknowns_, head.columns);
   const net::Dense& output = *tape_->operations()[fusion_.producer[tape_->output().buffer]].dense;
   if (output.bias)
-    add_job(sums_.data() + terms_ + unknowns_, gradient + tape_->block(output.bias).offset, rows,
-            output.out.width, head_gradient_.sums);
+    add_job(from + terms_ + unknowns_, to.gradient + tape_->block(output.bias).offset, head.rows,
+            output.out.width, head.columns);
 }
 
 template <class T>
-void CudaPass<T>::add_target_jobs() {
-  for (const auto& [index, target] : sum_targets_) {
+void CudaPass<T>::add_target_jobs(const ShardTargets& targets, const CudaAddresses& addresses) {
+  for (const auto& [index, target] : targets.blocks) {
     const auto& block = tape_->parameters().blocks()[index];
-    double* const to = addresses_.gradient + block.offset;
+    double* const to = addresses.gradient + block.offset;
     if (block.size() == 1)  // one number per block of threads, side by side too
       add_job(sums_.data() + target.at, to, target.rows * target.columns, 1, 1);
     else
@@ -247,10 +275,9 @@ void CudaPass<T>::add_target_jobs() {
 
 // Weight gradients that come out of matrix products, and those of the layers' column factors.
 template <class T>
-void CudaPass<T>::add_weight_jobs() {
+void CudaPass<T>::add_weight_jobs(const CudaAddresses& to) {
   const auto& blocks = tape_->parameters().blocks();
-  double* const gradient = addresses_.gradient;
-  std::vector<std::byte> factor_jobs;
+  double* const gradient = to.gradient;
   for (std::size_t i = 0; i < tape_->operations().size(); ++i) {
     const auto& d = tape_->operations()[i].dense;
     if (!d || d->weight.frozen) continue;
@@ -263,12 +290,11 @@ void CudaPass<T>::add_weight_jobs() {
       ++job_count_;
     }
     if (!d->scale) continue;
-    append(factor_jobs, FactorJob{block_address(d->weight), block_address(d->scale), gradient + block.offset,
-                                  gradient + blocks[d->scale.block].offset, static_cast<int>(block.rows),
-                                  static_cast<int>(block.cols)});
+    append(factor_job_list_, FactorJob{block_address(d->weight), block_address(d->scale),
+                                       gradient + block.offset, gradient + blocks[d->scale.block].offset,
+                                       static_cast<int>(block.rows), static_cast<int>(block.cols)});
     ++factor_job_count_;
   }
-  factor_jobs_ = on_device(factor_jobs);
 }
 
 // The member used elsewhere.

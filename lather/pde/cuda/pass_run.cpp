@@ -207,14 +207,14 @@ void CudaPass<T>::backward(const Batch& batch, bool first) {
 }
 
 template <class T>
-void CudaPass<T>::close(bool with_gradient) {
-  const JobList list{jobs_.data()};
+void CudaPass<T>::close(bool with_gradient, std::size_t shard) {
+  const JobList list{jobs_.data() + shard * job_count_ * sizeof(CloseJob)};
   const unsigned width = static_cast<unsigned>(std::min<std::size_t>(widest_job_, 128));
   cuda::launch(kernels_.at("close_sums"),
                {dim3(with_gradient ? width : 1, with_gradient ? job_count_ : 1), dim3(32, 32)},
                cuda::Parameter().add(list), stream_);
   if (!with_gradient || factor_job_count_ == 0) return;
-  const JobList factors{factor_jobs_.data()};
+  const JobList factors{factor_jobs_.data() + shard * factor_job_count_ * sizeof(FactorJob)};
   cuda::launch(kernels_.at("factor_gradient"), {dim3(4, factor_job_count_), dim3(256)},
                cuda::Parameter().add(factors), stream_);
 }
@@ -227,9 +227,12 @@ void CudaPass<T>::enqueue(bool with_gradient) {
     forward(batches_[j]);
     if (grouped) add_groups(batches_[j]);
     head(batches_[j], head_gradient_, addresses_.scales);
-    if (with_gradient) backward(batches_[j], j == 0);
+    const std::size_t shard = batches_[j].shard;
+    const bool first = j == 0 || batches_[j - 1].shard != shard;
+    const bool last = j + 1 == batches_.size() || batches_[j + 1].shard != shard;
+    if (with_gradient) backward(batches_[j], first);
+    if (last) close(with_gradient, shard);
   }
-  close(with_gradient);
 }
 
 template <class T>

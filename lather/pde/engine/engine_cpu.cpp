@@ -36,7 +36,7 @@ class CpuEngine final : public Engine {
         team_(options.threads > 0 ? options.threads : available_cores()),
         weights_(tape),
         sums_(tape, problem.terms.size(), problem.unknowns.size(),
-              options.shards > 0 ? options.shards : team_.size(), options.ranks),
+              options.shards > 0 ? options.shards : team_.size(), team_.size(), options.ranks),
         tiles_of_(sets.size()),
         bounds_(sums_.size() + 1) {
     for (std::size_t s = 0; s < sets.size(); ++s) {
@@ -103,11 +103,14 @@ class CpuEngine final : public Engine {
       for (int s = 0; s < static_cast<int>(sets.size()); ++s) {
         const auto& terms = terms_of[s];
         if (std::none_of(terms.begin(), terms.end(), [&](int k) { return r[k] != nullptr; })) continue;
-        over_set(s, [&](Worker& worker, Shard<T>&, const Tile& tile) {
-          worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
-          for (int k : terms)
-            if (r[k])
-              add_groups(s, worker.values(place_in_set[k]), tile.count, r[k] + tile.begin / group_of(s));
+        over_shards(sums_.own(), [&](int thread, std::size_t shard) {
+          Worker& worker = workers_[thread][s];
+          for (const Tile& tile : tiles_of_shard(s, shard)) {
+            worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
+            for (int k : terms)
+              if (r[k])
+                add_groups(s, worker.values(place_in_set[k]), tile.count, r[k] + tile.begin / group_of(s));
+          }
         });
         for (int k : terms)
           if (r[k]) gather_visited(s, residuals_of(s), 1, r[k]);
@@ -158,14 +161,14 @@ class CpuEngine final : public Engine {
           for (std::size_t j = 0; j < group; ++j)
             std::copy_n(seeds[k].data() + tile.begin / group, tile.count / group,
                         worker.bars(place_in_set[k]) + j * (tile.count / group));
-        worker.backward(weights_, shard.gradients, shard.unknown_bars);
+        worker.backward(weights_, *shard.gradient, shard.unknown_bars);
       });
       sums_.gather();
       write_gradient(x, {gradient, layout.size()});
     });
   }
 
-  // Tiles of a set by shards, as over_set deals them.
+  // Tiles of a set by shards, as tiles_of_shard deals them.
   IndexRange visited_by(int rank, int set, std::size_t count) const override {
     const std::size_t tile = tile_points_[set] / group_of(set), tiles = (count + tile - 1) / tile;
     const auto own = sums_.of(rank);
@@ -278,7 +281,7 @@ class CpuEngine final : public Engine {
     over_tiles(gradient != nullptr, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
       worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
       for (int k : terms_of[tile.set]) add_term(shard, worker, tile, k, gradient != nullptr);
-      if (gradient) worker.backward(weights_, shard.gradients, shard.unknown_bars);
+      if (gradient) worker.backward(weights_, *shard.gradient, shard.unknown_bars);
     });
     sums_.gather();
     for (std::size_t k = 0; k < losses.size(); ++k) losses[k] = loss_of(k);
@@ -311,16 +314,18 @@ class CpuEngine final : public Engine {
     std::vector<double> values(losses.size());
     for (std::size_t k = 0; k < losses.size(); ++k) {
       const int set = problem.terms[k].point_set;
-      over_shards(sums_.own(), [&](int, std::size_t s) { sums_[s].clear(true); });
-      over_set(set, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
-        worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
-        for (int other : terms_of[set]) {
-          if (other == static_cast<int>(k))
-            add_term(shard, worker, tile, other, true);
-          else
-            std::fill_n(worker.bars(place_in_set[other]), tile.count, T(0));
+      over_sums(true, [&](int thread, std::size_t s, Shard<T>& shard) {
+        Worker& worker = workers_[thread][set];
+        for (const Tile& tile : tiles_of_shard(set, s)) {
+          worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
+          for (int other : terms_of[set]) {
+            if (other == static_cast<int>(k))
+              add_term(shard, worker, tile, other, true);
+            else
+              std::fill_n(worker.bars(place_in_set[other]), tile.count, T(0));
+          }
+          worker.backward(weights_, *shard.gradient, shard.unknown_bars);
         }
-        worker.backward(weights_, shard.gradients, shard.unknown_bars);
       });
       sums_.gather();
       values[k] = loss_of(k);
@@ -337,21 +342,28 @@ class CpuEngine final : public Engine {
       for (std::size_t s = range.begin + first; s < range.begin + last; ++s) f(t, s);
     });
   }
-  // Every tile of this rank, those of a set dealt apart from other sets, or all together by their cost.
+  // f(thread, number, shard) for the shards of this rank, whose sums it adds to.
   template <class F>
-  void over_set(int set, const F& f) {
-    const auto& tiles = tiles_of_[set];
-    over_shards(sums_.own(), [&](int t, std::size_t s) {
-      const auto [first, last] = share_of(tiles.size(), static_cast<int>(s), shards());
-      for (std::size_t i = first; i < last; ++i) f(workers_[t][set], sums_[s], tiles[i]);
+  void over_sums(bool with_gradient, const F& f) {
+    const IndexRange own = sums_.own();
+    team_.run([&](int t) {
+      const auto [first, last] = share_of(own.end - own.begin, t, team_.size());
+      for (std::size_t s = own.begin + first; s < own.begin + last; ++s) {
+        f(t, s, sums_.begin(t, s, with_gradient));
+        if (with_gradient) sums_.end(t, own.begin + first, s);
+      }
     });
+  }
+  // Tiles are dealt to shards set by set, or all together by their cost.
+  std::span<const Tile> tiles_of_shard(int set, std::size_t s) {
+    const auto [first, last] = share_of(tiles_of_[set].size(), static_cast<int>(s), shards());
+    return std::span(tiles_of_[set]).subspan(first, last - first);
   }
   template <class F>
   void over_tiles(bool with_gradient, const F& f) {
-    over_shards(sums_.own(), [&](int t, std::size_t s) {
-      sums_[s].clear(with_gradient);
+    over_sums(with_gradient, [&](int t, std::size_t s, Shard<T>& shard) {
       for (std::size_t i = bounds_[s]; i < bounds_[s + 1]; ++i)
-        f(workers_[t][all_tiles_[i].set], sums_[s], all_tiles_[i]);
+        f(workers_[t][all_tiles_[i].set], shard, all_tiles_[i]);
     });
   }
 

@@ -1,6 +1,10 @@
 #pragma once
 // Sums over points by shards: losses and derivatives by unknowns of every shard, and the gradient. See
 // parallel/shards.hpp for their order. A rank holds the shards it computes.
+//
+// A thread computes its shards one after the other and adds a gradient to its neighbour's as soon as the tree
+// allows, while both are in the cache; what it had is then free for its next shard. So it has about log2(shards)
+// gradients, and many shards cost little more than one.
 
 #include <memory>
 #include <utility>
@@ -13,46 +17,62 @@ namespace lather::pde {
 
 template <class T>
 struct Shard {
-  explicit Shard(const net::Tape& tape) : gradients(tape) {}
-  net::LayerGradients<T> gradients;
+  std::unique_ptr<net::LayerGradients<T>> gradient;  // null: not computed yet, or added to another
   std::vector<T> unknown_bars;
   std::vector<double> sums;  // per term: sum of point weight * residual^2
-  void clear(bool with_gradient) {
-    std::fill(sums.begin(), sums.end(), 0.0);
-    if (!with_gradient) return;
-    gradients.zero();
-    std::fill(unknown_bars.begin(), unknown_bars.end(), T(0));
-  }
 };
 
 template <class T>
 class ShardSums {
  public:
-  ShardSums(const net::Tape& tape, std::size_t terms, std::size_t unknowns, std::size_t shards,
+  ShardSums(const net::Tape& tape, std::size_t terms, std::size_t unknowns, std::size_t shards, int threads,
             parallel::Communicator* ranks)
-      : tape_(tape), terms_(terms), unknowns_(unknowns), ranks_(ranks), shards_(shards) {
+      : tape_(tape), terms_(terms), unknowns_(unknowns), ranks_(ranks), shards_(shards), spare_(threads) {
     own();
   }
 
   std::size_t size() const { return shards_.size(); }
-  Shard<T>& operator[](std::size_t s) { return *shards_[s]; }
+  // Of gradients, once all threads had theirs.
   std::size_t bytes() const {
-    std::size_t total = 0;
-    for (const auto& shard : shards_)
-      if (shard) total += shard->gradients.size() * sizeof(T);
-    return total;
+    std::size_t count = 0;
+    const auto [begin, end] = plan_.of(alone() ? 0 : ranks_->rank());
+    for (int t = 0; t < static_cast<int>(spare_.size()); ++t) {
+      const auto [first, last] = share_of(end - begin, t, static_cast<int>(spare_.size()));
+      std::size_t most = 0;
+      for (std::size_t s = first; s < last; ++s)
+        most = std::max(most, parallel::piece_heads(shards_.size(), begin + first, begin + s).size() + 1);
+      count += most;
+    }
+    return count * net::LayerGradients<T>(tape_).size() * sizeof(T);
   }
 
   // The shards of this rank. Others may have gone since the last time.
   IndexRange own() {
     const int size = alone() ? 1 : ranks_->size();
     if (plan_.ranks() != size || plan_.shards() != shards_.size()) plan_ = {shards_.size(), size};
-    const IndexRange range = plan_.of(alone() ? 0 : ranks_->rank());
-    for (std::size_t s = range.begin; s < range.end; ++s)
-      if (!shards_[s]) shards_[s] = make_shard();
-    return range;
+    return plan_.of(alone() ? 0 : ranks_->rank());
   }
   IndexRange of(int rank) const { return plan_.of(rank); }
+
+  // A thread begins a shard, all sums zero; and ends it, after those from `first` on.
+  Shard<T>& begin(int thread, std::size_t s, bool with_gradient) {
+    Shard<T>& shard = shards_[s];
+    shard.sums.assign(terms_, 0.0);
+    if (!with_gradient) return shard;
+    shard.unknown_bars.assign(std::max<std::size_t>(1, unknowns_), T(0));
+    auto& spare = spare_[thread];
+    if (!shard.gradient && !spare.empty()) {
+      shard.gradient = std::move(spare.back());
+      spare.pop_back();
+    }
+    if (!shard.gradient) shard.gradient = std::make_unique<net::LayerGradients<T>>(tape_);
+    shard.gradient->zero();
+    return shard;
+  }
+  void end(int thread, std::size_t first, std::size_t s) {
+    parallel::add_along_tree(shards_.size(), first, s + 1,
+                             [&](std::size_t a, std::size_t b) { add(thread, a, b); });
+  }
 
   // After all shards are computed: sums of all ranks to all.
   void gather() {
@@ -60,8 +80,8 @@ class ShardSums {
     sums_.resize(shards_.size() * width);
     const auto [first, last] = own();
     for (std::size_t s = first; s < last; ++s) {
-      double* to = std::copy(shards_[s]->sums.begin(), shards_[s]->sums.end(), sums_.data() + s * width);
-      std::copy_n(shards_[s]->unknown_bars.begin(), unknowns_, to);
+      double* to = std::copy(shards_[s].sums.begin(), shards_[s].sums.end(), sums_.data() + s * width);
+      std::copy_n(shards_[s].unknown_bars.begin(), std::min(unknowns_, shards_[s].unknown_bars.size()), to);
     }
     if (alone()) return;
     std::vector<std::size_t> bounds;
@@ -77,31 +97,32 @@ class ShardSums {
     const auto [first, last] = own();
     for (std::size_t stride = 1; stride < shards_.size(); stride *= 2) {
       pairs_.clear();
-      parallel::add_level(shards_.size(), stride, first, last,
-                          [&](std::size_t a, std::size_t b) { pairs_.emplace_back(a, b); });
+      parallel::add_level(shards_.size(), stride, first, last, [&](std::size_t a, std::size_t b) {
+        if (shards_[b].gradient) pairs_.emplace_back(a, b);
+      });
       if (pairs_.empty()) continue;
       team.run([&](int t) {
         for (std::size_t i = t; i < pairs_.size(); i += team.size())
-          shards_[pairs_[i].first]->gradients.add(shards_[pairs_[i].second]->gradients);
+          add(t, pairs_[i].first, pairs_[i].second);
       });
     }
-    if (alone()) return shards_[0]->gradients;
+    if (alone()) return *shards_[0].gradient;
     if (!total_) total_ = std::make_unique<net::LayerGradients<T>>(tape_);
     const auto& heads = plan_.heads(ranks_->rank());
     total_->assign(pieces_.sum(*ranks_, plan_, total_->size(),
                                [&](std::size_t piece, std::size_t begin, std::size_t count, T* to) {
-                                 shards_[heads[piece]]->gradients.copy(begin, count, to);
+                                 shards_[heads[piece]].gradient->copy(begin, count, to);
                                }));
     return *total_;
   }
 
  private:
   bool alone() const { return !ranks_ || ranks_->alone(); }
-  std::unique_ptr<Shard<T>> make_shard() const {
-    auto shard = std::make_unique<Shard<T>>(tape_);
-    shard->sums.resize(terms_);
-    shard->unknown_bars.resize(std::max<std::size_t>(1, unknowns_));
-    return shard;
+  // Unless it was done before.
+  void add(int thread, std::size_t a, std::size_t b) {
+    if (!shards_[b].gradient) return;
+    shards_[a].gradient->add(*shards_[b].gradient);
+    spare_[thread].push_back(std::move(shards_[b].gradient));
   }
   double sum(std::size_t place) const {
     double total = 0;
@@ -113,8 +134,9 @@ class ShardSums {
   std::size_t terms_, unknowns_;
   parallel::Communicator* ranks_;
   parallel::ShardPlan plan_;
-  std::vector<std::unique_ptr<Shard<T>>> shards_;  // null: another rank's
-  std::vector<double> sums_;                       // by shard: of every term, then of every unknown
+  std::vector<Shard<T>> shards_;
+  std::vector<std::vector<std::unique_ptr<net::LayerGradients<T>>>> spare_;  // by thread
+  std::vector<double> sums_;  // by shard: of every term, then of every unknown
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
   parallel::PieceSum<T> pieces_;
   std::unique_ptr<net::LayerGradients<T>> total_;

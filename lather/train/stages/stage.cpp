@@ -31,7 +31,8 @@ pde::EngineOptions engine_options(const Config& config) {
   options.threads = static_cast<int>(config.threads);
   options.shards = static_cast<int>(config.shards);
   options.ranks = config.ranks;
-  if (config.ranks && config.shards == 0) {  // a run that was begun without ranks keeps its sums
+  // A run that was begun without ranks keeps its sums.
+  if (config.ranks && config.shards == 0 && config.device == Device::cpu) {
     options.shards = options.threads;
     options.threads = std::min(options.threads, parallel::threads_of(config.ranks));
   }

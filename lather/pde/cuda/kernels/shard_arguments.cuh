@@ -1,0 +1,21 @@
+#pragma once
+// What the kernels of shards.cuh are given; host and kernels read this file.
+
+namespace lather::pde {
+
+// slots[a][k] += slots[b][k] for k of [first, first + count), one pair (a, b) after another.
+struct ShardPairsKernelArgs {
+  double* slots;
+  const int* pairs;
+  long long stride, first, count;  // of a slot; of its numbers
+  int pairs_count, unused;
+};
+
+// Upper triangles (row-major, n × n): to += from.
+struct AddTriangleKernelArgs {
+  double* to;
+  const double* from;
+  long long n;
+};
+
+}  // namespace lather::pde
