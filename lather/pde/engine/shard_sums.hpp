@@ -3,8 +3,8 @@
 // parallel/shards.hpp for their order. A rank holds the shards it computes.
 //
 // A thread computes its shards one after the other and adds a gradient to its neighbour's as soon as the tree
-// allows, while both are in the cache; what it had is then free for its next shard. So it has about log2(shards)
-// gradients, and many shards cost little more than one.
+// allows, while both are in the cache; what it had is then free for its next shard. So it holds about log2(shards)
+// gradients at a time, not one per shard.
 
 #include <memory>
 #include <utility>
