@@ -281,14 +281,16 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
   pde::sampling_settings(training.points, problem);
   make_weighting(training.weighting, training.causal, problem);
   const TimeWindows windows(problem, training.time_windows);
-  if (training.corrections.count > 0) {
+  const CorrectionOptions& corrections = training.corrections;
+  if (corrections.count == 0 &&
+      (corrections.width > 0 || corrections.depth > 0 || corrections.feature_scale > 0))
+    throw Error("training: corrections need a count: {count = 1, width = 40}");
+  if (corrections.count > 0) {
     if (windows.count() > 1 || training.continuation)
       throw Error("training: corrections cannot be combined with time_windows or continuation");
-    const pde::Problem last =
-        corrected(problem, training.corrections, static_cast<int>(training.corrections.count));
-    auto networks = last.earlier_networks;
-    networks.push_back(last.network);
-    net::build_sum(networks, static_cast<int>(problem.network_inputs.size()), problem.outputs());
+    const int networks = static_cast<int>(corrections.count) + 1;  // all of them come before a further one
+    net::build_sum(corrected(problem, corrections, networks).earlier_networks,
+                   static_cast<int>(problem.network_inputs.size()), problem.outputs());
   }
   if (!training.continuation) return;
   training.continuation->validate();

@@ -9,8 +9,6 @@
 namespace lather::train {
 namespace {
 
-using test::run_all;
-using test::run_in_pieces;
 using test::staged;
 using testing::TemporaryFolder;
 
@@ -76,10 +74,7 @@ TEST(Corrections, AreResumedBitForBit) {
   TemporaryFolder folder;
   const Config config =
       staged(folder.path(), {{"training.corrections", "2"}, {"training.steps", "45"}}, "ss-esoap");
-  run_all(config, folder / "whole");
-  run_in_pieces(config, folder / "pieces");
-  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
-    EXPECT_EQ(testing::content(folder / "whole" / file), testing::content(folder / "pieces" / file)) << file;
+  test::expect_same_in_pieces(config);
 }
 
 TEST(Corrections, KeepTheUnknowns) {
@@ -106,7 +101,7 @@ TEST(Corrections, KeepTheUnknowns) {
 TEST(Corrections, ThatCannotBeAreRefused) {
   TemporaryFolder folder;
   const auto message = [&](std::vector<pde::Override> settings) {
-    settings.push_back({"training.corrections", "1"});
+    settings.insert(settings.begin(), {"training.corrections", "1"});
     try {
       staged(folder.path(), settings);
     } catch (const Error& error) {
@@ -115,6 +110,8 @@ TEST(Corrections, ThatCannotBeAreRefused) {
     return std::string();
   };
   EXPECT_NE(message({{"training.time_windows", "2"}}).find("cannot be combined with time_windows"),
+            std::string::npos);
+  EXPECT_NE(message({{"training.corrections", "{width = 40}"}}).find("corrections need a count"),
             std::string::npos);
   EXPECT_NE(message({{"network.frequency_trainable", "true"}}).find("without trained scalars"),
             std::string::npos);

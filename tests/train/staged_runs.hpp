@@ -1,6 +1,8 @@
 #pragma once
 // Runs of the small problem in several stages, whole and in pieces.
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -58,6 +60,14 @@ inline void run_in_pieces(const Config& config, const std::filesystem::path& pat
     watcher.interrupted = [left = std::make_shared<int>(3 + 2 * session)] { return --*left < 0; };
     reason = run(trainer, pieces, watcher, seconds).reason;
   }
+}
+
+inline void expect_same_in_pieces(const Config& config) {
+  const testing::TemporaryFolder folder;
+  run_all(config, folder / "whole");
+  run_in_pieces(config, folder / "pieces");
+  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
+    EXPECT_EQ(testing::content(folder / "whole" / file), testing::content(folder / "pieces" / file)) << file;
 }
 
 }  // namespace lather::train::test

@@ -11,7 +11,6 @@ namespace {
 
 using test::Finished;
 using test::run_all;
-using test::run_in_pieces;
 using test::staged;
 using testing::TemporaryFolder;
 
@@ -133,10 +132,7 @@ TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
               {"training.steps", "60"},
               {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
              "ss-esoap");
-  run_all(config, folder / "whole");
-  run_in_pieces(config, folder / "pieces");
-  for (const char* file : {"history.jsonl", "history.csv", "diagnostics.jsonl"})
-    EXPECT_EQ(testing::content(folder / "whole" / file), testing::content(folder / "pieces" / file)) << file;
+  test::expect_same_in_pieces(config);
 }
 
 TEST(Stages, OfEdgesThatDoNotFitAreRefused) {

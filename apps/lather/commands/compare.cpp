@@ -99,7 +99,8 @@ int compare(CompareArguments& a) {
   if ((ranks || a.share) && a.config.threads == 0) a.config.threads = 1;  // the same numbers on any number
   if (a.share && a.out.empty()) throw Error("--share needs --out: the folder that the processes share");
   if (a.equal_time) a.config.seconds = a.equal_time;
-  if (ranks && a.jobs > 1) throw Error("--jobs and --ranks cannot be combined");
+  if ((ranks || a.share) && a.jobs > 1)
+    throw Error("--jobs cannot be combined with --ranks, mpirun or --share: start more processes instead");
   if (a.jobs > 1 && a.config.threads == 0) a.config.threads = 1;
   experiment::ComparisonRequest wanted;
   const auto runs = parallel::first_rank_first(ranks, [&] {

@@ -34,9 +34,8 @@ StageLayout layout_of(const pde::Problem& problem, std::size_t stage) {
 }
 
 // The blocks of network `index` (from 0), frozen in the sum, as they were trained in its stage.
-void copy_network(const pde::Problem& problem, std::size_t index, const TrainedNetwork& network,
+void copy_network(const StageLayout& from, std::size_t index, const TrainedNetwork& network,
                   const ParameterLayout& to, std::span<double> frozen) {
-  const StageLayout from = layout_of(problem, index);
   const std::string prefix = fmt::format("network{}.", index + 1);
   for (const auto& block : to.blocks()) {
     if (!block.name.starts_with(prefix)) continue;
@@ -59,18 +58,15 @@ void set_factor(const ParameterBlock& join, std::size_t network, double factor, 
 }  // namespace
 
 pde::Problem corrected(pde::Problem problem, const CorrectionOptions& options, int stage) {
-  net::NetworkOptions network = problem.network;
-  double scale = network.feature_scale;
+  net::NetworkOptions& network = problem.network;
   for (int k = 0; k < stage; ++k) {
     problem.earlier_networks.push_back(network);
     if (options.width > 0) network.width = options.width;
     if (options.depth > 0) network.depth = options.depth;
     network.initialization = net::Initialization::features;
     network.output_fit = net::OutputFit::all;
-    scale = options.feature_scale > 0 ? options.feature_scale : 2 * scale;
-    network.feature_scale = scale;
+    network.feature_scale = options.feature_scale > 0 ? options.feature_scale : 2 * network.feature_scale;
   }
-  problem.network = network;
   return problem;
 }
 
@@ -79,22 +75,20 @@ void freeze_networks(pde::PinnObjective& objective, const std::vector<TrainedNet
   const pde::Problem& problem = objective.problem();
   const ParameterLayout& layout = objective.tape().frozen();
   const ParameterBlock& join = *find(layout, kJoin);
+  const std::size_t unknowns = problem.unknowns.size();
+  std::ranges::copy(before.back().parameters.last(unknowns), x.last(unknowns).begin());
   std::vector<double> frozen(layout.size());
-  for (std::size_t k = 0; k < before.size(); ++k) copy_network(problem, k, before[k], layout, frozen);
   const auto value = [&] {
     objective.set_frozen(frozen);
     return objective.value(x);
   };
-  const std::size_t unknowns = problem.unknowns.size();
-  const auto known = before.back().parameters.last(unknowns);
-  std::ranges::copy(known, x.last(unknowns).begin());
-  const double nothing = value();
-  // The factors of the networks before are those of their own stages; the first has 1.
-  set_factor(join, 0, 1, frozen);
-  for (std::size_t k = 1; k < before.size(); ++k) {
+  const double nothing = value();  // all factors are zero
+  for (std::size_t k = 0; k < before.size(); ++k) {
     const StageLayout stage = layout_of(problem, k);
-    const ParameterBlock& then = *find(stage.frozen, kJoin);
-    set_factor(join, k, before[k].frozen[then.offset + k * then.cols * then.cols], frozen);
+    copy_network(stage, k, before[k], layout, frozen);
+    // The factor of its own stage; the first network is alone there.
+    const ParameterBlock* then = find(stage.frozen, kJoin);
+    set_factor(join, k, then ? before[k].frozen[then->offset + k * then->cols * then->cols] : 1, frozen);
   }
   const double remainder = value();
   const double factor = std::sqrt(remainder / nothing);
