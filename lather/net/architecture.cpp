@@ -47,6 +47,14 @@ void NetworkOptions::fields(FieldVisitor& v) {
   v.real("feature_scale", feature_scale,
          "features: weights and biases are uniform within this times sqrt(2 / inputs of the layer)",
          positive());
+  v.reals(
+      "input_scales", input_scales,
+      "features: factors of the first layer's weights, one per input of the network (a periodic coordinate "
+      "has two)");
+  v.choice("train", train,
+           "which layers are trained; output: hidden layers keep the weights they were drawn with, and `lm` "
+           "becomes Gauss-Newton on the output layer",
+           {{"all", TrainedLayers::all}, {"output", TrainedLayers::output}});
   v.integer("fourier_features", fourier_features,
             "cosines and sines of random projections of the inputs, together; 0: none", between(0, 16384));
   v.real("fourier_scale", fourier_scale, "standard deviation of the random projections", positive());
@@ -171,11 +179,12 @@ class Builder {
   Role role_of(Value in) const { return in.buffer == 0 ? Role::input : Role::hidden; }
 
   Value dense(Value in, int width, const std::string& name, Role role) {
-    return tape_.dense(in, width,
-                       {.name = prefix_ + name,
-                        .role = role,
-                        .frozen = frozen_,
-                        .factorized = options_.weight_factorization});
+    return tape_.dense(
+        in, width,
+        {.name = prefix_ + name,
+         .role = role,
+         .frozen = frozen_ || (options_.train == TrainedLayers::output && role != Role::output),
+         .factorized = options_.weight_factorization});
   }
 
   // s(a) of the named layer, or s(omega a): what stands for it in an operation's value, and what the operation
@@ -273,6 +282,19 @@ void check(const NetworkOptions& options, int inputs, int outputs) {
                             options.networks));
   if (options.networks > 1 && options.output_fit != OutputFit::none)
     throw Error("network: output_fit and networks cannot be combined");
+  if (options.train == TrainedLayers::output &&
+      (options.type == NetworkType::piratenet || options.frequency_trainable || options.fourier_trainable ||
+       options.weight_factorization))
+    throw Error(
+        "network: train=output leaves nothing else to train: no piratenet, frequency_trainable, "
+        "fourier_trainable or weight_factorization");
+  if (!options.input_scales.empty() &&
+      (options.initialization != Initialization::features || options.fourier_features > 0 ||
+       options.input_scales.size() != static_cast<std::size_t>(inputs)))
+    throw Error(
+        fmt::format("network: input_scales belong to initialization=features without Fourier features, "
+                    "one for each of {} inputs; got {}",
+                    inputs, options.input_scales.size()));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace lather::net {
 enum class NetworkType { mlp, modified_mlp, piratenet };
 enum class ActivationName { tanh, sin, swish, gelu, softplus };
 enum class Initialization { glorot, lecun, features, siren };
+enum class TrainedLayers { all, output };
 enum class OutputFit { none, conditions, all };  // least-squares start of the last layer, on which terms
 
 struct NetworkOptions {
@@ -29,6 +30,8 @@ struct NetworkOptions {
   bool skip = false;                 // inputs go to the output layer too
   Initialization initialization = Initialization::glorot;
   double feature_scale = 4;
+  std::vector<double> input_scales = {};  // of features, one per input of the network; empty: all alike
+  TrainedLayers train = TrainedLayers::all;
   std::int64_t fourier_features = 0;  // cosines and sines of random directions; 0: none
   double fourier_scale = 1;
   bool fourier_trainable = false;

@@ -71,7 +71,10 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
   for (const auto& block : tape.parameters().blocks())
     if (block.name.ends_with(".frequency")) weights.parameters[block.offset] = options.frequency;
   if (options.initialization == Initialization::features) {
-    optim::draw_features(tape.parameters(), options.feature_scale, seed, weights.parameters);
+    const bool fixed = options.train == TrainedLayers::output;
+    optim::draw_features(fixed ? tape.frozen() : tape.parameters(),
+                         {options.feature_scale, options.input_scales}, seed,
+                         fixed ? weights.frozen : weights.parameters);
   }
   return weights;
 }

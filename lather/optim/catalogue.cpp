@@ -14,6 +14,7 @@
 #include "lather/optim/kronecker/ss_esoap.hpp"
 #include "lather/optim/least_squares/anagram.hpp"
 #include "lather/optim/least_squares/engd.hpp"
+#include "lather/optim/least_squares/gauss_newton.hpp"
 #include "lather/optim/least_squares/kfac.hpp"
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
 #include "lather/optim/least_squares/linear.hpp"
@@ -85,6 +86,10 @@ std::vector<OptimizerEntry>& catalogue_entries() {
       // Methods that use the Jacobian of the residuals.
       residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
                                          LevenbergMarquardtOptions{}),
+      residual_entry<GaussNewton>("gauss-newton",
+                                  "Gauss-Newton by QR, undamped: for networks of which only the output layer "
+                                  "is trained",
+                                  GaussNewtonOptions{}),
       residual_entry<Linear>("linear",
                              "linear problems: hidden weights drawn, the output layer solved exactly",
                              LinearOptions{}, Family::output_layer),

@@ -89,6 +89,12 @@ inline std::vector<NetworkCase> networks() {
       {"mlp_fourier_trainable", {.width = 12, .depth = 2, .fourier_features = 8, .fourier_trainable = true}});
   list.push_back({"mlp_factorized", {.width = 10, .depth = 2, .weight_factorization = true}});
   list.push_back({"mlp_side_by_side", {.width = 10, .depth = 2, .networks = 2}});
+  list.push_back({"mlp_fixed_features",
+                  {.width = 20,
+                   .depth = 1,
+                   .activation = ActivationName::sin,
+                   .initialization = net::Initialization::features,
+                   .train = net::TrainedLayers::output}});
   list.push_back({"mlp_sines",
                   {.width = 12,
                    .depth = 2,

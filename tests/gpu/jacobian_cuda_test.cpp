@@ -92,6 +92,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NetworkCase{"mlp", {.width = 6, .depth = 2}},
         NetworkCase{"side_by_side", {.width = 5, .depth = 1, .networks = 2}},
+        NetworkCase{"fixed_features",
+                    {.width = 12,
+                     .depth = 1,
+                     .activation = ActivationName::sin,
+                     .initialization = net::Initialization::features,
+                     .train = net::TrainedLayers::output}},
         NetworkCase{"modified_mlp_fourier",
                     {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
         NetworkCase{

@@ -31,6 +31,7 @@ const std::vector<JacobianMethod> kJacobianMethods = {
     {"lm"},
     {"lm", {{"form", "dual"}}},
     {"lm", {{"form", "cg"}, {"damping", "marquardt"}}},
+    {"gauss-newton"},
     {"engd"},
     {"engd", {{"damping", 1e-10}}},
     {"anagram"},

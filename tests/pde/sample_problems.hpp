@@ -90,6 +90,13 @@ inline std::vector<Case> networks() {
       {"mlp_factorized",
        {.width = 4, .depth = 2, .initialization = net::Initialization::lecun, .weight_factorization = true}});
   list.push_back({"mlp_side_by_side", {.width = 3, .depth = 1, .networks = 2}});
+  list.push_back({"mlp_fixed_features",
+                  {.width = 5,
+                   .depth = 2,
+                   .skip = true,
+                   .initialization = net::Initialization::features,
+                   .feature_scale = 1,
+                   .train = net::TrainedLayers::output}});
   list.push_back({"mlp_sines",
                   {.width = 4,
                    .depth = 2,

@@ -6,16 +6,21 @@
 
 namespace lather::optim {
 
-void draw_features(const ParameterLayout& layout, double scale, std::uint64_t seed, std::span<double> x) {
+void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std::uint64_t seed,
+                   std::span<double> x) {
   double inputs = 0;  // of the layer whose weight came last; 0: not a hidden one
   std::uint64_t stream = 0;
   for (const auto& block : layout.blocks()) {
     const Random random(seed, stream++);
-    const bool hidden = block.role == Role::hidden || block.role == Role::input;
+    const bool hidden =
+        (block.role == Role::hidden || block.role == Role::input) && !block.name.ends_with("fourier.weight");
     if (block.matrix) inputs = hidden ? static_cast<double>(block.rows) : 0;
     if (inputs == 0 || !(block.matrix || block.role == Role::bias)) continue;
-    const double s = scale * std::sqrt(2 / inputs);
-    for (std::size_t i = 0; i < block.size(); ++i) x[block.offset + i] = s * (2 * random.uniform(i) - 1);
+    const double s = scale.scale * std::sqrt(2 / inputs);
+    const bool by_input = block.matrix && block.role == Role::input && !scale.of_inputs.empty();
+    for (std::size_t i = 0; i < block.size(); ++i)
+      x[block.offset + i] =
+          s * (by_input ? scale.of_inputs[i / block.cols] : 1) * (2 * random.uniform(i) - 1);
   }
 }
 

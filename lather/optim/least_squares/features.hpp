@@ -4,14 +4,21 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lather/optim/parameters.hpp"
 
 namespace lather::optim {
 
+struct FeatureScale {
+  double scale = 1;
+  std::vector<double> of_inputs = {};  // factors of the first layer's weights, by input; empty: 1
+};
+
 // Weights and biases of hidden layers, uniform in [-s, s] with s = scale sqrt(2 / inputs of the layer): with
-// two coordinates the first layer's are uniform in [-scale, scale]. The output layer, gates and unknowns stay
-// as they are.
-void draw_features(const ParameterLayout& layout, double scale, std::uint64_t seed, std::span<double> x);
+// two coordinates the first layer's are uniform in [-scale, scale]. The output layer, gates, Fourier features
+// and unknowns stay as they are.
+void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std::uint64_t seed,
+                   std::span<double> x);
 
 }  // namespace lather::optim

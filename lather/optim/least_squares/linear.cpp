@@ -142,7 +142,7 @@ StepReport Linear::step(Objective& objective, std::span<double> x) {
                                              : 1;
     double scale = options_.smallest_scale;
     for (std::int64_t k = 0; k < options_.scales; ++k, scale *= ratio) {
-      draw_features(layout_, scale, static_cast<std::uint64_t>(options_.seed), candidate);
+      draw_features(layout_, {scale}, static_cast<std::uint64_t>(options_.seed), candidate);
       fit(objective, candidate, Rows::fitted);
       const double held_out = norm(residuals(objective, candidate, Rows::held_out));
       report.evaluations += 3;
@@ -156,7 +156,7 @@ StepReport Linear::step(Objective& objective, std::span<double> x) {
       report.message = "no scale of the hidden weights gives finite residuals";
       return report;
     }
-    draw_features(layout_, scale_, static_cast<std::uint64_t>(options_.seed), candidate);
+    draw_features(layout_, {scale_}, static_cast<std::uint64_t>(options_.seed), candidate);
     report.message =
         fmt::format("{} features of scale {:.3g}: held-out residuals {:.2e}", columns_.size(), scale_, least);
   }

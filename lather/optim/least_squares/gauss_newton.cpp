@@ -1,0 +1,84 @@
+#include "lather/optim/least_squares/gauss_newton.hpp"
+
+#include <fmt/format.h>
+
+#include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/least_squares/least_squares.hpp"
+
+namespace lather::optim {
+
+void GaussNewtonOptions::fields(FieldVisitor& v) {
+  v.real("cutoff", cutoff, "singular values of J below about this part of the largest count as zero",
+         positive());
+  v.real("tolerance", tolerance,
+         "converged when a step promises to lower the loss by less than this part of it", non_negative());
+  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
+            non_negative());
+  v.integer("tries", tries, "cutoffs tried, each 100 times the last, before a step counts as failed",
+            at_least(1));
+}
+
+GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options)
+    : size_(layout.size()), options_(options), direction_(size_), trial_(size_) {}
+
+// The first of the lengths 1, 1/2, 1/4, … that lowers the value by a tenth of its share of what is promised,
+// or 0; the point goes to trial_.
+double GaussNewton::search(Objective& objective, std::span<const double> x, double promised,
+                           StepReport& report) {
+  double length = 1;
+  for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
+    for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
+    const double trial = objective.value(trial_);
+    ++report.evaluations;
+    if (trial <= linear_->value() - 0.1 * length * promised) return length;  // not NaN either
+  }
+  return 0;
+}
+
+StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "gauss-newton", x);
+  Residuals& source = objective.source();
+  if (!linear_ || !linear_->fits(source)) {
+    linear_ = nullptr;  // its memory is free for the next
+    linear_ = make_linearization(source, {.form = LeastSquaresForm::orthogonal});
+  }
+  StepReport report;
+  diagnostics_.clear();
+  linear_->build(x);
+  report.evaluations = 1;
+  if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
+  if (steps_++ == 0) report.message = linear_->description();
+
+  double lambda = options_.cutoff * options_.cutoff * static_cast<double>(size_);  // of mean(diag J^T J)
+  for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, lambda *= 1e4) {
+    if (!linear_->damp(lambda)) continue;
+    linear_->solve(direction_);
+    if (!all_finite(direction_)) continue;
+    const double promised = linear_->predicted_decrease(direction_);
+    if (attempt == 0 && promised <= options_.tolerance * linear_->value()) {
+      report.status = Status::converged;
+      report.message =
+          fmt::format("Gauss-Newton has converged: a step promises to lower the loss by {:.1e} of it",
+                      promised / linear_->value());
+      return report;
+    }
+    const double length = search(objective, x, promised, report);
+    if (length == 0) continue;
+    move(x, length, direction_, report);
+    diagnostics_.push_back({"all", "lambda", lambda});
+    diagnostics_.push_back({"all", "length", length});
+    return report;
+  }
+  report.status = Status::stalled;
+  report.message = fmt::format(
+      "no length and none of {} cutoffs lowers the loss; the rounding floor may be reached", options_.tries);
+  return report;
+}
+
+std::size_t GaussNewton::memory_bytes() const {
+  return linear_ ? linear_->bytes() : 2 * sizeof(double) * size_ * size_;
+}
+
+void GaussNewton::state(StateVisitor& visitor) { visitor.integer("steps", steps_); }
+
+}  // namespace lather::optim

@@ -1,0 +1,47 @@
+#pragma once
+// Gauss–Newton by QR, with next to no damping: for residuals that bend little, as those of a network whose
+// hidden layers are fixed (`network.train = "output"`), where a handful of steps is all training there is.
+//
+//   min over d of |r + J d|^2 + (cutoff |J| |d|)^2       by QR of J, so the condition number is not squared
+//   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
+//
+// Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease.
+
+#include <memory>
+
+#include "lather/core/options.hpp"
+#include "lather/optim/least_squares/linearization.hpp"
+#include "lather/optim/optimizer.hpp"
+
+namespace lather::optim {
+
+struct GaussNewtonOptions {
+  double cutoff = 1e-16;
+  double tolerance = 1e-3;
+  std::int64_t halvings = 6;
+  std::int64_t tries = 5;
+  void fields(FieldVisitor& v);
+};
+
+class GaussNewton final : public Optimizer {
+ public:
+  GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options);
+  StepReport step(Objective& objective, std::span<double> x) override;
+  void objective_changed() override {}
+  void set_learning_rate_factor(double) override {}
+  std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
+  std::size_t memory_bytes() const override;
+  void state(StateVisitor& visitor) override;
+
+ private:
+  double search(Objective& objective, std::span<const double> x, double promised, StepReport& report);
+
+  std::size_t size_;
+  GaussNewtonOptions options_;
+  std::unique_ptr<Linearization> linear_;
+  std::vector<double> direction_, trial_;
+  std::int64_t steps_ = 0;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+}  // namespace lather::optim

@@ -1,0 +1,62 @@
+#include "lather/optim/least_squares/gauss_newton.hpp"
+
+#include <gtest/gtest.h>
+
+#include "residual_problems.hpp"
+
+namespace lather::optim {
+namespace {
+
+using namespace residual_problems;
+
+TEST(GaussNewton, SolvesALinearProblemInOneStepAndThenHasConverged) {
+  auto problem = linear(40, 12, 0, 0.1);
+  GaussNewton optimizer(problem.layout(), {});
+  std::vector<double> x(12, 3.0);
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
+  std::vector<double> gradient(12);
+  problem.value_and_gradient(x, gradient);
+  for (const double g : gradient) EXPECT_NEAR(g, 0, 1e-11);
+  const auto before = x;
+  const auto second = optimizer.step(problem, x);
+  EXPECT_EQ(second.status, Status::converged);
+  EXPECT_NE(second.message.find("has converged"), std::string::npos) << second.message;
+  EXPECT_EQ(x, before);
+}
+
+// r = atan x: the full step from x = 5 goes far beyond the root.
+TEST(GaussNewton, ShortensAStepThatWouldRaiseTheValue) {
+  ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = std::atan(x[0]);
+    J[0] = 1 / (1 + x[0] * x[0]);
+  });
+  GaussNewton optimizer(problem.layout(), {});
+  std::vector<double> x{5.0};
+  double value = problem.value(x), shortest = 1;
+  for (int t = 0; t < 30; ++t) {
+    const auto report = optimizer.step(problem, x);
+    if (report.status != Status::running) break;
+    EXPECT_LT(problem.value(x), value);
+    value = problem.value(x);
+    for (const auto& d : optimizer.diagnostics())
+      if (d.quantity == "length") shortest = std::min(shortest, d.value);
+  }
+  EXPECT_LT(shortest, 1);
+  EXPECT_NEAR(x[0], 0, 1e-12);
+}
+
+TEST(GaussNewton, EndsWhereNoStepLowersTheValue) {
+  // The Jacobian has the wrong sign: every step goes up.
+  ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = x[0];
+    J[0] = -1;
+  });
+  GaussNewton optimizer(problem.layout(), {});
+  std::vector<double> x{1.0};
+  const auto report = optimizer.step(problem, x);
+  EXPECT_EQ(report.status, Status::stalled);
+  EXPECT_EQ(x, std::vector<double>{1.0});
+}
+
+}  // namespace
+}  // namespace lather::optim
