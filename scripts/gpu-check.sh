@@ -39,20 +39,12 @@ for step in "${steps[@]}"; do
       { cmake --preset cuda && cmake --build --preset cuda --target lather_shared; } >"$OUT/python-build.log" 2>&1 || { tail -20 "$OUT/python-build.log"; exit 1; }
       LATHER_LIBRARY=build/cuda/lib/liblather.so PYTHONPATH=python python3 python/tests/gpu_check.py "$OUT/python.json" 2>&1 | tee "$OUT/python.log"
       [ "${PIPESTATUS[0]}" -eq 0 ] || status=1 ;;
-    ranks)  # ranks on the GPU; several processes on the cores of that machine beside the estimate; a reduction by NCCL inside a graph
-      { cmake --preset cuda && cmake --build --preset cuda --target lather_command; } >"$OUT/ranks-build.log" 2>&1 || { tail -20 "$OUT/ranks-build.log"; exit 1; }
+    ranks)  # ranks on the GPU, by the host and by NCCL; several processes on the cores of that machine beside the estimate
+      { cmake --preset cuda && cmake --build --preset cuda --target lather_command bench_nccl_cuda; } >"$OUT/ranks-build.log" 2>&1 || { tail -20 "$OUT/ranks-build.log"; exit 1; }
       scripts/gpu-ranks.sh build/cuda/bin/lather 2>&1 | tee "$OUT/gpu-ranks.log"
       [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
       RANKS="1 2 4 8 16" scripts/scaling.sh build/cuda/bin/lather 2>&1 | tee "$OUT/ranks.log"
-      [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
-      nccl=$(python3 -c "import nvidia.nccl as n; print(list(n.__path__)[0])" 2>/dev/null || echo /usr)
-      if [ -e "$nccl/include/nccl.h" ]; then
-        { nvcc -O2 -std=c++17 -arch=native -I"$nccl/include" -o build/nccl_reduction bench/nccl_reduction.cu -L"$nccl/lib" -l:libnccl.so.2 -Xlinker -rpath,"$nccl/lib" &&
-          build/nccl_reduction; } 2>&1 | tee "$OUT/nccl.log"
-        [ "${PIPESTATUS[0]}" -eq 0 ] || status=1
-      else
-        echo "no nccl.h: the reduction by NCCL is left out"
-      fi ;;
+      [ "${PIPESTATUS[0]}" -eq 0 ] || status=1 ;;
     *) echo "unknown step $step" >&2; exit 2 ;;
   esac
 done

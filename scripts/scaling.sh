@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Measures what ranks cost and gain on an idle machine, beside what `lather estimate` predicts for them.
 #   scripts/scaling.sh [LATHER]      default: build/release/bin/lather; RANKS="1 2" are measured
-# One thread per rank, seconds per step without validations, the best of three. Without mpirun its lines are left out.
+# One thread per rank, seconds per step without validations and with one line of history, which costs an evaluation of the loss; the
+# best of three. Without mpirun its lines are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lather=$(realpath "${1:-build/release/bin/lather}")
@@ -20,7 +21,8 @@ milliseconds() {  # launcher and command…
   local best=
   for _ in 1 2 3; do
     rm -rf "$work/run"
-    "$@" --quiet --seed 1 --threads 1 --set training.reference=false --set training.validate_every=1000000 --out "$work/run" >/dev/null
+    "$@" --quiet --seed 1 --threads 1 --set training.reference=false --set training.validate_every=1000000 \
+      --set training.record_every="$steps" --steps "$steps" --out "$work/run" >/dev/null
     best=$(python3 -c "
 import json, sys
 value = 1e3 / json.load(open('$work/run/summary.json'))['steps_per_second']
@@ -33,18 +35,18 @@ printf '|%s|%s|%s|%s|%s|%s|\n' ---------------------------------- --------------
 for case in "${cases[@]}"; do
   IFS=';' read -r label steps arguments <<<"$case"
   read -ra words <<<"$arguments"
-  "$lather" estimate "${words[@]}" --ranks 8 --json >"$work/estimate.json"
-  one=$(milliseconds "$lather" train "${words[@]}" --steps "$steps" --shards 16)
+  "$lather" estimate "${words[@]}" --steps "$steps" --set training.record_every="$steps" --ranks 8 --json >"$work/estimate.json"
+  one=$(milliseconds "$lather" train "${words[@]}" --shards 16)
   row() { printf '| %-32s | %-14s | %9.2f | %9.2f | %9.2f | %9.2f |\n' "$label" "$1" "$2" "$(python3 -c "print($one / $2)")" $(python3 -c "
 import json
 rows = {row['ranks']: row['seconds'] for row in json.load(open('$work/estimate.json'))['here']}
 ranks = $3
 print(1e3 * rows[ranks], rows[1] / rows[ranks])"); }
   row "one, 16 shards" "$one" 1
-  row "one, 1 shard" "$(milliseconds "$lather" train "${words[@]}" --steps "$steps")" 1
+  row "one, 1 shard" "$(milliseconds "$lather" train "${words[@]}")" 1
   for n in $ranks; do
-    row "--ranks $n" "$(milliseconds "$lather" train "${words[@]}" --steps "$steps" --ranks "$n")" "$n"
+    row "--ranks $n" "$(milliseconds "$lather" train "${words[@]}" --ranks "$n")" "$n"
     command -v mpirun >/dev/null || continue
-    row "mpirun -n $n" "$(milliseconds mpirun --oversubscribe -n "$n" "$lather" train "${words[@]}" --steps "$steps")" "$n"
+    row "mpirun -n $n" "$(milliseconds mpirun --oversubscribe -n "$n" "$lather" train "${words[@]}")" "$n"
   done
 done

@@ -61,6 +61,7 @@ _lather() {{
     --recipe|--size) words="quick best paper" ;;
     --device) words="cpu cuda" ;;
     --precision) words="float64 float32" ;;
+    --reduction) words="host nccl nccl-sum" ;;
     --format) words="npz vtk vtu safetensors tensorboard" ;;
   esac
   if [ -n "$words" ]; then

@@ -27,6 +27,10 @@ class RankLost : public std::exception {
   std::string message_;
 };
 
+// Where ranks on GPUs add up their sums: on the host; or on the GPUs by NCCL, in the same order (nccl), or in
+// the order that is fastest (nccl_sum), so that the last bits depend on the number of ranks.
+enum class Reduction { host, nccl, nccl_sum };
+
 class Communicator {
  public:
   Communicator(int rank, int size) : rank_(rank), size_(size) {}
@@ -41,6 +45,8 @@ class Communicator {
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
   virtual std::string transport() const = 0;  // in words
+  Reduction reduction() const { return reduction_; }
+  void set_reduction(Reduction reduction) { reduction_ = reduction; }
   // The last call before the process ends. `failed`: with an error; ranks that wait for this one are then
   // ended.
   virtual void end(bool /*failed*/, int /*exit_status*/) {}
@@ -84,6 +90,10 @@ class Communicator {
   }
   void barrier() { all_of<char>(0); }
 
+  // For those who wait elsewhere than in exchange(), on a thread of their own: a rank that is seen to have
+  // ended, kUnknownRank for one of them, or -1.
+  virtual int ended_rank() { return -1; }
+
   // Asked while waiting for others where a lost rank cannot be seen: a launcher that misses a rank tells the
   // others by a signal.
   void set_stop_signal(bool (*caught)()) { stop_signal_ = caught; }
@@ -110,6 +120,7 @@ class Communicator {
   void gather_parts(std::span<const Bytes> parts);
 
   int rank_, size_, local_rank_ = 0, local_size_ = 1, lost_rank_ = -1;
+  Reduction reduction_ = Reduction::host;
   double bytes_sent_ = 0;
   long exchanges_ = 0;
   bool (*stop_signal_)() = nullptr;

@@ -54,6 +54,15 @@ class LocalRanks final : public Communicator {
     return false;
   }
 
+  int ended_rank() override {
+    for (int p = 0; p < size(); ++p) {
+      pollfd other{peers_[p], POLLRDHUP, 0};
+      if (other.fd >= 0 && ::poll(&other, 1, 0) > 0 && (other.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+        return p;
+    }
+    return -1;
+  }
+
  protected:
   void do_exchange(std::span<const ConstBytes> send, std::span<const Bytes> receive) override {
     std::vector<Transfer> transfers;

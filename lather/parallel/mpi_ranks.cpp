@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
@@ -87,6 +88,13 @@ class MpiRanks final : public Communicator {
     mpi_.finish();
   }
 
+  // As in do_exchange.
+  int ended_rank() override {
+    if (!stop_signal()) return -1;
+    if (!ended_rank_signal_) ended_rank_signal_.emplace();
+    return ended_rank_signal_->seconds() > kGrace ? kUnknownRank : -1;
+  }
+
  protected:
   void do_exchange(std::span<const ConstBytes> send, std::span<const Bytes> receive) override {
     std::vector<const void*> from;
@@ -125,6 +133,7 @@ class MpiRanks final : public Communicator {
   static constexpr double kGrace = 0.15;  // seconds; mpirun kills a second after its first signal
   const LatherMpi& mpi_;
   bool left_ = false;
+  std::optional<Stopwatch> ended_rank_signal_;  // since ended_rank() saw the signal
 };
 
 }  // namespace

@@ -238,6 +238,22 @@ TEST_F(Ranks, SayOnceWhatIsWrong) {
   EXPECT_EQ(std::count(typo.err.begin(), typo.err.end(), '\n'), 1) << typo.err;
   const Finished few = lather({"train", problem_, "--shards", "2", "--ranks", "3"});
   EXPECT_TRUE(contains(few.err, "3 ranks need at least as many shards")) << few.err;
+  const Finished alone = lather({"train", problem_, "--reduction", "nccl"});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_TRUE(contains(alone.err, "give --ranks")) << alone.err;
+  const Finished on_cpu = lather({"train", problem_, "--ranks", "2", "--reduction", "nccl-sum", "--quiet"});
+  EXPECT_EQ(on_cpu.status, 2);
+  EXPECT_TRUE(contains(on_cpu.err, "this run is on the CPU")) << on_cpu.err;
+}
+
+TEST_F(Ranks, AreToldWhichNcclIsThere) {
+  Surroundings nowhere;
+  nowhere.environment = {{"LATHER_NCCL", "/nowhere/libnccl.so.2"}};
+  const Finished missing = lather({"doctor"}, nowhere);
+  EXPECT_EQ(missing.status, 0);
+  EXPECT_TRUE(contains(missing.out, "NCCL was not found (/nowhere/libnccl.so.2") ||
+              contains(missing.out, "built without CUDA"))
+      << missing.out;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // and to what only hardware does; it checks that kernels, indices, sums and the order of work are right.
 //
 // This file: the CUDA runtime. thread_block.cpp runs kernels, compiler.cpp is NVRTC, blas.cpp cuBLAS,
-// solver.cpp cuSOLVER.
+// solver.cpp cuSOLVER, nccl.cpp NCCL.
 #include "emulator.hpp"
 
 #include <dlfcn.h>
@@ -38,7 +38,11 @@ bool is_allocated(const void* first, std::size_t bytes) {
 }
 
 Work* capture = nullptr;
-int devices = 1, device_in_use = 0;
+int devices = [] {
+  const char* count = std::getenv("LATHER_EMULATED_GPUS");
+  return count ? std::atoi(count) : 1;
+}();
+int device_in_use = 0;
 }  // namespace lather::emulator
 
 namespace {
@@ -63,8 +67,9 @@ cudaError_t cudaSetDevice(int device) {
   lather::emulator::device_in_use = device;
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   std::memset(p, 0, sizeof *p);
+  p->uuid.bytes[0] = static_cast<char>(device);
   std::strcpy(p->name, "emulated device");
   return cudaSuccess;
 }

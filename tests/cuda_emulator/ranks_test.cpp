@@ -1,4 +1,5 @@
 // Ranks on the emulated device: whatever their number, the bits are those of one process with as many shards.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,13 +19,20 @@
 namespace lather {
 namespace {
 
-// f in as many processes, each with an emulated device: true if it returned true in all. Those that are left
+using parallel::Reduction;
+
+// f in as many processes, each with an emulated device of its own: true if it returned true in all. Those that are left
 // alone by rank 0 end.
-bool on_processes(int ranks, const std::function<bool(parallel::Communicator&)>& f) {
+bool on_processes(int ranks, const std::function<bool(parallel::Communicator&)>& f,
+                  Reduction reduction = Reduction::host) {
   std::fflush(nullptr);
   const pid_t first = ::fork();
   if (first == 0) {
     auto communicator = parallel::fork_ranks(ranks);
+    communicator->set_reduction(reduction);
+    emulator::devices = ranks;
+    emulator::nccl_captured = 0;
+    use_gpu(communicator->rank());
     bool good = false;
     try {
       good = f(*communicator);
@@ -32,6 +40,7 @@ bool on_processes(int ranks, const std::function<bool(parallel::Communicator&)>&
         for (const int other : communicator->all_of<int>(good)) good = good && other != 0;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "rank %d: %s\n", communicator->rank(), error.what());
+      good = false;
     }
     std::fflush(nullptr);
     communicator.reset();
@@ -52,12 +61,28 @@ TEST(RanksOnTheDevice, ComputeTheBitsOfOneProcess) {
   constexpr std::size_t kPoints = 37;
   const auto problem = pde::test::two_sets(true);
   const auto expected = pde::test::everything(problem, on_device(nullptr), kPoints);
-  for (const int ranks : {1, 2, 3})
-    EXPECT_TRUE(on_processes(ranks,
-                             [&](parallel::Communicator& c) {
-                               return pde::test::same_bits(
-                                   pde::test::everything(problem, on_device(&c), kPoints), expected);
-                             }))
+  for (const auto reduction : {Reduction::host, Reduction::nccl})
+    for (const int ranks : {1, 2, 3})
+      EXPECT_TRUE(on_processes(
+          ranks,
+          [&](parallel::Communicator& c) {
+            return pde::test::same_bits(pde::test::everything(problem, on_device(&c), kPoints), expected) &&
+                   (emulator::nccl_captured > 0) == (reduction == Reduction::nccl);
+          },
+          reduction))
+          << ranks << " ranks, reduction " << static_cast<int>(reduction);
+  // The fastest reduction has its own order.
+  for (const int ranks : {1, 3})
+    EXPECT_TRUE(on_processes(
+        ranks,
+        [&](parallel::Communicator& c) {
+          const auto sums = pde::test::everything(problem, on_device(&c), kPoints);
+          bool close = sums.size() == expected.size() && emulator::nccl_captured > 0;
+          for (std::size_t i = 0; close && i < sums.size(); ++i)
+            close = std::abs(sums[i] - expected[i]) <= 1e-9 * (1 + std::abs(expected[i]));
+          return close;
+        },
+        Reduction::nccl_sum))
         << ranks << " ranks";
   // Shards change the order of sums, not the sums.
   const auto unsharded = pde::test::everything(problem, {.device = Device::cuda, .threads = 1}, kPoints);
@@ -112,14 +137,18 @@ TEST(RanksOnTheDevice, WriteTheHistoryOfOneProcess) {
     const auto one = folder / (t.optimizer + "-one");
     train_small(t, one, nullptr);
     ASSERT_GT(testing::content(one / "history.csv").size(), 100u);
-    for (const int ranks : {2, 3}) {
-      const auto out = folder / (t.optimizer + "-" + std::to_string(ranks));
-      EXPECT_TRUE(on_processes(ranks, [&](parallel::Communicator& c) {
-        train_small(t, out, &c);
-        return true;
-      }));
+    for (const auto& [ranks, reduction] :
+         {std::pair{3, Reduction::host}, {1, Reduction::nccl}, {2, Reduction::nccl}, {3, Reduction::nccl}}) {
+      const auto name = fmt::format("{}-{}-{}", t.optimizer, ranks, static_cast<int>(reduction));
+      EXPECT_TRUE(on_processes(
+          ranks,
+          [&](parallel::Communicator& c) {
+            train_small(t, folder / name, &c);
+            return true;
+          },
+          reduction));
       for (const char* file : {"history.csv", "history.jsonl"})
-        EXPECT_EQ(testing::content(one / file), testing::content(out / file)) << t.optimizer << ", " << ranks;
+        EXPECT_EQ(testing::content(one / file), testing::content(folder / name / file)) << name;
     }
   }
 }
@@ -144,10 +173,18 @@ TEST(RanksOnTheDevice, GoOnAloneWhenAnotherIsLost) {
     return x;
   };
   const auto expected = train(nullptr);
-  EXPECT_TRUE(on_processes(3, [&](parallel::Communicator& c) {
-    const auto x = train(&c);
-    return c.rank() == 0 && c.lost_rank() == 2 && pde::test::same_bits(x, expected);
-  }));
+  for (const auto reduction : {Reduction::host, Reduction::nccl, Reduction::nccl_sum})
+    EXPECT_TRUE(on_processes(
+        3,
+        [&](parallel::Communicator& c) {
+          const auto x = train(&c);
+          bool same = pde::test::same_bits(x, expected);
+          if (reduction == Reduction::nccl_sum)
+            for (std::size_t i = 0; i < x.size(); ++i) same = std::abs(x[i] - expected[i]) < 1e-9;
+          return c.rank() == 0 && c.lost_rank() == 2 && same;
+        },
+        reduction))
+        << static_cast<int>(reduction);
 }
 
 TEST(RanksOnTheDevice, UseTheGpuOfTheirNumber) {
@@ -160,6 +197,27 @@ TEST(RanksOnTheDevice, UseTheGpuOfTheirNumber) {
   use_gpu(0);
   emulator::devices = 1;
   emulator::device_in_use = 0;
+}
+
+TEST(RanksOnTheDevice, SayWhyNcclCannotBeUsed) {
+  const auto refuses = [](const char* message, const std::function<void()>& prepare) {
+    EXPECT_TRUE(on_processes(
+        2,
+        [&](parallel::Communicator& c) {
+          prepare();
+          try {
+            pde::PinnObjective(pde::test::two_sets(false), on_device(&c));
+          } catch (const Error& error) {
+            return std::string(error.what()).find(message) != std::string::npos;
+          }
+          return false;
+        },
+        Reduction::nccl))
+        << message;
+  };
+  refuses("ranks 0 and 1 share one", [] { emulator::devices = 1; });
+  refuses("NCCL 2.8.4 is too old", [] { emulator::nccl_version = 2804; });
+  refuses("NCCL was not found", [] { emulator::nccl_version = 0; });
 }
 
 TEST(RanksOnTheDevice, SayWhatTheyCannotShare) {

@@ -7,6 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "lather/parallel/mpi_ranks.hpp"
+#include "lather/parallel/nccl_report.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/reference/reference.hpp"
 #include "lather/train/run_folder/environment.hpp"
@@ -34,6 +35,7 @@ void print_environment(const train::Environment& e) {
   line("GPU driver", e.gpu_driver.empty() ? "none found" : e.gpu_driver);
   line("CUDA", e.cuda);
   line("MPI", parallel::mpi_report() + " (mpirun, srun; --ranks needs none)");
+  line("NCCL", parallel::nccl_report() + " (only for --reduction nccl)");
   line("problems", fmt::format("{} found", pde::list_problems().size()));
   line("cache", reference::default_cache_directory().string() + " (reference solutions)");
 }
@@ -50,6 +52,7 @@ void add_doctor(CLI::App& app, int&) {
     if (*json) {
       auto all = train::to_json(environment);
       all["mpi"] = parallel::mpi_report();
+      all["nccl"] = parallel::nccl_report();
       fmt::print("{}\n", all.dump(2));
     } else
       print_environment(environment);

@@ -120,6 +120,8 @@ Measured measure(train::Config config) {
   w.values_per_step = w.least_squares ? evaluations : 0;
   here.replicated_seconds = std::max(0.0, step - w.gradients_per_step * here.gradient_seconds -
                                               w.values_per_step * here.value_seconds - here.normal_seconds);
+  w.values_per_step +=
+      1.0 / static_cast<double>(config.record.record_every);  // the loss in a line of the history
   result.memory = static_cast<double>(trainer.engine_bytes() + trainer.optimizer_bytes());
   return result;
 }
@@ -176,7 +178,7 @@ void estimate(ConfigArguments& a, int most, bool json) {
   }
   fmt::print("{} with {}: {} parameters, {} points of {:.1f} derivative components, {} residuals\n",
              config.problem.name, config.optimizer.name, w.parameters, w.points, w.components, w.residuals);
-  fmt::print("a step: {:.1f} evaluations{}; memory of a rank: {:.0f} MiB\n",
+  fmt::print("a step: {:.2f} evaluations{}; memory of a rank: {:.0f} MiB\n",
              w.gradients_per_step + w.values_per_step, w.least_squares ? ", JᵀJ and its factor" : "",
              memory / (1 << 20));
   fmt::print("two processes on this machine, timed now: {} per message, {:.1f} GB/s\n",
@@ -186,7 +188,7 @@ void estimate(ConfigArguments& a, int most, bool json) {
   fmt::print(
       "\nshared: points, dealt to ranks; by each: what every rank does; R × points: as many points per rank "
       "as one has.\n"
-      "H200s are computed from the figures in docs/scaling.md; Lather itself uses one GPU.\n");
+      "H200s are computed from the figures in docs/scaling.md.\n");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 
 struct TrainArguments {
   ConfigArguments config;
-  std::string resume, config_file, out, from;
+  std::string resume, config_file, out, from, reduction = "host";
   int ranks = 0;
   OutputMode mode;
   bool watch = false;
@@ -96,6 +96,17 @@ void warn_of_idle_ranks(const train::Config& config) {
                shards, config.ranks->size() - shards, config.ranks->size());
 }
 
+void choose_reduction(const TrainArguments& a) {
+  if (a.reduction == "host") return;
+  if (!a.config.ranks)
+    throw Error(fmt::format(
+        "--reduction {}: NCCL adds up what ranks have; give --ranks, or use mpirun or srun", a.reduction));
+  const bool in_order = a.reduction == "nccl";
+  a.config.ranks->set_reduction(in_order ? parallel::Reduction::nccl : parallel::Reduction::nccl_sum);
+  if (!in_order && !a.mode.quiet)
+    fmt::print(stderr, "lather: --reduction nccl-sum: the last digits depend on the number of ranks\n");
+}
+
 int resume(const TrainArguments& a) {
   auto session = train::resume_session(a.resume, limits_of(a.config), a.config.ranks);
   say(session.messages);
@@ -136,8 +147,9 @@ std::string workers(const train::Config& config) {
   const bool on_gpu = config.device == Device::cuda;
   if (!config.ranks) return on_gpu ? "device cuda" : fmt::format("{} threads", config.threads);
   if (on_gpu)
-    return fmt::format("device cuda, {} ranks ({}), {} shards", config.ranks->size(),
-                       config.ranks->transport(), config.shards);
+    return fmt::format(
+        "device cuda, {} ranks ({}{}), {} shards", config.ranks->size(), config.ranks->transport(),
+        config.ranks->reduction() == parallel::Reduction::host ? "" : "; sums by NCCL", config.shards);
   return fmt::format("{} ranks of {} threads ({}), {} shards", config.ranks->size(), config.threads,
                      config.ranks->transport(), config.shards > 0 ? config.shards : config.threads);
 }
@@ -195,6 +207,12 @@ void add_train(CLI::App& app, int& exit_status) {
       command->add_option("--resume", a->resume, "resume a run (bit for bit)")->type_name("DIR");
   add_ranks_option(*command, a->ranks,
                    "processes on this machine that share the points; mpirun and srun start them on several");
+  command
+      ->add_option(
+          "--reduction", a->reduction,
+          "how ranks on GPUs add up: host (default); nccl, from GPU to GPU, the same numbers; nccl-sum, "
+          "the fastest: the last digits depend on the number of ranks")
+      ->check(CLI::IsMember({"host", "nccl", "nccl-sum"}));
   command->add_flag("--quiet,-q", a->mode.quiet, "print only errors");
   command->add_flag("--json", a->mode.json, "print the summary as JSON");
   command->add_flag("--watch", a->watch,
@@ -227,6 +245,7 @@ void add_train(CLI::App& app, int& exit_status) {
           "no problem given: name one of `lather list problems`, a problem file, --resume DIR or --config "
           "FILE");
     a->config.ranks = join_ranks(a->ranks);
+    choose_reduction(*a);
     exit_status = a->resume.empty() ? start(*a) : resume(*a);
   });
 }

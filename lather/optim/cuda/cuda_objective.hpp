@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,12 @@ class CudaObjective {
   // False where other processes add to them through the host: gradients are then enqueued step by step, outside
   // of graphs. What is asked for by graphs changes with version().
   virtual bool captures_gradient() const { return true; }
+  // Calls work(), which launches graphs with gradients and waits for the stream. False: another process was
+  // lost meanwhile; the first number of every gradient since is NaN, and version() has changed.
+  virtual bool run(const std::function<void()>& work) {
+    work();
+    return true;
+  }
   // Gradients of groups of terms, one after another, in place of that of all; device_gradient() is then
   // undefined. group_of_term: in the order of Objective::term_names(), groups count from 0. To be set again
   // whenever weights of terms may have changed.

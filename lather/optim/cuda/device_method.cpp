@@ -193,7 +193,7 @@ void DeviceMethod::enqueue_step(int form) {
   finish_step(form);
 }
 
-void DeviceMethod::launch(int form, int count) {
+void DeviceMethod::take_steps(int form, int count) {
   const cudaStream_t stream = objective_->stream();
   const bool together = objective_->captures_gradient();  // with the rest of a step, in one graph
   const auto enqueue = [&] {
@@ -224,6 +224,14 @@ void DeviceMethod::launch(int form, int count) {
     graph.launch(stream);
   }
   read_control();
+}
+
+// Where another process is lost, steps are taken until a gradient lacks its part, and the rest is taken again.
+void DeviceMethod::launch(int form, int count) {
+  const bool complete = objective_->run([&] { take_steps(form, count); });
+  if (complete || now_.halt != kGradientNotFinite) return;
+  now_.halt = kRunning;
+  put_control();
 }
 
 void DeviceMethod::resume(int form) {
@@ -298,7 +306,10 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
 
   int evaluations = 0;
   while (now_.halt == kRunning && static_cast<std::size_t>(now_.index) < factors.size()) {
-    if (device->version() != version_) bind(*device);  // another rank was lost
+    if (device->version() != version_) {  // another rank was lost: the run is to be saved soon
+      if (now_.index > 0) break;
+      bind(*device);
+    }
     const int form = graph_variant(now_.t + 1), before = now_.index;
     launch(form, how_many(factors.size() - before));
     if (now_.halt == kBasisWanted) resume(form);

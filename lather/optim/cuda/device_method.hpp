@@ -103,6 +103,7 @@ class DeviceMethod : public Optimizer {
   void enqueue_evaluation();
   void enqueue_step(int form);
   void finish_step(int form);
+  void take_steps(int form, int count);
   void launch(int form, int count);
   int how_many(std::size_t left) const;
   void resume(int form);

@@ -169,11 +169,21 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     set_scales(-1);
     scales_.upload({host_scales(), problem.terms.size()});
   }
-  bool captures_gradient() const override { return alone(); }
+  bool captures_gradient() const override { return sums_->sums_on_device(); }
+  bool run(const std::function<void()>& work) override {
+    try {
+      sums_->watched(work);
+      return true;
+    } catch (const parallel::RankLost& loss) {
+      if (!options.ranks->go_on_alone(loss)) throw;
+      follow_ranks();
+      return false;
+    }
+  }
   void enqueue_gradient() override {
     with_ranks([&] {
       follow_ranks();
-      if (alone()) return enqueue_own_sums(true);
+      if (captures_gradient()) return enqueue_own_sums(true);
       launch_graph(own_gradient_, [&] { enqueue_own_sums(true); });
       sums_->exchange(sums(true));
       sums_->enqueue_upload(sums(true), stream());
@@ -314,8 +324,9 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void evaluate_sums(bool with_gradient) {
     with_ranks([&] {
       follow_ranks();
-      launch_graph(graphs_[with_gradient], [&] { enqueue_evaluation(with_gradient); });
-      if (alone()) return;
+      sums_->watched(
+          [&] { launch_graph(graphs_[with_gradient], [&] { enqueue_evaluation(with_gradient); }); });
+      if (sums_->sums_on_device()) return;
       const auto total = sums_->exchange(sums(with_gradient));
       if (with_gradient) std::copy_n(total.begin(), layout.size(), host_gradient());
       std::copy(total.end() - static_cast<std::ptrdiff_t>(problem.terms.size()), total.end(), host_losses());
@@ -327,7 +338,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     enqueue_upload();
     cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream()));
     enqueue_own_sums(with_gradient);
-    if (!alone()) return;
+    if (!sums_->sums_on_device()) return;
     cuda::check(cudaMemcpyAsync(host_losses(), device_losses(), terms, cudaMemcpyDeviceToHost, stream()));
     if (with_gradient)
       cuda::check(cudaMemcpyAsync(host_gradient(), device_gradient(), layout.size() * sizeof(double),

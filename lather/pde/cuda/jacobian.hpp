@@ -12,6 +12,7 @@
 
 #include "lather/optim/cuda/normal_matrix.hpp"
 #include "lather/parallel/shards.hpp"
+#include "lather/pde/cuda/nccl_sum.hpp"
 #include "lather/pde/cuda/pass.hpp"
 #include "lather/pde/engine/engine_residuals.hpp"
 
@@ -65,6 +66,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   double sum_over_shards(std::span<const double> x, double* JtJ, std::span<double> Jtr);
   void add_own_shards(std::span<const double> x, IndexRange own, ShardMatrices& sums);
   void sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices& sums);
+  void sum_by_nccl(const parallel::ShardPlan& plan, ShardMatrices& sums);
   void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) override;
   template <class Show>
   void visit_windows(const VisitedPoints& points, const Show& show_window);
@@ -100,6 +102,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   std::vector<cuda::Memory<double>> spare_matrices_;      // for J^T J of shards
   std::unique_ptr<cuda::KernelModule> shards_module_;
   parallel::PieceSum<double> piece_sum_;
+  std::unique_ptr<NcclSum> nccl_;
   cuda::KernelModule module_;
   cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_;
   cuda::Stream stream_;

@@ -1,5 +1,6 @@
 // J^T J as a sum over shards of the rows of J, along the tree of parallel/shards.hpp: a matrix per shard, added
-// to its neighbour's as soon as both are there, on the device; what is left of every rank goes through the host.
+// to its neighbour's as soon as both are there, on the device; what is left of every rank goes through the host,
+// or from GPU to GPU by NCCL.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,6 +11,9 @@
 namespace lather::pde {
 
 namespace {
+
+// Numbers of a matrix that NCCL adds up at a time: its memory stays small beside the matrix.
+constexpr std::size_t kNcclNumbers = std::size_t{1} << 24;
 
 // Upper triangles, row after row.
 void pack_upper(const std::vector<double>& matrix, std::size_t n, double* to) {
@@ -44,7 +48,10 @@ double CudaJacobian::sum_over_shards(std::span<const double> x, double* JtJ, std
     std::vector<double> r(residuals_);
     r_.download(r);
     if (ranks) {
-      sum_over_ranks(plan, sums);
+      if (ranks->reduction() == parallel::Reduction::host)
+        sum_over_ranks(plan, sums);
+      else
+        sum_by_nccl(plan, sums);
       std::vector<std::size_t> bounds;
       for (int p = 0; p < ranks->size(); ++p) bounds.push_back(bounds_[plan.of(p).begin]);
       bounds.push_back(residuals_);
@@ -113,6 +120,28 @@ void CudaJacobian::sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices
   cuda::check(cudaStreamSynchronize(nullptr));
   const auto vector = total.subspan(triangle);
   sums.vectors[sums.first_shard].assign(vector.begin(), vector.end());
+}
+
+// Whole matrices: the triangle that nobody reads travels with the other. J^T r, which is on the host, stays there.
+void CudaJacobian::sum_by_nccl(const parallel::ShardPlan& plan, ShardMatrices& sums) {
+  parallel::Communicator& ranks = *engine_.options.ranks;
+  const std::size_t n = engine_.layout.size(), numbers = n * n;
+  if (!nccl_) nccl_ = std::make_unique<NcclSum>(ranks, plan, std::min(numbers, kNcclNumbers));
+  nccl_->ranks().watched([&] {
+    for (std::size_t first = 0; first < numbers; first += kNcclNumbers) {
+      std::vector<double*> own;
+      for (const auto& [shard, vector] : sums.vectors) own.push_back(sums.matrix(shard) + first);
+      nccl_->enqueue(own, sums.first + first, std::min(numbers - first, kNcclNumbers), stream_);
+    }
+    stream_.synchronize();
+  });
+  std::vector<std::vector<double>> pieces;
+  for (auto& [shard, vector] : sums.vectors) pieces.push_back(vector);
+  const auto total = piece_sum_.sum(ranks, plan, n,
+                                    [&](std::size_t piece, std::size_t begin, std::size_t count, double* to) {
+                                      std::copy_n(pieces[piece].data() + begin, count, to);
+                                    });
+  sums.vectors[sums.first_shard].assign(total.begin(), total.end());
 }
 
 // With the matrices of shards that one process has at the same time: the same on any number of ranks, which

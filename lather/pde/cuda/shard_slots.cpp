@@ -33,7 +33,10 @@ void ShardSlots::make_plan(int ranks, int rank) {
                            });
   pairs_ = cuda::Memory<int>(own_pairs_.size());
   if (!own_pairs_.empty()) pairs_.upload(own_pairs_);
-  if (ranks > 1)
+  nccl_.reset();
+  if (ranks_ && ranks_->reduction() != parallel::Reduction::host && ranks_->lost_rank() < 0)
+    nccl_ = std::make_unique<NcclSum>(*ranks_, plan_, stride_);
+  else if (ranks > 1)
     host_ = cuda::PinnedMemory<double>(stride_ * std::max<std::size_t>(1, plan_.heads(rank).size()));
 }
 
@@ -41,6 +44,13 @@ IndexRange ShardSlots::own() {
   const int ranks = alone() ? 1 : ranks_->size(), rank = alone() ? 0 : ranks_->rank();
   if (plan_.ranks() != ranks) make_plan(ranks, rank);
   return plan_.of(rank);
+}
+
+void ShardSlots::watched(const std::function<void()>& work) const {
+  if (nccl_ && !alone())
+    nccl_->ranks().watched(work);
+  else
+    work();
 }
 
 void ShardSlots::enqueue_sum(Part part, cudaStream_t stream) const {
@@ -55,6 +65,13 @@ void ShardSlots::enqueue_sum(Part part, cudaStream_t stream) const {
     const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(part.count / 256 + 1, 1, 1024));
     cuda::launch(module_->kernel("add_shards"), {dim3(blocks), dim3(256)}, cuda::Parameter().add(work),
                  stream);
+  }
+  if (nccl_) {
+    std::vector<double*> own;
+    for (const std::size_t head : plan_.heads(ranks_->rank()))
+      own.push_back(slots_.data() + head * stride_ + part.first);
+    nccl_->enqueue(own, slots_.data() + part.first, part.count, stream);
+    return;
   }
   if (alone()) return;
   const auto& heads = plan_.heads(ranks_->rank());

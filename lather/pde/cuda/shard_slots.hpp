@@ -1,7 +1,7 @@
 #pragma once
 // Sums over points by shards on the GPU: a slot of device memory for every shard, added up along the tree of
 // parallel/shards.hpp. What the tree adds among the shards of this rank a kernel adds; the rest goes through
-// the host. The total is in slot 0.
+// the host, or from GPU to GPU by NCCL. The total is in slot 0.
 
 #include <memory>
 #include <vector>
@@ -9,6 +9,7 @@
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/parallel/shards.hpp"
+#include "lather/pde/cuda/nccl_sum.hpp"
 
 namespace lather::pde {
 
@@ -19,19 +20,23 @@ class ShardSlots {
 
   std::size_t stride() const { return stride_; }  // from slot to slot
   double* data() const { return slots_.data(); }
-  std::size_t bytes() const { return slots_.bytes(); }
+  std::size_t bytes() const { return slots_.bytes() + (nccl_ ? nccl_->bytes() : 0); }
 
   // The shards of this rank. Others may have gone since the last time.
   IndexRange own();
   bool alone() const { return !ranks_ || ranks_->alone(); }
+  // Whether enqueue_sum leaves the total in slot 0. Otherwise exchange() has it.
+  bool sums_on_device() const { return nccl_ || alone(); }
+  // Calls work(), which waits for what it has enqueued. Throws RankLost where NCCL waited for a lost rank.
+  void watched(const std::function<void()>& work) const;
 
   // Numbers [first, first + count) of the slots.
   struct Part {
     std::size_t first, count;
   };
-  // Adds what this rank can; where there are other ranks, what is left goes to the host. May be captured.
+  // Adds what can be added on the device; what is left goes to the host. May be captured.
   void enqueue_sum(Part part, cudaStream_t stream) const;
-  // After that, with other ranks: the total on the host. Throws RankLost.
+  // After that, unless the total is there: the total on the host. Throws RankLost.
   std::span<const double> exchange(Part part);
   // To slot 0.
   void enqueue_upload(Part part, cudaStream_t stream);
@@ -45,6 +50,7 @@ class ShardSlots {
   cuda::Memory<double> slots_;
   cuda::Memory<int> pairs_;  // that this rank adds
   std::vector<int> own_pairs_;
+  std::unique_ptr<NcclSum> nccl_;    // null: ranks meet on the host, or there are none
   cuda::PinnedMemory<double> host_;  // the pieces that are left, and in the end the total
   parallel::PieceSum<double> sum_;
   std::unique_ptr<cuda::KernelModule> module_;  // null: there is nothing to add

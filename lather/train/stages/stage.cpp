@@ -10,6 +10,7 @@
 #include <random>
 
 #include "lather/core/error.hpp"
+#include "lather/parallel/communicator.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/symbolic/evaluate.hpp"
 
@@ -27,6 +28,11 @@ double largest(const std::vector<double>& values) {
 }
 
 pde::EngineOptions engine_options(const Config& config) {
+  if (config.ranks && config.ranks->reduction() != parallel::Reduction::host && config.device == Device::cpu)
+    throw Error(
+        "--reduction: NCCL adds up on GPUs, and this run is on the CPU; use --reduction host, or --device "
+        "cuda "
+        "for a new run");
   pde::EngineOptions options;
   options.threads = static_cast<int>(config.threads);
   options.shards = static_cast<int>(config.shards);

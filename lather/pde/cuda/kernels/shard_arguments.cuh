@@ -18,4 +18,17 @@ struct AddTriangleKernelArgs {
   long long n;
 };
 
+// to[k] += from[k] for k of [0, count).
+struct AddNumbersKernelArgs {
+  double* to;
+  const double* from;
+  long long count;
+};
+
+// A sum, and whether a rank was lost before it was complete.
+struct LostSumKernelArgs {
+  double* sum;
+  const int* lost;
+};
+
 }  // namespace lather::pde
