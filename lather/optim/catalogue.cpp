@@ -89,7 +89,7 @@ std::vector<OptimizerEntry>& catalogue_entries() {
       residual_entry<GaussNewton>("gauss-newton",
                                   "Gauss-Newton by QR, undamped: for networks of which only the output layer "
                                   "is trained",
-                                  GaussNewtonOptions{}),
+                                  GaussNewtonOptions{}, Family::output_layer),
       residual_entry<Linear>("linear",
                              "linear problems: hidden weights drawn, the output layer solved exactly",
                              LinearOptions{}, Family::output_layer),

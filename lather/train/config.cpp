@@ -252,7 +252,7 @@ void require_device(Device device) {
 
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
-  const bool least_squares = request.optimizer.empty() ||
+  const bool least_squares = request.optimizer.empty() || request.optimizer == "linear" ||
                              optim::find_optimizer(request.optimizer).family == optim::Family::least_squares;
   if (!least_squares || request.precision == pde::Precision::float32) return root;
   TomlValue seen = root, asked = settings.part("training");

@@ -19,8 +19,9 @@ FamilyDefaults family_defaults(Family family) {
     // Measured: 20×4, 4,096 points drawn every 10 steps solved seven problems of eight in 45 s of two cores,
     // about 300 iterations each.
     case Family::least_squares: return {0, false, 10, 20, 4, 4096, 500};
-    // One wide layer, four rows or more per output weight; the first step does it, the second sees that.
-    case Family::output_layer: return {0, false, 0, 1000, 1, 4096, 2};
+    // One wide layer, four rows or more per output weight. `linear` solves in the first step and sees that in the
+    // second; Gauss-Newton takes a handful of steps.
+    case Family::output_layer: return {0, false, 0, 1000, 1, 4096, 20};
   }
   return {};
 }
@@ -38,13 +39,25 @@ std::vector<std::string> family_names() {
   return names;
 }
 
-TomlValue recipe_of_family(Family family) {
+TomlValue recipe_for(const std::string& optimizer) {
+  const Family family = optim::find_optimizer(optimizer).family;
   const FamilyDefaults d = family_defaults(family);
-  return toml_from_json(Json{{"steps", d.steps},
-                             {"points", {{"interior", d.interior}}},
-                             {"sampling", {{"every", d.redraw}}},
-                             {"network", {{"width", d.width}, {"depth", d.depth}}}},
-                        {});
+  TomlValue recipe = toml_from_json(Json{{"steps", d.steps},
+                                         {"points", {{"interior", d.interior}}},
+                                         {"sampling", {{"every", d.redraw}}},
+                                         {"network", {{"width", d.width}, {"depth", d.depth}}}},
+                                    {});
+  merge_toml(recipe, network_for(optimizer));
+  return recipe;
+}
+
+TomlValue network_for(const std::string& optimizer) {
+  Json network = Json::object();
+  if (optim::find_optimizer(optimizer).family == Family::output_layer) network["activation"] = "sin";
+  // `linear` draws the hidden weights itself, at several scales.
+  if (optimizer == "linear") network["train"] = "all";
+  if (optimizer == "gauss-newton") network.update(Json{{"train", "output"}, {"initialization", "features"}});
+  return toml_from_json(network.empty() ? Json::object() : Json{{"network", network}}, {});
 }
 
 TomlValue optimizer_of_family(const std::string& optimizer) {

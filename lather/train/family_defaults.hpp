@@ -27,7 +27,10 @@ bool alike(optim::Family a, optim::Family b);
 std::vector<std::string> family_names();
 
 // As a layer of a recipe: network, points, sampling.every, steps.
-TomlValue recipe_of_family(optim::Family family);
+TomlValue recipe_for(const std::string& optimizer);
+// Of it, what the method needs of any network: sines that stay as they are drawn, for those that train the output
+// layer alone.
+TomlValue network_for(const std::string& optimizer);
 // As a table: learning_rate and schedule, as far as the optimizer has a learning rate.
 TomlValue optimizer_of_family(const std::string& optimizer);
 

@@ -203,14 +203,20 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
     merge_toml(chosen, optimizer_of_family(optimizer));
   }
   find_entry(merged, "optimizer")->value = chosen;
-  if (family == own) return "";
+  if (family == own) {
+    lay_over(merged, network_for(optimizer));
+    return "";
+  }
 
   const std::string name(name_of(family));
   if (!alike(family, own)) {
     for (const char* key : {"steps", "points"}) erase_key(merged, key);
     if (TomlEntry* sampling = find_entry(merged, "sampling"))
       if (sampling->value.is_table()) erase_key(sampling->value, "every");
-    lay_over(merged, recipe_of_family(family));
+    if (TomlEntry* network = find_entry(merged, "network"); network && own == optim::Family::output_layer)
+      for (const char* key : {"activation", "initialization", "feature_scale", "input_scales", "train"})
+        erase_key(network->value, key);
+    lay_over(merged, recipe_for(optimizer));
   }
   const TomlValue* table = family_table(root, recipe, name);
   if (table) lay_over(merged, *table);

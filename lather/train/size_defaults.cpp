@@ -54,6 +54,22 @@ bool has_initial_condition(const pde::Problem& problem) {
   });
 }
 
+// Whether the output layer alone may be solved for: nothing is said about a network or a method that would have to
+// be trained.
+bool is_for_linear(const pde::Problem& problem, const TomlValue* network, const std::string& asked_method) {
+  if (!asked_method.empty()) return asked_method == "linear";
+  const auto says = [&](const char* key) { return network && network->find(key); };
+  return is_linear(problem) && problem.unknowns.empty() && problem.dimensions() <= 3 && !says("width") &&
+         !says("depth") && !says("type") && !says("networks") && !says("initialization") && !says("train");
+}
+
+// Features of `linear`, and how many of them: seconds on two cores, or on a GPU.
+std::int64_t feature_count(const pde::Problem& problem, Device device) {
+  const int dimensions = problem.dimensions();
+  const std::int64_t one_output = dimensions == 1 ? 200 : dimensions == 2 ? 1000 : 1600;
+  return std::max<std::int64_t>(200, one_output * (device == Device::cuda ? 2 : 1) / problem.outputs());
+}
+
 std::int64_t integer_or(const TomlValue* table, std::string_view key, std::int64_t otherwise) {
   const TomlValue* found = table ? table->find(key) : nullptr;
   return found && found->kind == TomlValue::Kind::integer ? found->integer : otherwise;
@@ -75,10 +91,14 @@ class Choices {
     layer[key] = std::move(value);
     if (!asked_.find(key)) reasons.push_back(std::move(reason));
   }
-  Json layer = Json::object();
-  std::vector<std::string> reasons;
+  SizeDefaults as_recipe(const TomlValue* training) const {
+    const SourceLocation where = training ? training->where : SourceLocation{};
+    return {toml_from_json(Json{{"training", {{"quick", layer}}}}, where), reasons};
+  }
 
  private:
+  Json layer = Json::object();
+  std::vector<std::string> reasons;
   const TomlValue* own_;
   const TomlValue& asked_;
 };
@@ -103,35 +123,48 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
                            const TomlValue& asked) {
   const TomlValue *training = root.find("training"), *network = root.find("network");
   const std::string method = own_method(training);
-  if (!recipe_names(root).empty() || (!method.empty() && method != "lm")) return {};
+  if (!recipe_names(root).empty() || (!method.empty() && method != "lm" && method != "linear")) return {};
 
   Choices chosen(training, asked);
   const bool linear = is_linear(problem), cuda = device == Device::cuda;
   const int dimensions = problem.dimensions();
+  const TomlValue* asked_for = asked.find("optimizer");
+  const bool features = is_for_linear(problem, network,
+                                      !method.empty() ? method
+                                      : asked_for     ? asked_for->text.text
+                                                      : "");
   if (method.empty())
-    chosen.choose(
-        "optimizer", "lm",
-        std::string("method lm: the loss is a sum of squares, and the network is small enough for its "
-                    "matrix") +
-            (linear && problem.unknowns.empty()
-                 ? "; the problem is linear: --optimizer linear may solve it in one step"
-                 : ""));
+    chosen.choose("optimizer", features ? "linear" : "lm",
+                  features
+                      ? "method linear: equations and conditions are linear, so one least-squares solution "
+                        "of the output layer is all training there is (--optimizer lm trains all layers)"
+                      : "method lm: the loss is a sum of squares, and the network is small enough for its "
+                        "matrix");
 
-  const NetworkSize proposed = network_size(problem, linear, device);
+  const NetworkSize proposed =
+      features ? NetworkSize{feature_count(problem, device), 1} : network_size(problem, linear, device);
   const NetworkSize size{integer_or(network, "width", proposed.width),
                          integer_or(network, "depth", proposed.depth)};
   Json own_size = Json::object();
   if (!network || !network->find("width")) own_size["width"] = size.width;
   if (!network || !network->find("depth")) own_size["depth"] = size.depth;
-  if (!own_size.empty())
+  if (features) {
+    if (!network || !network->find("activation")) own_size["activation"] = "sin";
+    chosen.choose("network", own_size,
+                  fmt::format("{} features, sines with random weights: {} coordinate{}, {} output{}, {}",
+                              size.width, dimensions, dimensions > 1 ? "s" : "", problem.outputs(),
+                              problem.outputs() > 1 ? "s" : "", cuda ? "GPU" : "CPU"));
+  } else if (!own_size.empty())
     chosen.choose(
         "network", own_size,
         fmt::format("network {}×{}: {} coordinate{}, {} output{}, {}, {}", size.width, size.depth, dimensions,
                     dimensions > 1 ? "s" : "", problem.outputs(), problem.outputs() > 1 ? "s" : "",
                     linear ? "linear" : "nonlinear", cuda ? "GPU" : "CPU"));
 
-  const std::int64_t parameters = parameters_of(problem, size);
-  const std::int64_t wanted = 3 * parameters / std::max<std::int64_t>(1, equations_in(problem));
+  const std::int64_t parameters =
+      features ? (size.width + 1) * problem.outputs() : parameters_of(problem, size);
+  const std::int64_t wanted =
+      (features ? 4 : 3) * parameters / std::max<std::int64_t>(1, equations_in(problem));
   const std::int64_t interior = std::clamp<std::int64_t>((wanted + 511) / 512 * 512, 1024, 65536);
   const bool adaptive = dimensions > 1;
   Json points = Json::object();
@@ -139,17 +172,21 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
     if (set.kind == pde::PointSet::Kind::interior)
       points[set.name] = interior;
     else if (set.kind == pde::PointSet::Kind::boundary)
-      points[set.name] = static_cast<std::int64_t>(set.pieces.size()) * (dimensions > 2   ? 512
-                                                                         : dimensions > 1 ? 128
-                                                                                          : 1);
+      points[set.name] =
+          static_cast<std::int64_t>(set.pieces.size()) * (dimensions > 2   ? 512
+                                                          : dimensions > 1 ? features ? 256 : 128
+                                                                           : 1);
   chosen.choose("points", points,
-                fmt::format("{} interior points: about three residuals for each of {} parameters", interior,
-                            parameters));
-  chosen.choose(
-      "sampling", Json{{"method", adaptive ? "adaptive" : "sobol"}, {"every", 10}},
-      adaptive
-          ? "drawn every 10 steps where the residual is large: fixed points would be fitted, not the equation"
-          : "drawn every 10 steps: fixed points would be fitted, not the equation");
+                fmt::format("{} interior points: about {} residuals for each of {} parameters", interior,
+                            features ? "four" : "three", parameters));
+  if (features)
+    chosen.choose("sampling", Json{{"method", "sobol"}, {"every", 0}}, "drawn once: there is one solution");
+  else
+    chosen.choose("sampling", Json{{"method", adaptive ? "adaptive" : "sobol"}, {"every", 10}},
+                  adaptive
+                      ? "drawn every 10 steps where the residual is large: fixed points would be fitted, "
+                        "not the equation"
+                      : "drawn every 10 steps: fixed points would be fitted, not the equation");
 
   const bool windows = dimensions > 2 && !linear && has_initial_condition(problem);
   constexpr int kWindows = 4;
@@ -157,11 +194,14 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
     chosen.choose("time_windows", kWindows,
                   fmt::format("{} time windows: nonlinear in time and {} further dimensions", kWindows,
                               dimensions - 1));
+  if (features) {
+    chosen.choose("steps", 2, "2 steps: the first solves, the second sees that it did");
+    return chosen.as_recipe(training);
+  }
   const std::int64_t steps = (cuda ? 3000 : dimensions > 2 ? 300 : 400) * (windows ? 2 : 1);
   chosen.choose("steps", steps, fmt::format("{} steps: minutes on {}", steps, cuda ? "a GPU" : "two cores"));
 
-  const SourceLocation where = training ? training->where : SourceLocation{};
-  return {toml_from_json(Json{{"training", {{"quick", chosen.layer}}}}, where), chosen.reasons};
+  return chosen.as_recipe(training);
 }
 
 std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOptions& training,

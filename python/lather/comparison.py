@@ -202,9 +202,9 @@ def sweep(problem: Problem | str, axes: Mapping[str, Any] | None = None, *, sear
     The folder (default: runs/sweep-NAME, the name of the problem) may hold an earlier call: finished runs are not
     repeated, interrupted ones go on. Ctrl-C saves all runs.
 
-    >>> swept = sweep("heat-1d", {"network.width": [6, 8]}, steps=5)
+    >>> swept = sweep("heat-1d", {"network.width": [6, 8]}, optimizer="lm", steps=5)
     >>> sorted(swept.groups), swept.page.name
-    (['width 6', 'width 8'], 'index.html')
+    (['lm, width 6', 'lm, width 8'], 'index.html')
     """
     problem = Problem(problem) if isinstance(problem, str) else problem
     varied = dict(axes or {})

@@ -132,7 +132,7 @@ class Run:
         coordinate; results have the shape of one column.
 
         >>> import lather
-        >>> run = lather.Problem("heat-1d").train(steps=5)
+        >>> run = lather.Problem("heat-1d").train("lm", steps=5)
         >>> x, t = np.meshgrid(np.linspace(0, 1, 5), np.linspace(0, 1, 3))
         >>> values = run.predict({"x": x, "t": t}, derivatives=["u_x"])
         >>> sorted(values), values["u_x"].shape
@@ -331,7 +331,7 @@ def load(folder: str | os.PathLike[str]) -> Run:
     """A run from its folder, also while it runs elsewhere: the state of its newest checkpoint.
 
     >>> import lather
-    >>> run = lather.Problem("heat-1d").train(steps=5, folder="runs/for-load")
+    >>> run = lather.Problem("heat-1d").train("lm", steps=5, folder="runs/for-load")
     >>> lather.load("runs/for-load").step
     5
     """

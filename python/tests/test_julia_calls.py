@@ -27,7 +27,7 @@ class Julia(InAFolder):
             self.assertEqual(status, 0, functions["lather_last_error"]())
         problem, trainer, summary = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_char_p()
         check(functions["lather_problem_open"](b"heat-1d", ctypes.byref(problem)))
-        check(functions["lather_trainer_create"](problem, b'{"steps": 10}', b"", None, ctypes.byref(trainer)))
+        check(functions["lather_trainer_create"](problem, b'{"optimizer": "lm", "steps": 10}', b"", None, ctypes.byref(trainer)))
         check(functions["lather_trainer_run"](trainer, None, ctypes.byref(summary)))
         self.assertIn(b'"reason":"steps"', summary.value)
         points, values = (ctypes.c_double * 4)(0.5, 0.5, 0.25, 1.0), (ctypes.c_double * 4)()

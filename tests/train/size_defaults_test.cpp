@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/train/config.hpp"
@@ -33,11 +34,13 @@ TEST(SizeDefaults, TellLinearFromNonlinear) {
 }
 
 TEST(SizeDefaults, GiveEveryUnseenProblemTwoResidualsPerParameterAndAReasonForEveryChoice) {
-  for (const char* name : {"beam", "boundary-layer", "clamped-plate", "fisher-kpp", "heat-inverse",
-                           "nonlinear-schroedinger", "poisson-3d"}) {
-    const Config config = resolve({.problem = unseen(name)});
-    EXPECT_EQ(config.optimizer.name, "lm") << name;
-    EXPECT_GE(config.chosen.size(), 5u) << name;
+  const std::set<std::string> linear = {"beam", "boundary-layer", "clamped-plate", "poisson-3d"};
+  for (const std::string name : {"beam", "boundary-layer", "clamped-plate", "fisher-kpp", "heat-inverse",
+                                 "nonlinear-schroedinger", "poisson-3d"}) {
+    EXPECT_EQ(resolve({.problem = unseen(name)}).optimizer.name, linear.contains(name) ? "linear" : "lm")
+        << name;
+    const Config config = resolve({.problem = unseen(name), .optimizer = "lm"});
+    EXPECT_GE(config.chosen.size(), 4u) << name;
     pde::PinnObjective objective(read_problem(config));
     EXPECT_EQ(warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
                                     objective.layout().size()),
@@ -46,12 +49,26 @@ TEST(SizeDefaults, GiveEveryUnseenProblemTwoResidualsPerParameterAndAReasonForEv
   }
 }
 
+TEST(SizeDefaults, SolveALinearProblemForItsOutputLayer) {
+  const Config config = resolve({.problem = unseen("beam")});
+  const auto network = read_problem(config).network;
+  EXPECT_EQ(network.depth, 1);
+  EXPECT_EQ(network.activation, net::ActivationName::sin);
+  EXPECT_GE(config.training.points.points.at("interior"), 4 * network.width);
+  EXPECT_GE(config.chosen.size(), 5u);
+  // A network of one's own is to be trained.
+  for (const auto& [key, value] :
+       {std::pair{"network.width", "30"}, {"network.depth", "2"}, {"network.type", "modified-mlp"}})
+    EXPECT_EQ(resolve({.problem = unseen("beam"), .settings = {{key, value}}}).optimizer.name, "lm") << key;
+}
+
 TEST(SizeDefaults, AreOverriddenByOptionsAndByTheFile) {
   const Config wide = resolve({.problem = unseen("beam"), .settings = {{"network.width", "30"}}});
   EXPECT_EQ(read_problem(wide).network.width, 30);
-  const Config narrow = resolve({.problem = unseen("beam")});
+  const Config narrow = resolve({.problem = unseen("beam"), .optimizer = "lm"});
   EXPECT_GT(wide.training.points.points.at("interior"), narrow.training.points.points.at("interior"));
-  const Config few = resolve({.problem = unseen("beam"), .settings = {{"training.points.interior", "77"}}});
+  const Config few = resolve(
+      {.problem = unseen("beam"), .optimizer = "lm", .settings = {{"training.points.interior", "77"}}});
   EXPECT_EQ(few.training.points.points.at("interior"), 77);
   EXPECT_EQ(few.chosen.size() + 1, narrow.chosen.size()) << "no reason for what was asked for";
   EXPECT_NE(resolve({.problem = unseen("beam"), .optimizer = "adam"}).optimizer.name, "lm");
@@ -59,8 +76,8 @@ TEST(SizeDefaults, AreOverriddenByOptionsAndByTheFile) {
 }
 
 TEST(SizeDefaults, WarnOfFewerThanTwoResidualsPerParameterAndNameTheRemedy) {
-  const Config config =
-      resolve({.problem = unseen("beam"), .settings = {{"training.points.interior", "200"}}});
+  const Config config = resolve(
+      {.problem = unseen("beam"), .optimizer = "lm", .settings = {{"training.points.interior", "200"}}});
   pde::PinnObjective objective(read_problem(config));
   const std::string warning = warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
                                                     objective.layout().size());

@@ -95,12 +95,9 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   // sqrt(lambda D).
   bool damp(double lambda, std::span<const double> D) override {
     const int n = size();
-    std::vector<double> shift(n_), roots(n_ * n_);
-    for (std::size_t i = 0; i < n_; ++i) {
-      shift[i] = lambda * D[i];
-      roots[i * (n_ + 1)] = std::sqrt(shift[i]);
-    }
-    Y_.upload(roots);
+    std::vector<double> shift(n_);
+    for (std::size_t i = 0; i < n_; ++i) shift[i] = lambda * D[i];
+    gram_.write_roots(shift, Y_.data());
     copy(X_.data(), L_.data(), n_ * n_);
     for (int pass = 0; pass < kPasses; ++pass) {
       blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), n, gram_.upper(), n);

@@ -11,6 +11,7 @@ DeviceGram::DeviceGram(std::size_t size, cudaStream_t stream)
       keep_(module_.kernel("keep_diagonal")),
       mirror_(module_.kernel("mirror")),
       lower_(module_.kernel("lower_part")),
+      roots_(module_.kernel("shift_roots")),
       solver_(stream),
       matrix_(size * size),
       diagonal_(size),
@@ -64,6 +65,11 @@ std::vector<double> DeviceGram::factor_diagonal() {
 }
 
 void DeviceGram::copy_factor(double* to) { launch(lower_, to, true); }
+
+void DeviceGram::write_roots(std::span<const double> shift, double* to) {
+  shift_.upload(shift);
+  launch(roots_, to, true);
+}
 
 void DeviceGram::solve(std::span<double> b) {
   shift_.upload(b);

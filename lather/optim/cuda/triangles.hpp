@@ -26,8 +26,9 @@ class DeviceGram {
   bool factor(std::span<const double> shift);
   const double* factor() const { return matrix_.data(); }  // the lower triangle
   std::vector<double> factor_diagonal();
-  void copy_factor(double* to);     // with zeros above the diagonal, on the device
-  void solve(std::span<double> b);  // b = (C C^T)^{-1} b
+  void copy_factor(double* to);  // with zeros above the diagonal, on the device
+  void write_roots(std::span<const double> shift, double* to);  // diag(sqrt(shift)), on the device
+  void solve(std::span<double> b);                              // b = (C C^T)^{-1} b
 
  private:
   void launch(cudaKernel_t kernel, double* to, bool square);
@@ -35,7 +36,7 @@ class DeviceGram {
   std::size_t size_;
   cudaStream_t stream_;
   cuda::KernelModule module_;
-  cudaKernel_t keep_, mirror_, lower_;
+  cudaKernel_t keep_, mirror_, lower_, roots_;
   cuda::Solver solver_;
   cuda::Memory<double> matrix_, diagonal_, shift_;
   cuda::Memory<int> info_;

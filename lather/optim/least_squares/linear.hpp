@@ -14,9 +14,9 @@
 namespace lather::optim {
 
 struct LinearOptions {
-  double smallest_scale = 1, largest_scale = 16;
-  std::int64_t scales = 5;
-  double cutoff = 1e-15;
+  double smallest_scale = 1, largest_scale = 32;
+  std::int64_t scales = 6;
+  double cutoff = 1e-16;
   std::int64_t seed = 0;
   void fields(FieldVisitor& v);
 };
