@@ -7,6 +7,8 @@
 #include "lather/core/memory.hpp"
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/sketched_factor.hpp"
+#include "lather/optim/least_squares/solvers/vector_blocks.hpp"
 
 namespace lather::optim {
 
@@ -96,6 +98,18 @@ std::unique_ptr<OrthogonalFactor> Residuals::make_orthogonal_factor() {
 }
 
 double Residuals::orthogonal_factor_bytes() const { return normal_matrix_bytes(size() + 1); }
+
+std::unique_ptr<OrthogonalFactor> Residuals::make_sketched_factor(const Sketch& sketch) {
+  return make_host_sketched_factor(*this, sketch);
+}
+
+double Residuals::sketched_factor_bytes(std::size_t columns, std::size_t rows) const {
+  return host_sketched_factor_bytes(size(), columns, rows);
+}
+
+std::unique_ptr<VectorBlocks> Residuals::make_vector_blocks(std::size_t count) {
+  return make_host_vector_blocks(*this, count);
+}
 
 double Residuals::available_bytes() const { return available_memory_bytes(); }
 

@@ -16,6 +16,8 @@ namespace lather::optim {
 
 class NormalMatrix;
 class OrthogonalFactor;
+class Sketch;
+class VectorBlocks;
 
 class Residuals {
  public:
@@ -51,6 +53,11 @@ class Residuals {
   virtual double normal_matrix_bytes(std::size_t dimension) const;
   virtual std::unique_ptr<OrthogonalFactor> make_orthogonal_factor();
   virtual double orthogonal_factor_bytes() const;
+  // The R of a sketch of J, which is drawn anew before every build; `rows` 0: the rows of J are all taken.
+  virtual std::unique_ptr<OrthogonalFactor> make_sketched_factor(const Sketch& sketch);
+  virtual double sketched_factor_bytes(std::size_t columns, std::size_t rows) const;
+  // Room for blocks of `count` vectors as long as x.
+  virtual std::unique_ptr<VectorBlocks> make_vector_blocks(std::size_t count);
   virtual double available_bytes() const;
 };
 

@@ -38,6 +38,15 @@ cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasO
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// y = alpha op(A) x + beta y with A m x n.
+cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t t, int m, int n, const double* alpha,
+                    const double* a, int lda, const double* x, int incx, const double* beta, double* y,
+                    int incy) {
+  if (incx != 1 || incy != 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const int size = t == CUBLAS_OP_N ? m : n, inner = t == CUBLAS_OP_N ? n : m;
+  return gemm<double>(handle, t, CUBLAS_OP_N, size, 1, inner, alpha, a, lda, x, inner, beta, y, size);
+}
+
 // A triangle of C = alpha op(A) op(A)^T + beta C; the other one is left alone.
 cublasStatus_t syrk(cublasHandle_t, cublasFillMode_t fill, cublasOperation_t t, int n, int k,
                     const double* alpha, const double* a, int lda, const double* beta, double* c, int ldc) {
@@ -122,6 +131,7 @@ const BlasLibrary& blas_library() {
                                  gemm<double>,
                                  gemm<float>,
                                  gemm_batched,
+                                 gemv,
                                  syrk,
                                  trsm,
                                  trmm};

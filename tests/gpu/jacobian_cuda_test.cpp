@@ -214,15 +214,18 @@ TEST_P(EveryJacobianMethodOnCuda, TakesTheStepsOfTheCpu) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, EveryJacobianMethodOnCuda,
-    testing::Values(Method{"lm"}, Method{"lm", {{"form", "primal"}}},
-                    Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
-                    Method{"lm", {{"form", "cg"}, {"damping", "marquardt"}}, kIterated},
-                    Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
-                    Method{"lm", {{"form", "qr"}, {"spectrum_every", 1}}},
-                    Method{"engd", {{"damping", 1e-6}}}, Method{"anagram"}, Method{"spring"},
-                    Method{"spring-paper"},
-                    Method{"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}}, kIterated},
-                    Method{"nncg", {{"rank", 3}}, kIterated}, Method{"kfac"}, Method{"kfac-star"}),
+    testing::Values(
+        Method{"lm"}, Method{"lm", {{"form", "primal"}}},
+        Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
+        Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"damping", "marquardt"}}, kIterated},
+        Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
+        Method{"lm", {{"form", "qr"}, {"spectrum_every", 1}}}, Method{"engd", {{"damping", 1e-6}}},
+        Method{"anagram"}, Method{"spring"}, Method{"spring-paper"},
+        Method{"nncg", {{"hessian", "gauss-newton"}, {"rank", 3}}, kIterated},
+        Method{"nncg", {{"rank", 3}}, kIterated}, Method{"kfac"}, Method{"kfac-star"},
+        Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"rank", 12}}, kIterated},
+        Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"preconditioner", "diagonal"}}, kIterated},
+        Method{"lm", {{"form", "sketch"}}}, Method{"lm", {{"form", "sketch"}, {"sketch_size", 25}}}),
     [](const auto& info) {
       std::string name = std::to_string(info.index) + "_" + info.param.name;
       std::replace(name.begin(), name.end(), '-', '_');

@@ -43,6 +43,9 @@ const std::vector<JacobianMethod> kJacobianMethods = {
     {"kfac", {{"averaging", 0.5}, {"momentum", 0.3}}},
     {"kfac", {{"damping_rule", "trace-norm"}, {"start_at_identity", false}, {"momentum", 0}}},
     {"kfac-star", {{"averaging", 0.5}}},
+    {"lm", {{"form", "cg"}, {"rank", 3}, {"refresh_every", 2}}},
+    {"lm", {{"form", "cg"}, {"preconditioner", "diagonal"}}},
+    {"lm", {{"form", "sketch"}, {"sketch_size", 5}}},
 };
 
 class EveryJacobianMethod : public ::testing::TestWithParam<JacobianMethod> {

@@ -85,6 +85,13 @@ void Blas::multiply(const Product& p, int count, const double* const* a, int lda
                                      b, ldb, a, lda, &p.beta, c, ldc, count));
 }
 
+// Row-major A is column-major A^T.
+void Blas::multiply_vector(const VectorProduct& p, const double* a, const double* v, double* out) const {
+  const double one = 1;
+  check(blas_library().dgemv(handle_, p.transpose ? CUBLAS_OP_N : CUBLAS_OP_T, p.cols, p.rows, &one, a,
+                             p.cols, v, 1, &p.beta, out, 1));
+}
+
 // Row-major A is column-major A^T, and the row-major upper triangle is the column-major lower one.
 void Blas::square(const Square& s, const double* a, int lda, double* c, int ldc) const {
   const double one = 1;

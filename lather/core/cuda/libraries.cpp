@@ -46,6 +46,7 @@ const BlasLibrary& blas_library() {
     LATHER_FIND(t.dgemm, cublasDgemm);
     LATHER_FIND(t.sgemm, cublasSgemm);
     LATHER_FIND(t.dgemm_batched, cublasDgemmBatched);
+    LATHER_FIND(t.dgemv, cublasDgemv);
     LATHER_FIND(t.dsyrk, cublasDsyrk);
     LATHER_FIND(t.dtrsm, cublasDtrsm);
     LATHER_FIND(t.dtrmm, cublasDtrmm);

@@ -50,6 +50,7 @@ struct BlasLibrary {
   decltype(&cublasDgemm) dgemm;
   decltype(&cublasSgemm) sgemm;
   decltype(&cublasDgemmBatched) dgemm_batched;
+  decltype(&cublasDgemv) dgemv;
   decltype(&cublasDsyrk) dsyrk;
   decltype(&cublasDtrsm) dtrsm;
   decltype(&cublasDtrmm) dtrmm;
@@ -203,6 +204,13 @@ class Blas {
   // The same for `count` matrices whose addresses stand in arrays on the device.
   void multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b, int ldb,
                 double* const* c, int ldc) const;
+  // Row-major A (rows × cols): out = A v + beta out, or, transposed, out = A^T v + beta out.
+  struct VectorProduct {
+    int rows, cols;
+    bool transpose = false;
+    double beta = 0;
+  };
+  void multiply_vector(const VectorProduct& p, const double* a, const double* v, double* out) const;
   // Upper triangle (row-major) of C (n × n) = A^T A + beta C with A k × n, or A A^T + beta C with A n × k.
   struct Square {
     int n, k;

@@ -5,6 +5,8 @@
 
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
+#include "lather/optim/least_squares/solvers/sketch.hpp"
+#include "lather/optim/least_squares/solvers/vector_blocks.hpp"
 
 namespace lather::optim {
 
@@ -26,5 +28,10 @@ double device_normal_matrix_bytes(std::size_t dimension);
 std::unique_ptr<OrthogonalFactor> make_device_orthogonal_factor(DeviceJacobian& jacobian,
                                                                 std::size_t parameters);
 double device_orthogonal_factor_bytes(std::size_t parameters);
+std::unique_ptr<OrthogonalFactor> make_device_sketched_factor(DeviceJacobian& jacobian, const Sketch& sketch);
+double device_sketched_factor_bytes(std::size_t columns, std::size_t rows);
+// The team draws random numbers.
+std::unique_ptr<VectorBlocks> make_device_vector_blocks(DeviceJacobian& jacobian, std::size_t count,
+                                                        std::size_t parameters, ThreadTeam* team);
 
 }  // namespace lather::optim

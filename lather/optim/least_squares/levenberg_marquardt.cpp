@@ -15,9 +15,9 @@
 #include <limits>
 
 #include "lather/core/error.hpp"
-#include "lather/core/memory.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/solvers/residual_rounding.hpp"
 
 namespace lather::optim {
 
@@ -26,6 +26,10 @@ namespace {
 // Cholesky of J^T J + lambda D sees nothing below the rounding of the largest eigenvalue, which is at most
 // the trace, n times the mean of the diagonal: lambda stays above this times n.
 constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
+
+// Values below this are judged by residuals summed to twice the precision: there a step may gain no more than
+// sums of different order differ by.
+constexpr double kCompensatedBelow = 1e-20;
 
 }  // namespace
 
@@ -36,16 +40,26 @@ LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
     throw Error(
         "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
         "use form=primal, form=qr or form=cg, or damping=identity");
+  if (static_cast<std::size_t>(options.sketch_size) > size_)
+    throw Error(
+        fmt::format("lm: sketch_size = {} exceeds the number of parameters, {}", options.sketch_size, size_));
+}
+
+void LevenbergMarquardt::objective_changed() {
+  floor_.objective_changed();
+  preconditioned_at_.clear();
 }
 
 StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
   if (lambda_ < 0) lambda_ = options_.initial_damping;
-  linearization_of(objective).build(x);
+  linearization_of(objective).build(x, steps_);
+  take_value(objective, x);
   report.evaluations = 1;
   diagnostics_.clear();
-  if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
+  if (!may_step(value_, linear_->Jtr(), report)) return report;
+  renew_preconditioner(x);
   if (steps_++ == 0) report.message = linear_->description();
 
   const double least = least_damping();
@@ -56,16 +70,56 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
     lambda_ = least;
     gain = try_step(objective, x, report);
   }
+  judge_preconditioner();
   diagnostics_.push_back({"all", "lambda", lambda_});
   diagnostics_.push_back({"all", "gain", gain});
   if (linear_->form() == Form::conjugate_gradients)
-    diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(linear_->cg_iterations())});
+    diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(linear_->most_cg_iterations())});
   else if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0)
     report_spectrum();
   return report;
 }
 
+// The Nyström approximation of an x some steps ago serves for as long as it does not cost iterations: it keeps
+// directions from mattering that matter no more. A run that is resumed makes it again.
+void LevenbergMarquardt::renew_preconditioner(std::span<const double> x) {
+  if (linear_->form() != Form::conjugate_gradients || options_.preconditioner != Preconditioner::nystrom)
+    return;
+  if (preconditioned_at_.empty() || steps_ - preconditioner_step_ >= options_.refresh_every) {
+    preconditioned_at_.assign(x.begin(), x.end());
+    preconditioner_step_ = steps_;
+    fresh_iterations_ = 0;
+  } else if (linear_->has_preconditioner()) {
+    return;
+  }
+  linear_->precondition(preconditioned_at_, preconditioner_step_);
+}
+
+void LevenbergMarquardt::judge_preconditioner() {
+  constexpr std::int64_t kWorse = 2, kFew = 10;  // a new one costs about as much as some tens of iterations
+  if (preconditioned_at_.empty()) return;
+  const std::int64_t iterations = linear_->most_cg_iterations();
+  if (fresh_iterations_ == 0)
+    fresh_iterations_ = std::max<std::int64_t>(1, iterations);
+  else if (iterations > kWorse * fresh_iterations_ + kFew)
+    preconditioned_at_.clear();
+}
+
+void LevenbergMarquardt::take_value(Objective& objective, std::span<const double> x) {
+  value_ = linear_->value();
+  near_rounding_ = value_ < kCompensatedBelow;
+  if (near_rounding_) value_ = value_at(objective, x);
+}
+
+double LevenbergMarquardt::value_at(Objective& objective, std::span<const double> x) {
+  if (!near_rounding_) return objective.value(x);
+  std::vector<double> r(objective.residual_count());
+  objective.residuals(x, r);
+  return compensated_squares(r);
+}
+
 double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, StepReport& report) {
+  promised_ = 0;
   return options_.adaptation == Adaptation::target ? decrease_by_target(objective, x, report)
                                                    : decrease(objective, x, report);
 }
@@ -100,12 +154,11 @@ bool LevenbergMarquardt::is_too_long(std::span<const double> x) const {
 double LevenbergMarquardt::search_length(Objective& objective, std::span<const double> x, StepReport& report,
                                          double& best) {
   double best_length = 0, length = 1;
-  best =
-      linear_->value() * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
+  best = value_ * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
   for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
     for (std::size_t i = 0; i < size_; ++i)
       trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
-    const double trial = objective.value(trial_);
+    const double trial = value_at(objective, trial_);
     ++report.evaluations;
     if (trial < best) {  // not NaN either
       best = trial;
@@ -127,14 +180,15 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
       lambda_ *= 10;
       continue;
     }
+    const double promised = linear_->predicted_decrease(direction_);
+    promised_ = std::max(promised_, promised);
     if (!options_.acceleration || !accelerate(objective, x))
       std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
     if (options_.acceleration) report.evaluations += 3;
     double value = 0;
     const double length = search_length(objective, x, report, value);
     if (length > 0) {
-      const double promised = linear_->predicted_decrease(direction_);
-      const double gain = promised > 0 ? (linear_->value() - value) / promised : 0;
+      const double gain = promised > 0 ? (value_ - value) / promised : 0;
       for (std::size_t i = 0; i < size_; ++i) direction_[i] += length / 2 * acceleration_[i];
       move(x, length, direction_, report);
       adapt_damping(gain, length, value);
@@ -143,18 +197,25 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
     lambda_ *= growth_;
     growth_ *= 2;
   }
-  report_floor(report);
+  report_floor(objective, x, report);
   return 0;
 }
 
-void LevenbergMarquardt::report_floor(StepReport& report) {
+// A decrease that the rounding of the residuals would hide cannot be found by any step.
+void LevenbergMarquardt::report_floor(Objective& objective, std::span<const double> x, StepReport& report) {
+  const double rounding = rounding_of_value(objective, x, trial_);
+  ++report.evaluations;
   report.status = Status::stalled;
+  const std::string found = lambda_ > options_.largest_damping
+                                ? "damping reached its limit: no step along the gradient lowers the loss"
+                                : fmt::format("no decrease in {} values of the damping", options_.tries);
   report.message =
-      lambda_ > options_.largest_damping
-          ? "damping reached its limit: no step along the gradient lowers the loss; the rounding floor is "
-            "reached"
-          : fmt::format("no decrease in {} values of the damping; the rounding floor may be reached",
-                        options_.tries);
+      promised_ <= rounding
+          ? fmt::format(
+                "rounding floor reached: a step promises {:.1e} less, rounding changes the loss by {:.1e}",
+                promised_, rounding)
+          : fmt::format("{}; the best one promised {:.1e} less, rounding changes the loss by {:.1e}", found,
+                        promised_, rounding);
   lambda_ = std::min(lambda_, options_.largest_damping);
   growth_ = 2;
 }
@@ -168,10 +229,11 @@ bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double>
   if (!options_.acceleration || !accelerate(objective, x))
     std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
   for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
-  const double value = objective.value(trial_), promised = linear_->predicted_decrease(direction_);
+  const double value = value_at(objective, trial_), promised = linear_->predicted_decrease(direction_);
+  promised_ = std::max(promised_, promised);
   report.evaluations += options_.acceleration ? 4 : 1;
-  gain = promised > 0 ? (linear_->value() - value) / promised : 0;
-  return value < linear_->value() * (1 - 4 * std::numeric_limits<double>::epsilon());
+  gain = promised > 0 ? (value_ - value) / promised : 0;
+  return value < value_ * (1 - 4 * std::numeric_limits<double>::epsilon());
 }
 
 // The longest step that still pays: lambda falls while the gain ratio stays above the target, or rises until
@@ -194,7 +256,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;
   }
   if (best.empty()) {
-    report_floor(report);
+    report_floor(objective, x, report);
     return 0;
   }
   lambda_ = best_lambda;
@@ -220,76 +282,10 @@ void LevenbergMarquardt::adapt_damping(double gain, double length, double value)
   }
   lambda_ *= factor;
   const double least = least_damping();
-  floor_.stepped(std::log(linear_->value() / value), lambda_ < least);
+  floor_.stepped(std::log(value_ / value), lambda_ < least);
   lambda_ = std::max(least, lambda_);
   growth_ = 2;
 }
-
-// ---- Which matrix is factored
-
-LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
-  const std::size_t residuals = source.residual_count();
-  const auto fits = [&](std::size_t dimension) {
-    return source.normal_matrix_bytes(dimension) <= memory_limit_;
-  };
-  const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
-                                std::string_view instead) {
-    if (!fits(dimension))
-      throw OutOfMemory(fmt::format(
-          "lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}", form,
-          source.normal_matrix_bytes(dimension) / kGiB, dimension, what, memory_limit_ / kGiB, instead));
-  };
-  if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
-  if (options_.form == Form::dual)
-    require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
-  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
-    throw OutOfMemory(fmt::format(
-        "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
-        "form=primal, form=dual or form=cg",
-        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
-  if (options_.form != Form::automatic) return options_.form;
-  const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
-  if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
-  if (dual) return Form::dual;
-  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
-}
-
-void LevenbergMarquardt::use_form(Residuals& source, Form form) {
-  if (linear_ && linear_->form() == form && linear_->fits(source)) return;
-  linear_ = nullptr;  // its memory is free for the next
-  linear_ =
-      make_linearization(source, {form, options_.damping, options_.cg_tolerance, options_.cg_iterations});
-}
-
-// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form,
-// which costs several times as much. It stays until the residuals are others.
-bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
-  Residuals& source = objective.source();
-  if (options_.form != Form::automatic || linear_->form() != Form::primal ||
-      source.orthogonal_factor_bytes() > memory_limit_)
-    return false;
-  floor_.stalled();
-  use_form(source, Form::orthogonal);
-  linear_->build(x);
-  return true;
-}
-
-Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
-  Residuals& source = objective.source();
-  // Before the first matrix is taken: what is free then is what they may share.
-  if (memory_limit_ == 0)
-    memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
-  use_form(source, choose_form(source));
-  return *linear_;
-}
-
-// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
-std::size_t LevenbergMarquardt::memory_bytes() const {
-  if (linear_) return linear_->bytes();
-  return options_.form == Form::conjugate_gradients ? 0 : 2 * sizeof(double) * size_ * size_;
-}
-
-// ---- Reports, state, options
 
 void LevenbergMarquardt::report_spectrum() {
   auto s = linear_->spectrum();
@@ -306,49 +302,9 @@ void LevenbergMarquardt::state(StateVisitor& visitor) {
   visitor.real("growth", growth_);
   visitor.integer("steps", steps_);
   floor_.state(visitor);
-}
-
-void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
-  v.choice(
-      "form", form,
-      "which matrix is factored: by size and damping; J^T J (parameters × parameters), J J^T (residuals × "
-      "residuals), none (conjugate gradients), or J itself, orthogonally",
-      {{"auto", Form::automatic},
-       {"primal", Form::primal},
-       {"dual", Form::dual},
-       {"cg", Form::conjugate_gradients},
-       {"qr", Form::orthogonal}});
-  v.choice("damping", damping,
-           "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
-           "of each parameter (not with form=dual)",
-           {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
-  v.choice("adaptation", adaptation,
-           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
-           "or target: "
-           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
-           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
-  v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
-         {.low = 0, .high = 1, .low_open = true, .high_open = true});
-  v.boolean("acceleration", acceleration,
-            "follow the bend of the residuals along the step (geodesic acceleration)");
-  v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
-  v.real("longest_step", longest_step,
-         "steps longer than this times 1 + |parameters| are not taken, lambda rises instead; 0: no limit",
-         non_negative());
-  v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
-  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
-         positive());
-  v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
-  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
-            non_negative());
-  v.real("max_memory", max_memory,
-         "GiB the matrices may take, beyond it conjugate gradients are used; 0: 60 % of what is free where "
-         "they lie",
-         non_negative());
-  v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
-  v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
-  v.integer("spectrum_every", spectrum_every,
-            "steps between reports of condition number and effective rank; 0: never", non_negative());
+  visitor.array("preconditioned_at", preconditioned_at_);
+  visitor.integer("preconditioner_step", preconditioner_step_);
+  visitor.integer("fresh_iterations", fresh_iterations_);
 }
 
 }  // namespace lather::optim

@@ -15,6 +15,7 @@
 #include "lather/core/options.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
 #include "lather/optim/least_squares/solvers/cholesky_floor.hpp"
+#include "lather/optim/least_squares/solvers/sketch.hpp"
 #include "lather/optim/optimizer.hpp"
 
 namespace lather::optim {
@@ -22,6 +23,7 @@ namespace lather::optim {
 struct LevenbergMarquardtOptions {
   using Form = LeastSquaresForm;
   using Damping = DampingMatrix;
+  using Preconditioner = optim::Preconditioner;
   enum class Adaptation { length, gain, target };
   Form form = Form::automatic;
   Damping damping = Damping::identity;
@@ -35,8 +37,12 @@ struct LevenbergMarquardtOptions {
   std::int64_t tries = 12;
   std::int64_t halvings = 5;
   double max_memory = 0;
-  double cg_tolerance = 1e-8;
+  double cg_tolerance = 1e-2;
   std::int64_t cg_iterations = 500;
+  Preconditioner preconditioner = Preconditioner::nystrom;
+  std::int64_t rank = 0;
+  std::int64_t refresh_every = 5;
+  std::int64_t sketch_size = 0;
   std::int64_t spectrum_every = 0;
   void fields(FieldVisitor& v);
 };
@@ -46,7 +52,7 @@ class LevenbergMarquardt final : public Optimizer {
   LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options);
   StepReport step(Objective& objective, std::span<double> x) override;
   void set_learning_rate_factor(double) override {}
-  void objective_changed() override { floor_.objective_changed(); }
+  void objective_changed() override;
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   std::size_t memory_bytes() const override;
   void state(StateVisitor& visitor) override;
@@ -58,7 +64,14 @@ class LevenbergMarquardt final : public Optimizer {
   Linearization& linearization_of(Objective& objective);
   Form choose_form(const Residuals& source) const;
   void use_form(Residuals& source, Form form);
+  LinearizationOptions options_of(const Residuals& source, Form form) const;
+  void choose_preconditioner(LinearizationOptions& o) const;
+  SketchSize sketch_of(const Residuals& source) const;
   bool turn_orthogonal(Objective& objective, std::span<const double> x);
+  void renew_preconditioner(std::span<const double> x);
+  void judge_preconditioner();
+  void take_value(Objective& objective, std::span<const double> x);
+  double value_at(Objective& objective, std::span<const double> x);
   bool accelerate(Objective& objective, std::span<const double> x);
   bool is_too_long(std::span<const double> x) const;
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
@@ -66,7 +79,7 @@ class LevenbergMarquardt final : public Optimizer {
   double try_step(Objective& objective, std::span<double> x, StepReport& report);
   double decrease(Objective& objective, std::span<double> x, StepReport& report);
   double decrease_by_target(Objective& objective, std::span<double> x, StepReport& report);
-  void report_floor(StepReport& report);
+  void report_floor(Objective& objective, std::span<const double> x, StepReport& report);
   double least_damping() const;
   void adapt_damping(double gain, double length, double value);
   void report_spectrum();
@@ -77,6 +90,12 @@ class LevenbergMarquardt final : public Optimizer {
   CholeskyFloor floor_;
   double growth_ = 2;  // of lambda after a failure, doubled by each further one
   std::int64_t steps_ = 0;
+  double value_ = 0;                       // at x, that others are compared with
+  bool near_rounding_ = false;             // values are sums to twice the precision
+  double promised_ = 0;                    // the largest decrease that the model promised in this step
+  std::vector<double> preconditioned_at_;  // the x of the Nyström approximation; empty: it is to be made
+  std::int64_t preconditioner_step_ = 0;   // when it was made
+  std::int64_t fresh_iterations_ = 0;      // most of a solution in the step that made it; 0: none yet
   std::vector<Diagnostic> diagnostics_;
   std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
   double memory_limit_ = 0;                // bytes; 0: not yet known

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "lather/core/error.hpp"
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/least_squares/forms.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
-#include "lather/optim/least_squares/solvers/conjugate_gradients.hpp"
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
@@ -28,14 +27,21 @@ bool Linearization::fits(const Residuals& residuals) const {
   return &residuals == &residuals_ && residuals.size() == n_ && residuals.residual_count() == m_;
 }
 
-void Linearization::build(std::span<const double> x) {
+void Linearization::build(std::span<const double> x, std::int64_t draw) {
   x_ = x;
+  draw_ = draw;
   const std::vector<double> diagonal = linearize();
   mean_diagonal_ = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n_);
-  D_.assign(n_, mean_diagonal_);
+  D_ = damping_matrix(diagonal);
+}
+
+std::vector<double> Linearization::damping_matrix(std::span<const double> diagonal) const {
+  const double mean = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n_);
+  std::vector<double> D(n_, mean);
   if (options_.damping == DampingMatrix::marquardt)
     // A parameter without influence has a zero here; D must stay positive.
-    for (std::size_t i = 0; i < n_; ++i) D_[i] = std::max(diagonal[i], 1e-12 * mean_diagonal_);
+    for (std::size_t i = 0; i < n_; ++i) D[i] = std::max(diagonal[i], 1e-12 * mean);
+  return D;
 }
 
 double Linearization::predicted_decrease(std::span<const double> d) const {
@@ -45,10 +51,6 @@ double Linearization::predicted_decrease(std::span<const double> d) const {
 }
 
 namespace {
-
-void negate(std::span<const double> from, std::span<double> to) {
-  std::transform(from.begin(), from.end(), to.begin(), std::negate<>());
-}
 
 // With a matrix that is factored for every lambda.
 class FactoredForm : public Linearization {
@@ -166,56 +168,6 @@ class OrthogonalForm final : public Linearization {
   std::unique_ptr<OrthogonalFactor> factor_;
 };
 
-// No matrix: products J v and J^T w, preconditioned by the diagonal.
-class MatrixFreeForm final : public Linearization {
- public:
-  MatrixFreeForm(Residuals& residuals, const LinearizationOptions& options)
-      : Linearization(residuals, options), normal_diagonal_(n_) {}
-
-  bool damp(double lambda) override {
-    lambda_ = lambda;
-    return true;
-  }
-  void solve(std::span<double> d) override { iterate(Jtr_, d); }
-  void solve(std::span<const double> w, std::span<double> d) override {
-    std::vector<double> Jtw(n_);
-    residuals_.transposed_jacobian_times(x_, w, Jtw);
-    iterate(Jtw, d);
-  }
-  std::string description() const override {
-    return fmt::format("conjugate gradients without a matrix ({} parameters, {} residuals)", n_, m_);
-  }
-  std::int64_t cg_iterations() const override { return iterations_; }
-
- private:
-  std::vector<double> linearize() override {
-    std::vector<double> r(m_);
-    residuals_.residuals(x_, r);
-    residuals_.normal_diagonal(x_, normal_diagonal_);
-    value_ = dot(r, r);
-    residuals_.transposed_jacobian_times(x_, r, Jtr_);
-    return normal_diagonal_;
-  }
-  void iterate(std::span<const double> Jtw, std::span<double> d) {
-    std::vector<double> b(n_), Jp(m_);
-    negate(Jtw, b);
-    std::fill(d.begin(), d.end(), 0.0);
-    const auto product = [&](std::span<const double> p, std::span<double> Ap) {
-      residuals_.jacobian_times(x_, p, Jp);
-      residuals_.transposed_jacobian_times(x_, Jp, Ap);
-      for (std::size_t i = 0; i < n_; ++i) Ap[i] += lambda_ * D_[i] * p[i];
-    };
-    const auto by_diagonal = [&](std::span<const double> residual, std::span<double> z) {
-      for (std::size_t i = 0; i < n_; ++i) z[i] = residual[i] / (normal_diagonal_[i] + lambda_ * D_[i]);
-    };
-    iterations_ =
-        conjugate_gradients(product, by_diagonal, b, d, {options_.cg_tolerance, options_.cg_iterations})
-            .iterations;
-  }
-  std::vector<double> normal_diagonal_;
-  std::int64_t iterations_ = 0;
-};
-
 }  // namespace
 
 std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const LinearizationOptions& options) {
@@ -223,8 +175,9 @@ std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const Li
   switch (options.form) {
     case LeastSquaresForm::primal: return std::make_unique<PrimalForm>(source, options);
     case LeastSquaresForm::dual: return std::make_unique<DualForm>(source, options);
-    case LeastSquaresForm::conjugate_gradients: return std::make_unique<MatrixFreeForm>(source, options);
+    case LeastSquaresForm::conjugate_gradients: return make_matrix_free_form(source, options);
     case LeastSquaresForm::orthogonal: return std::make_unique<OrthogonalForm>(source, options);
+    case LeastSquaresForm::sketch: return make_sketch_form(source, options);
     case LeastSquaresForm::automatic: break;
   }
   throw Error("a linearization needs a form that has been chosen");

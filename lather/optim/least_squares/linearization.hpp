@@ -8,7 +8,7 @@
 // Four forms of the same solution: primal (Cholesky of J^T J + lambda D, size = parameters), dual (Cholesky
 // of J J^T + lambda D, size = residuals, d = -J^T (J J^T + lambda D)^{-1} r), matrix-free conjugate
 // gradients, and orthogonal (R of J = Q R, then of [R; sqrt(lambda D)]), which does not square the condition
-// number.
+// number. A fifth, sketch, is the orthogonal form in a random subspace of d.
 
 #include <cstdint>
 #include <memory>
@@ -20,22 +20,29 @@
 
 namespace lather::optim {
 
-enum class LeastSquaresForm { automatic, primal, dual, conjugate_gradients, orthogonal };
+enum class LeastSquaresForm { automatic, primal, dual, conjugate_gradients, orthogonal, sketch };
 enum class DampingMatrix { identity, marquardt };
+enum class Preconditioner { diagonal, nystrom };
 
 struct LinearizationOptions {
   LeastSquaresForm form = LeastSquaresForm::primal;  // not automatic
   DampingMatrix damping = DampingMatrix::identity;
   double cg_tolerance = 1e-8;
   std::int64_t cg_iterations = 500;
+  Preconditioner preconditioner = Preconditioner::diagonal;  // of conjugate gradients
+  std::size_t rank = 0;                                      // of the Nyström approximation
+  std::size_t sketch_columns = 0, sketch_rows = 0;           // rows 0: all rows of J
 };
 
 class Linearization {
  public:
   virtual ~Linearization() = default;
 
-  // Linearizes at x, which must stay as it is until the last solution.
-  void build(std::span<const double> x);
+  // Linearizes at x, which must stay as it is until the last solution. `draw` numbers random sketches.
+  void build(std::span<const double> x, std::int64_t draw = 0);
+  // Conjugate gradients: the preconditioner is to be that of x, number `draw`.
+  virtual void precondition(std::span<const double> /*x*/, std::int64_t /*draw*/) {}
+  virtual bool has_preconditioner() const { return true; }  // or needs none
   // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this
   // precision.
   virtual bool damp(double lambda) = 0;
@@ -53,7 +60,7 @@ class Linearization {
   virtual std::size_t bytes() const { return 0; }  // of matrices
   // Eigenvalues of the matrix, descending; empty: there is none, or it is not finite.
   virtual std::vector<double> spectrum() const { return {}; }
-  virtual std::int64_t cg_iterations() const { return 0; }  // of the last solution
+  virtual std::int64_t most_cg_iterations() const { return 0; }  // of a solution since build()
 
   const Residuals& source() const { return residuals_; }
   LeastSquaresForm form() const { return options_.form; }
@@ -64,6 +71,7 @@ class Linearization {
   // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same
   // sum.
   virtual std::vector<double> linearize() = 0;
+  std::vector<double> damping_matrix(std::span<const double> diagonal) const;  // D, of diag(J^T J)
 
   Residuals& residuals_;
   LinearizationOptions options_;
@@ -71,6 +79,7 @@ class Linearization {
   std::span<const double> x_;
   std::vector<double> Jtr_, D_;
   double value_ = 0, mean_diagonal_ = 0, lambda_ = 0;
+  std::int64_t draw_ = 0;
 };
 
 // Of the residuals' source, next to which matrices are held.

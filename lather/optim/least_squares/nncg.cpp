@@ -4,10 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "lather/core/rng.hpp"
-#include "lather/linalg/eigensolver.hpp"
-#include "lather/linalg/factorizations.hpp"
-#include "lather/linalg/products.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
 #include "lather/optim/least_squares/solvers/conjugate_gradients.hpp"
 #include "lather/optim/line_search/armijo.hpp"
@@ -30,9 +26,13 @@ void NysNewtonCgOptions::fields(FieldVisitor& v) {
 }
 
 NysNewtonCg::NysNewtonCg(const ParameterLayout& layout, const NysNewtonCgOptions& options)
-    : options_(options),
-      rank_(std::min<std::size_t>(static_cast<std::size_t>(options.rank), layout.size())),
-      d_(layout.size()) {}
+    : NysNewtonCg(options, layout.size(),
+                  std::make_unique<HostVectorBlocks>(
+                      std::min(static_cast<std::size_t>(options.rank), layout.size()), layout.size())) {}
+
+NysNewtonCg::NysNewtonCg(const NysNewtonCgOptions& options, std::size_t size,
+                         std::unique_ptr<HostVectorBlocks> blocks)
+    : options_(options), blocks_(*blocks), nystrom_(std::move(blocks)), d_(size) {}
 
 void NysNewtonCg::hessian_times(Objective& objective, std::span<const double> x, std::span<const double> v,
                                 std::span<double> Hv, StepReport& report) const {
@@ -55,72 +55,14 @@ void NysNewtonCg::hessian_times(Objective& objective, std::span<const double> x,
   report.evaluations += 2;
 }
 
-namespace {
-
-// Random orthonormal rows: Gram–Schmidt, twice for orthogonality to rounding.
-std::vector<double> orthonormal_rows(std::size_t rows, std::size_t n, const Random& random) {
-  std::vector<double> Q(rows * n);
-  for (std::size_t i = 0; i < Q.size(); ++i) Q[i] = random.normal(i);
-  for (std::size_t k = 0; k < rows; ++k) {
-    const std::span<double> q(&Q[k * n], n);
-    for (int pass = 0; pass < 2; ++pass)
-      for (std::size_t j = 0; j < k; ++j) {
-        const std::span<const double> other(&Q[j * n], n);
-        add_scaled(q, -dot(q, other), other);
-      }
-    const double length = norm(q);
-    for (double& value : q) value /= length;
-  }
-  return Q;
-}
-
-}  // namespace
-
-// Randomized Nyström approximation: Y = H Phi, C C^T = Phi^T Y, B = C^{-1} Y^T, svd of B. False if it cannot
-// be had.
-bool NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepReport& report) {
-  const std::size_t n = x.size(), k = rank_;
-  const Random random(static_cast<std::uint64_t>(options_.seed), static_cast<std::uint64_t>(steps_));
-  const auto Phi = orthonormal_rows(k, n, random);  // Phi^T
-  std::vector<double> Y(k * n), M(k * k), C(k * k), eigenvalues(k), V(k * k);
-  for (std::size_t i = 0; i < k; ++i) hessian_times(objective, x, {&Phi[i * n], n}, {&Y[i * n], n}, report);
-  const linalg::MatrixView C_view{C.data(), k, k}, M_view{M.data(), k, k};
-  linalg::multiply_right_transposed(M_view, {Phi.data(), k, n}, {Y.data(), k, n});
-  for (std::size_t i = 0; i < k; ++i)
-    for (std::size_t j = 0; j < i; ++j) M[i * k + j] = M[j * k + i] = (M[i * k + j] + M[j * k + i]) / 2;
-  if (!linalg::eigenvalues(M_view, eigenvalues)) return false;
-  // Departs from the paper: the shift is relative to H; a fixed machine epsilon is nothing beside a large
-  // one.
-  double shift = std::numeric_limits<double>::epsilon() * std::max(eigenvalues.front(), -eigenvalues.back());
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    C = M;
-    for (std::size_t i = 0; i < k; ++i) C[i * (k + 1)] += shift;
-    if (linalg::cholesky(C_view)) {
-      add_scaled(Y, shift, Phi);
-      linalg::solve_lower(C_view, {Y.data(), k, n});  // B
-      U_.assign(n * k, 0.0);
-      Lambda_.assign(k, 0.0);
-      std::vector<double> columns(n * k);
-      if (!linalg::thin_svd({Y.data(), k, n}, {V.data(), k, k}, Lambda_, {columns.data(), n, k}))
-        return false;
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < k; ++j) U_[j * n + i] = columns[i * k + j];
-      for (double& value : Lambda_) value = std::max(value * value - shift, 0.0);
-      return true;
-    }
-    shift += 2 * std::max(-eigenvalues.back(), shift);
-  }
-  return false;
-}
-
-void NysNewtonCg::precondition(std::span<const double> r, std::span<double> z) const {
-  std::copy(r.begin(), r.end(), z.begin());
-  if (U_.empty()) return;
-  const double mu = options_.damping;
-  for (std::size_t j = 0; j < rank_; ++j) {
-    const std::span<const double> u(&U_[j * r.size()], r.size());
-    add_scaled(z, ((Lambda_.back() + mu) / (Lambda_[j] + mu) - 1) * dot(u, r), u);
-  }
+// Where the approximation cannot be had, there is no preconditioner.
+void NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepReport& report) {
+  using Block = VectorBlocks::Block;
+  nystrom_.build(
+      static_cast<std::uint64_t>(options_.seed), static_cast<std::uint64_t>(steps_), [&](VectorBlocks&) {
+        for (std::size_t k = 0; k < blocks_.count(); ++k)
+          hessian_times(objective, x, blocks_.vector(Block::A, k), blocks_.vector(Block::B, k), report);
+      });
 }
 
 // (H + mu I) d = g, from the d of the step before.
@@ -129,7 +71,9 @@ void NysNewtonCg::newton_direction(Objective& objective, std::span<const double>
     hessian_times(objective, x, p, Ap, report);
     add_scaled(Ap, options_.damping, p);
   };
-  const auto inverse = [&](std::span<const double> r, std::span<double> z) { precondition(r, z); };
+  const auto inverse = [&](std::span<const double> r, std::span<double> z) {
+    nystrom_.precondition(options_.damping, r, z);
+  };
   const auto result =
       conjugate_gradients(product, inverse, point_.g, d_, {options_.cg_tolerance, options_.cg_iterations});
   diagnostics_.push_back({"all", "cg_iterations", static_cast<double>(result.iterations)});
@@ -146,7 +90,7 @@ StepReport NysNewtonCg::step(Objective& objective, std::span<double> x) {
   diagnostics_.clear();
   point_.evaluate(objective, x, 0, report);
   if (report.status != Status::running) return report;
-  if (steps_ % options_.refresh_every == 0 && !sketch(objective, x, report)) U_.clear();
+  if (steps_ % options_.refresh_every == 0) sketch(objective, x, report);
   ++steps_;
   newton_direction(objective, x, report);
 
@@ -178,8 +122,8 @@ StepReport NysNewtonCg::step(Objective& objective, std::span<double> x) {
 
 void NysNewtonCg::state(StateVisitor& visitor) {
   visitor.integer("steps", steps_);
-  visitor.array("U", U_);
-  visitor.array("Lambda", Lambda_);
+  visitor.array("U", blocks_.all(VectorBlocks::Block::A));
+  nystrom_.state(visitor);
   visitor.array("d", std::span<double>(d_));
   point_.state(visitor);
 }

@@ -3,13 +3,13 @@
 // with a randomized low-rank preconditioner and Armijo backtracking.
 //
 //   H        Hessian of the value           mu    damping: (H + mu I) d = g, x -= t d
-//   U, Lambda  Nyström approximation of H, H ~ U diag(Lambda) U^T, of rank `rank`
-//   P^{-1}   (lambda_r + mu) U (Lambda + mu)^{-1} U^T + I - U U^T, lambda_r the smallest of Lambda
+//   P        preconditioner from a Nyström approximation of H of rank `rank`: solvers/nystrom.hpp
 //
 // Products with H: central differences of the gradient (exact up to about eps^(2/3)), or the Gauss–Newton
 // matrix 2 J^T J (exact products, no negative curvature).
 
 #include "lather/core/options.hpp"
+#include "lather/optim/least_squares/solvers/nystrom.hpp"
 #include "lather/optim/line_search/evaluated_point.hpp"
 
 namespace lather::optim {
@@ -40,14 +40,14 @@ class NysNewtonCg final : public Optimizer {
  private:
   void hessian_times(Objective& objective, std::span<const double> x, std::span<const double> v,
                      std::span<double> Hv, StepReport& report) const;
-  bool sketch(Objective& objective, std::span<const double> x, StepReport& report);
-  void precondition(std::span<const double> r, std::span<double> z) const;
+  NysNewtonCg(const NysNewtonCgOptions& options, std::size_t size, std::unique_ptr<HostVectorBlocks> blocks);
+  void sketch(Objective& objective, std::span<const double> x, StepReport& report);
   void newton_direction(Objective& objective, std::span<const double> x, StepReport& report);
 
   NysNewtonCgOptions options_;
-  std::size_t rank_;
-  std::vector<double> U_;  // rank_ rows, each one eigenvector; empty: no preconditioner
-  std::vector<double> Lambda_, d_;
+  HostVectorBlocks& blocks_;  // of nystrom_
+  Nystrom nystrom_;
+  std::vector<double> d_;
   std::int64_t steps_ = 0;
   EvaluatedPoint point_;
   std::vector<Diagnostic> diagnostics_;

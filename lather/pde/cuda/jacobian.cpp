@@ -282,6 +282,17 @@ std::unique_ptr<optim::OrthogonalFactor> CudaJacobian::make_orthogonal_factor() 
   return optim::make_device_orthogonal_factor(*this, size());
 }
 double CudaJacobian::orthogonal_factor_bytes() const { return optim::device_orthogonal_factor_bytes(size()); }
+std::unique_ptr<optim::OrthogonalFactor> CudaJacobian::make_sketched_factor(const optim::Sketch& sketch) {
+  make_room();
+  return optim::make_device_sketched_factor(*this, sketch);
+}
+double CudaJacobian::sketched_factor_bytes(std::size_t columns, std::size_t rows) const {
+  return optim::device_sketched_factor_bytes(columns, rows);
+}
+std::unique_ptr<optim::VectorBlocks> CudaJacobian::make_vector_blocks(std::size_t count) {
+  make_room();
+  return optim::make_device_vector_blocks(*this, count, size(), team());
+}
 // J takes its share of what matrices leave.
 void CudaJacobian::make_room() {
   residuals_ = 0;
@@ -321,8 +332,7 @@ void CudaJacobian::jacobian_times(std::span<const double> x, std::span<const dou
   const int n = static_cast<int>(v.size());
   v_.upload(v);
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
-    blas_.multiply<double>({.m = static_cast<int>(count), .n = 1, .k = n}, J, n, v_.data(), 1,
-                           w_.data() + first, 1);
+    blas_.multiply_vector({.rows = static_cast<int>(count), .cols = n}, J, v_.data(), w_.data() + first);
   });
   w_.download(Jv);
 }
@@ -333,9 +343,9 @@ void CudaJacobian::transposed_jacobian_times(std::span<const double> x, std::spa
   choose_chunks(w.size());
   w_.upload(w);
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
-    blas_.multiply<double>(
-        {.m = n, .n = 1, .k = static_cast<int>(count), .transpose_a = true, .beta = first > 0 ? 1.0 : 0.0}, J,
-        n, w_.data() + first, 1, v_.data(), 1);
+    blas_.multiply_vector(
+        {.rows = static_cast<int>(count), .cols = n, .transpose = true, .beta = first > 0 ? 1.0 : 0.0}, J,
+        w_.data() + first, v_.data());
   });
   v_.download(Jtw);
 }

@@ -39,6 +39,9 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   double normal_matrix_bytes(std::size_t dimension) const override;
   std::unique_ptr<optim::OrthogonalFactor> make_orthogonal_factor() override;
   double orthogonal_factor_bytes() const override;
+  std::unique_ptr<optim::OrthogonalFactor> make_sketched_factor(const optim::Sketch& sketch) override;
+  double sketched_factor_bytes(std::size_t columns, std::size_t rows) const override;
+  std::unique_ptr<optim::VectorBlocks> make_vector_blocks(std::size_t count) override;
   double available_bytes() const override;
 
   // Engine::visit_signals: points [first, first + count) of a term; with shards, of these shards, each with its

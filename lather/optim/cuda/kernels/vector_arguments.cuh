@@ -1,0 +1,38 @@
+#pragma once
+// What kernels of least squares on many parameters work on; host and kernels read this file.
+
+namespace lather::optim {
+
+struct ScaleColumnsKernelArgs {
+  double* rows;
+  const double* scale;  // per column
+  long long size;       // columns
+  int count;
+  int divide;
+};
+
+// to (rows × columns) = from C, C by groups of members (solvers/sketch.hpp)
+struct FoldKernelArgs {
+  const double* from;
+  double* to;
+  const unsigned int* starts;
+  const unsigned int* members;
+  const double* entries;
+  long long size;  // columns of `from`
+  int rows;
+  int columns;
+};
+
+// to += R from for rows that follow one another
+struct HashRowsKernelArgs {
+  const double* from;
+  double* to;
+  const unsigned int* bins;
+  const double* entries;
+  int rows;
+  int columns;
+  int hashes;
+  int unused;
+};
+
+}  // namespace lather::optim

@@ -1,0 +1,201 @@
+// Which form of the linearized problem is taken, its memory, and the options.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
+#include "lather/optim/least_squares/levenberg_marquardt.hpp"
+
+namespace lather::optim {
+
+namespace {
+
+// Of the Nyström approximation, where nothing else is said.
+constexpr std::size_t kLeastRank = 100, kMostRank = 1000, kRankPart = 50;
+
+}  // namespace
+
+LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
+  const std::size_t residuals = source.residual_count();
+  const auto fits = [&](std::size_t dimension) {
+    return source.normal_matrix_bytes(dimension) <= memory_limit_;
+  };
+  const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
+                                std::string_view instead) {
+    if (!fits(dimension))
+      throw OutOfMemory(fmt::format(
+          "lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}", form,
+          source.normal_matrix_bytes(dimension) / kGiB, dimension, what, memory_limit_ / kGiB, instead));
+  };
+  if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
+  if (options_.form == Form::dual)
+    require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
+  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
+    throw OutOfMemory(fmt::format(
+        "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
+        "form=primal, form=dual or form=cg",
+        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
+  if (options_.form == Form::sketch) {
+    const SketchSize size = sketch_of(source);
+    if (const double bytes = source.sketched_factor_bytes(size.columns, size.rows); bytes > memory_limit_)
+      throw OutOfMemory(fmt::format(
+          "lm: a sketch of {} columns needs {:.1f} GiB, max_memory is {:.1f} GiB; use a smaller sketch_size",
+          size.columns, bytes / kGiB, memory_limit_ / kGiB));
+  }
+  if (options_.form != Form::automatic) return options_.form;
+  const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
+  if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
+  if (dual) return Form::dual;
+  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
+}
+
+void LevenbergMarquardt::use_form(Residuals& source, Form form) {
+  if (linear_ && linear_->form() == form && linear_->fits(source)) return;
+  linear_ = nullptr;  // its memory is free for the next
+  linear_ = make_linearization(source, options_of(source, form));
+}
+
+// A sketch has twice as many rows as columns, if J has more: with as many rows as columns the smallest
+// singular values of the sketch would be those of the draw.
+SketchSize LevenbergMarquardt::sketch_of(const Residuals& source) const {
+  const std::size_t residuals = source.residual_count();
+  const auto of = [&](std::size_t columns) {
+    return SketchSize{size_, residuals, columns, residuals > 2 * columns ? 2 * columns : 0};
+  };
+  const auto asked = static_cast<std::size_t>(options_.sketch_size);
+  SketchSize size = of(asked > 0 ? asked : std::max<std::size_t>(1, size_ / 3));
+  while (asked == 0 && size.columns > 1 &&
+         source.sketched_factor_bytes(size.columns, size.rows) > memory_limit_)
+    size = of(size.columns - size.columns / 8 - 1);
+  return size;
+}
+
+// A rank that was asked for must fit; ours is made to, and where none does the diagonal is left.
+void LevenbergMarquardt::choose_preconditioner(LinearizationOptions& o) const {
+  o.preconditioner = options_.preconditioner;
+  if (o.preconditioner == Preconditioner::diagonal) return;
+  const double bytes_of_one = 2.0 * sizeof(double) * static_cast<double>(size_);
+  o.rank = options_.rank > 0 ? static_cast<std::size_t>(options_.rank)
+                             : std::clamp(size_ / kRankPart, kLeastRank, kMostRank);
+  o.rank = std::min(o.rank, size_);
+  const double bytes = bytes_of_one * static_cast<double>(o.rank);
+  if (bytes <= memory_limit_) return;
+  if (options_.rank > 0)
+    throw OutOfMemory(
+        fmt::format("lm: a Nyström approximation of rank {} needs {:.1f} GiB, max_memory is {:.1f} GiB; use "
+                    "a smaller rank or "
+                    "preconditioner=diagonal",
+                    o.rank, bytes / kGiB, memory_limit_ / kGiB));
+  o.rank = static_cast<std::size_t>(memory_limit_ / bytes_of_one);
+  if (o.rank == 0) o.preconditioner = Preconditioner::diagonal;
+}
+
+LinearizationOptions LevenbergMarquardt::options_of(const Residuals& source, Form form) const {
+  LinearizationOptions o{form, options_.damping, options_.cg_tolerance, options_.cg_iterations};
+  if (form == Form::sketch) {
+    const SketchSize size = sketch_of(source);
+    o.sketch_columns = size.columns;
+    o.sketch_rows = size.rows;
+  }
+  if (form == Form::conjugate_gradients) choose_preconditioner(o);
+  return o;
+}
+
+// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form,
+// which costs several times as much. It stays until the residuals are others.
+bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
+  Residuals& source = objective.source();
+  if (options_.form != Form::automatic || linear_->form() != Form::primal ||
+      source.orthogonal_factor_bytes() > memory_limit_)
+    return false;
+  floor_.stalled();
+  use_form(source, Form::orthogonal);
+  linear_->build(x, steps_);
+  take_value(objective, x);
+  return true;
+}
+
+Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
+  Residuals& source = objective.source();
+  // Before the first matrix is taken: what is free then is what they may share.
+  if (memory_limit_ == 0)
+    memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
+  use_form(source, choose_form(source));
+  return *linear_;
+}
+
+// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
+std::size_t LevenbergMarquardt::memory_bytes() const {
+  if (linear_) return linear_->bytes();
+  if (options_.form == Form::conjugate_gradients) return 0;
+  const std::size_t side = options_.form != Form::sketch ? size_
+                           : options_.sketch_size > 0    ? static_cast<std::size_t>(options_.sketch_size)
+                                                         : size_ / 3;
+  return 2 * sizeof(double) * side * side;
+}
+
+void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
+  v.choice(
+      "form", form,
+      "which matrix is factored: by size and damping; J^T J (parameters × parameters), J J^T (residuals × "
+      "residuals), none (conjugate gradients), J itself, orthogonally, or a random sketch of J likewise",
+      {{"auto", Form::automatic},
+       {"primal", Form::primal},
+       {"dual", Form::dual},
+       {"cg", Form::conjugate_gradients},
+       {"qr", Form::orthogonal},
+       {"sketch", Form::sketch}});
+  v.choice("damping", damping,
+           "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
+           "of each parameter (not with form=dual)",
+           {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
+  v.choice("adaptation", adaptation,
+           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
+           "or target: "
+           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
+           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
+  v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
+         {.low = 0, .high = 1, .low_open = true, .high_open = true});
+  v.boolean("acceleration", acceleration,
+            "follow the bend of the residuals along the step (geodesic acceleration)");
+  v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
+  v.real("longest_step", longest_step,
+         "steps longer than this times 1 + |parameters| are not taken, lambda rises instead; 0: no limit",
+         non_negative());
+  v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
+  v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",
+         positive());
+  v.integer("tries", tries, "values of lambda tried before a step counts as failed", at_least(1));
+  v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
+            non_negative());
+  v.real("max_memory", max_memory,
+         "GiB the matrices may take, beyond it conjugate gradients are used; 0: 60 % of what is free where "
+         "they lie",
+         non_negative());
+  v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
+  v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
+  v.choice("preconditioner", preconditioner,
+           "form=cg: the diagonal, or a low-rank approximation of J^T J from products with random vectors",
+           {{"diagonal", Preconditioner::diagonal}, {"nystrom", Preconditioner::nystrom}});
+  v.integer(
+      "rank", rank,
+      "preconditioner=nystrom: rank of the approximation, at most the number of parameters; 0: a fiftieth "
+      "of them, 100 to 1000",
+      non_negative());
+  v.integer(
+      "refresh_every", refresh_every,
+      "preconditioner=nystrom: most steps between two approximations; another one is made when points or "
+      "weights change, and when a solution takes more than twice the iterations",
+      at_least(1));
+  v.integer(
+      "sketch_size", sketch_size,
+      "form=sketch: dimension of the random subspace a step is taken in; 0: a third of the parameters, or "
+      "what fits into max_memory",
+      non_negative());
+  v.integer("spectrum_every", spectrum_every,
+            "steps between reports of condition number and effective rank; 0: never", non_negative());
+}
+
+}  // namespace lather::optim

@@ -1,0 +1,36 @@
+#include "lather/optim/least_squares/solvers/residual_rounding.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "lather/core/rng.hpp"
+#include "lather/optim/deterministic_sums.hpp"
+
+namespace lather::optim {
+
+double compensated_squares(std::span<const double> r) {
+  double sum = 0, rest = 0;
+  for (const double value : r) {
+    const double square = value * value, lost = std::fma(value, value, -square);
+    const double next = sum + square, part = next - sum;
+    rest += ((sum - (next - part)) + (square - part)) + lost;
+    sum = next;
+  }
+  return sum + rest;
+}
+
+double rounding_of_value(Objective& objective, std::span<const double> x, std::span<double> neighbour) {
+  const Random random(0, 0);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double to = std::numeric_limits<double>::infinity();
+    neighbour[i] = std::nextafter(x[i], random.bits(i) >> 63 ? to : -to);
+  }
+  std::vector<double> r(objective.residual_count()), e(r.size());
+  objective.residuals(x, r);
+  objective.residuals(neighbour, e);
+  for (std::size_t k = 0; k < r.size(); ++k) e[k] -= r[k];
+  for (std::size_t k = 0; k < r.size(); ++k) r[k] *= e[k];
+  return 2 * norm(r) + dot(e, e);
+}
+
+}  // namespace lather::optim
