@@ -141,5 +141,7 @@ bool is_experiment(const TomlValue& root);
 // Experiments by name, in $LATHER_EXPERIMENTS, the source tree, or where they were installed.
 std::filesystem::path find_experiment(const std::string& name_or_path);
 std::vector<std::string> list_experiments();
+// Those of these names; "all": every one that stands for a place in the paper, studies of our own left out.
+std::vector<Experiment> read_experiments(const std::vector<std::string>& names);
 
 }  // namespace lather::experiment

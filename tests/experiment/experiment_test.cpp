@@ -116,5 +116,12 @@ TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
   }
 }
 
+TEST(EveryExperiment, IsPartOfAllWhereThePaperHasAPlaceForIt) {
+  const auto all = read_experiments({"all"});
+  EXPECT_EQ(all.size() + 1, list_experiments().size());  // without the study of the preset
+  for (const auto& e : all) EXPECT_NE(e.name, "ss-esoap-study");
+  EXPECT_EQ(read_experiments({"ss-esoap-study"}).size(), 1U);
+}
+
 }  // namespace
 }  // namespace lather::experiment

@@ -30,14 +30,6 @@ struct ReproduceArguments {
   bool collect = false, quiet = false;
 };
 
-std::vector<experiment::Experiment> read_experiments(const std::vector<std::string>& names) {
-  std::vector<experiment::Experiment> experiments;
-  const bool all = std::find(names.begin(), names.end(), "all") != names.end();
-  for (const auto& name : all ? experiment::list_experiments() : names)
-    experiments.push_back(experiment::read_experiment_file(experiment::find_experiment(name)));
-  return experiments;
-}
-
 std::string minutes(double seconds) {
   return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
@@ -69,7 +61,7 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
 
 int reproduce_all(const ReproduceArguments& a) {
   parallel::Communicator* ranks = a.collect ? nullptr : join_ranks(a.ranks);
-  const auto experiments = read_experiments(a.names);
+  const auto experiments = experiment::read_experiments(a.names);
   const Device device = train::parse_device(a.device);
   std::vector<experiment::Plan> plans;
   for (const auto& experiment : experiments)
@@ -118,7 +110,9 @@ void add_reproduce(CLI::App& app, int& exit_status) {
   auto* reproduce =
       app.add_subcommand("reproduce", "Run experiments of the paper and compare with its numbers");
   auto a = std::make_shared<ReproduceArguments>();
-  reproduce->add_option("experiment", a->names, "names, see `lather list experiments`, files, or all")
+  reproduce
+      ->add_option("experiment", a->names,
+                   "names, see `lather list experiments`, files, or all (those of the paper)")
       ->required()
       ->type_name("NAME");
   reproduce->add_option("--budget", a->budget, "quick (minutes on two cores), short (a GPU hour), paper")
