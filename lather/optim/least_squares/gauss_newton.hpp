@@ -16,7 +16,7 @@
 namespace lather::optim {
 
 struct GaussNewtonOptions {
-  double cutoff = 1e-16;
+  double cutoff = 1e-18;
   double tolerance = 1e-3;
   std::int64_t halvings = 6;
   std::int64_t tries = 5;
