@@ -84,6 +84,13 @@ void require_known(const char* what, const std::string& name, const std::vector<
     throw Error(where, unknown_name_message(what, name, known));
 }
 
+std::vector<std::string> known_texts(TableReader& r, const char* key, const char* what,
+                                     const std::vector<std::string>& known) {
+  const auto names = r.texts(key);
+  for (const auto& name : names) require_known(what, name, known, r.where());
+  return names;
+}
+
 template <class Entry, class Read>
 std::vector<Entry> read_list(TableReader& root, const char* key, bool needed, Read read) {
   std::vector<Entry> list;
@@ -128,8 +135,7 @@ VariantEntry read_variant_entry(TableReader& r, const std::vector<std::string>& 
   entry.settings = r.settings("settings");
   if (const TomlValue* grid = r.find("grid"))
     read_axes(grid->as_table("grid of [[variant]]"), "", entry.grid);
-  entry.only = r.texts("only");
-  for (const auto& name : entry.only) require_known("problem", name, problems, r.where());
+  entry.only = known_texts(r, "only", "problem", problems);
   if (const TomlValue* instead = r.find("instead"))
     for (const auto& [name, where, value] : instead->as_table("instead of [[variant]]").entries) {
       require_known("problem", name, problems, where);
@@ -162,7 +168,20 @@ MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& pr
   return entry;
 }
 
-FigureEntry read_figure_entry(TableReader& r) {
+TableEntry read_table_entry(TableReader& r, const std::vector<std::string>& variants) {
+  TableEntry entry;
+  entry.title = r.required_text("title");
+  entry.about = r.text("about");
+  entry.variants = known_texts(r, "variants", "variant", variants);
+  entry.pairs = r.boolean("pairs", false);
+  if (entry.variants.size() < 2)
+    throw Error(r.where(), "variants of [[table]] must name two of them at least");
+  if (entry.pairs && entry.variants.size() % 2 != 0)
+    throw Error(r.where(), "[[table]] with pairs = true must name an even number of variants");
+  return entry;
+}
+
+FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& variants) {
   FigureEntry entry;
   entry.name = r.required_text("name");
   entry.title = r.text("title");
@@ -177,6 +196,7 @@ FigureEntry read_figure_entry(TableReader& r) {
     throw Error(r.where(), unknown_name_message("axis of [[figure]]", over,
                                                 std::vector<std::string>{"steps", "seconds"}));
   entry.over_seconds = over == "seconds";
+  entry.variants = known_texts(r, "variants", "variant", variants);
   return entry;
 }
 
@@ -200,13 +220,9 @@ Budget read_budget(TableReader& r, const Experiment& experiment) {
   budget.grid_values = r.integer("grid_values", 0, 1);
   budget.time_limit = r.positive("time_limit");
   budget.cost = r.positive("cost");
-  budget.problems = r.texts("problems");
-  budget.variants = r.texts("variants");
+  budget.problems = known_texts(r, "problems", "problem", names_of(experiment.problems));
+  budget.variants = known_texts(r, "variants", "variant", names_of(experiment.variants));
   budget.axes = r.texts("axes");
-  for (const auto& name : budget.problems)
-    require_known("problem", name, names_of(experiment.problems), r.where());
-  for (const auto& name : budget.variants)
-    require_known("variant", name, names_of(experiment.variants), r.where());
   std::vector<std::string> axes;
   for (const auto& variant : experiment.variants)
     for (const auto& axis : variant.grid) axes.push_back(axis.path);
@@ -235,6 +251,11 @@ std::string_view name_of(Quantity quantity) {
 bool is_timed(Quantity quantity) {
   return quantity == Quantity::seconds || quantity == Quantity::seconds_to_target ||
          quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
+}
+
+bool Experiment::is_study() const {
+  return paper.empty() &&
+         std::all_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.paper.empty(); });
 }
 
 bool Experiment::timed() const {
@@ -277,7 +298,10 @@ Experiment read_experiment(const TomlValue& root) {
   const auto variants = names_of(e.variants);
   e.metrics = read_list<MetricEntry>(
       r, "metric", true, [&](TableReader& m) { return read_metric_entry(m, problems, variants); });
-  e.figures = read_list<FigureEntry>(r, "figure", false, read_figure_entry);
+  e.tables =
+      read_list<TableEntry>(r, "table", false, [&](TableReader& t) { return read_table_entry(t, variants); });
+  e.figures = read_list<FigureEntry>(r, "figure", false,
+                                     [&](TableReader& f) { return read_figure_entry(f, variants); });
   for (const auto& [name, where, value] : r.required("budget").as_table("[budget]").entries) {
     require_known("budget", name, kBudgets, where);
     TableReader b(value, fmt::format("[budget.{}]", name));

@@ -98,9 +98,18 @@ struct MetricEntry {
   std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
 };
 
+// A table of its own on the page: some of the variants as rows, each compared with the first one, or, in pairs, every
+// second one with the row above it. Without such tables the page has one, with all variants as columns.
+struct TableEntry {
+  std::string title, about;
+  std::vector<std::string> variants;
+  bool pairs = false;
+};
+
 // A picture with one panel per problem and one curve per variant.
 struct FigureEntry {
   std::string name, title, task_metric;
+  std::vector<std::string> variants;  // empty: all
   Quantity quantity = Quantity::mean_square;
   bool over_seconds = false;
 };
@@ -123,10 +132,12 @@ struct Experiment {
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;
   std::vector<MetricEntry> metrics;
+  std::vector<TableEntry> tables;
   std::vector<FigureEntry> figures;
   std::map<std::string, Budget> budgets;
 
-  bool timed() const;  // has a metric that runs side by side would spoil: one run at a time
+  bool is_study() const;  // stands for no place in a paper, and has no values of one
+  bool timed() const;     // has a metric that runs side by side would spoil: one run at a time
   const Budget& budget(const std::string& name) const;  // throws Error naming those there are
   const ProblemEntry& problem(const std::string& name) const;
   const VariantEntry& variant(const std::string& name) const;

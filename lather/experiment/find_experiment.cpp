@@ -27,7 +27,7 @@ std::vector<Experiment> read_experiments(const std::vector<std::string>& names) 
   const bool all = std::find(names.begin(), names.end(), "all") != names.end();
   for (const auto& name : all ? list_experiments() : names) {
     Experiment experiment = read_experiment_file(find_experiment(name));
-    if (!all || !experiment.paper.empty()) experiments.push_back(std::move(experiment));
+    if (!all || !experiment.is_study()) experiments.push_back(std::move(experiment));
   }
   return experiments;
 }

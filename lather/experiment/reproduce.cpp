@@ -118,6 +118,7 @@ class CellWork {
     const auto best = std::min_element(judged_.begin(), judged_.end());
     result_.chosen = cell_.candidates[static_cast<std::size_t>(best - judged_.begin())];
     if (tunes()) result_.edges = at_the_edge(plan_, cell_, result_.chosen);
+    if (tunes()) result_.judged = judged_;
     chosen_ = true;
   }
 

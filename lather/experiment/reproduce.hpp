@@ -24,6 +24,7 @@ struct ReproduceOptions {
 struct CellResult {
   const PlannedCell* cell = nullptr;
   Settings chosen;                 // by tuning
+  std::vector<double> judged;      // held-out losses of the candidates; infinity: not a number at the end
   std::vector<std::string> edges;  // settings whose best value is the first or last that was tried
   std::vector<RunRecord> seeds;    // of the reported seeds
 };

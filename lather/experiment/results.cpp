@@ -130,6 +130,30 @@ std::string lead(const Entrant& first, const Entrant& second) {
 
 }  // namespace
 
+const CellResult* find_cell(const ExperimentResult& result, const std::string& problem,
+                            const std::string& variant) {
+  for (const auto& cell : result.cells)
+    if (cell.cell->problem->name == problem && cell.cell->variant->name == variant) return &cell;
+  return nullptr;
+}
+
+std::vector<const ProblemEntry*> problems_of(const ExperimentResult& result) {
+  std::vector<const ProblemEntry*> problems;
+  for (const auto& cell : result.cells)
+    if (std::find(problems.begin(), problems.end(), cell.cell->problem) == problems.end())
+      problems.push_back(cell.cell->problem);
+  return problems;
+}
+
+std::vector<const VariantEntry*> variants_of(const ExperimentResult& result) {
+  std::vector<const VariantEntry*> variants;
+  for (const auto& variant : result.plan->experiment->variants)
+    if (std::any_of(result.cells.begin(), result.cells.end(),
+                    [&](const auto& cell) { return cell.cell->variant == &variant; }))
+      variants.push_back(&variant);
+  return variants;
+}
+
 double Measured::mean() const {
   double sum = 0;
   for (const double v : values) sum += v;
@@ -195,6 +219,18 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
       ++measured.diverged;
   }
   return measured;
+}
+
+std::vector<double> values_by_seed(const ExperimentResult& result, const MetricEntry& metric,
+                                   const CellResult& cell) {
+  std::vector<double> values;
+  for (const auto& run : cell.seeds) {
+    const Json summary = read_summary(run);
+    values.push_back(summary.is_object()
+                         ? value_in(metric, summary, run.folder, result.plan->experiment->best)
+                         : std::numeric_limits<double>::quiet_NaN());
+  }
+  return values;
 }
 
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,

@@ -9,6 +9,12 @@
 
 namespace lather::experiment {
 
+const CellResult* find_cell(const ExperimentResult& result, const std::string& problem,
+                            const std::string& variant);
+// Problems and variants that have a cell, in the order of the file.
+std::vector<const ProblemEntry*> problems_of(const ExperimentResult& result);
+std::vector<const VariantEntry*> variants_of(const ExperimentResult& result);
+
 // One metric of one cell, over its seeds.
 struct Measured {
   std::vector<double> values;  // finite ones
@@ -29,6 +35,9 @@ struct Measured {
 double value_of(const RunRecord& run, Quantity quantity, bool best);
 
 Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell);
+// By seed; not a number where a run has none.
+std::vector<double> values_by_seed(const ExperimentResult& result, const MetricEntry& metric,
+                                   const CellResult& cell);
 
 struct CurvePoint {
   double step = 0, seconds = 0, value = 0;

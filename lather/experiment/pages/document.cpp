@@ -45,6 +45,9 @@ std::string html_table(const report::Table& table) {
 }  // namespace
 
 void Document::heading(const std::string& text) { blocks_.push_back({Kind::heading, text, "", "", {}}); }
+void Document::subheading(const std::string& text) {
+  blocks_.push_back({Kind::subheading, text, "", "", {}});
+}
 void Document::paragraph(const std::string& text) {
   if (!text.empty()) blocks_.push_back({Kind::paragraph, text, "", "", {}});
 }
@@ -58,6 +61,7 @@ std::string Document::markdown(const std::string& figures) const {
   std::string out = fmt::format("# {}\n", title_);
   for (const auto& block : blocks_) switch (block.kind) {
       case Kind::heading: out += fmt::format("\n## {}\n", block.text); break;
+      case Kind::subheading: out += fmt::format("\n### {}\n", block.text); break;
       case Kind::paragraph: out += fmt::format("\n{}\n", block.text); break;
       case Kind::command: out += fmt::format("\n    {}\n", block.text); break;
       case Kind::table: out += "\n" + report::to_markdown(block.table); break;
@@ -74,6 +78,7 @@ std::string Document::html() const {
       html_escaped(title_), kStyle);
   for (const auto& block : blocks_) switch (block.kind) {
       case Kind::heading: out += fmt::format("<h2>{}</h2>\n", html_escaped(block.text)); break;
+      case Kind::subheading: out += fmt::format("<h3>{}</h3>\n", html_escaped(block.text)); break;
       case Kind::paragraph: out += fmt::format("<p>{}</p>\n", html_escaped(block.text)); break;
       case Kind::command: out += fmt::format("<pre>{}</pre>\n", html_escaped(block.text)); break;
       case Kind::table: out += html_table(block.table); break;

@@ -14,6 +14,7 @@ class Document {
   explicit Document(std::string title) : title_(std::move(title)) {}
 
   void heading(const std::string& text);
+  void subheading(const std::string& text);
   void paragraph(const std::string& text);
   void command(const std::string& text);  // a line for the shell
   void table(const report::Table& table);
@@ -25,7 +26,7 @@ class Document {
   void write_figures(const std::filesystem::path& folder) const;
 
  private:
-  enum class Kind { heading, paragraph, command, table, figure };
+  enum class Kind { heading, subheading, paragraph, command, table, figure };
   struct Block {
     Kind kind;
     std::string text, name, svg;

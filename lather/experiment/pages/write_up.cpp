@@ -8,22 +8,15 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/files.hpp"
+#include "lather/experiment/pages/comparisons.hpp"
 #include "lather/experiment/pages/events_table.hpp"
-#include "lather/experiment/pages/panels.hpp"
-#include "lather/experiment/pages/pdf.hpp"
+#include "lather/experiment/pages/figures.hpp"
 
 namespace lather::experiment {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-const CellResult* find_cell(const ExperimentResult& result, const std::string& problem,
-                            const std::string& variant) {
-  for (const auto& cell : result.cells)
-    if (cell.cell->problem->name == problem && cell.cell->variant->name == variant) return &cell;
-  return nullptr;
-}
 
 const PaperValue* find_paper(const MetricEntry& metric, const std::string& problem,
                              const std::string& variant) {
@@ -39,65 +32,8 @@ std::string ratio_text(const Measured& measured, const PaperValue* paper) {
   return fmt::format("{:.2g}", measured.mean() / *paper->value);
 }
 
-// Problems that have a cell, in the order of the file.
-std::vector<const ProblemEntry*> problems_of(const ExperimentResult& result) {
-  std::vector<const ProblemEntry*> problems;
-  for (const auto& cell : result.cells)
-    if (std::find(problems.begin(), problems.end(), cell.cell->problem) == problems.end())
-      problems.push_back(cell.cell->problem);
-  return problems;
-}
-
-std::vector<const VariantEntry*> variants_of(const ExperimentResult& result) {
-  std::vector<const VariantEntry*> variants;
-  for (const auto& variant : result.plan->experiment->variants)
-    if (std::any_of(result.cells.begin(), result.cells.end(),
-                    [&](const auto& cell) { return cell.cell->variant == &variant; }))
-      variants.push_back(&variant);
-  return variants;
-}
-
 std::string short_value(const std::string& text) {
   return text.size() > 1 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
-}
-
-// Curves of the seeds as one: geometric mean, smallest and largest at each step all of them have.
-PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, int method) {
-  std::vector<std::vector<CurvePoint>> curves;
-  for (const auto& run : cell.seeds)
-    if (run.status == RunStatus::done)
-      if (auto curve = curve_of(run.folder, figure.quantity, figure.task_metric); !curve.empty())
-        curves.push_back(std::move(curve));
-  PanelCurve joined{method, {}, {}, {}, {}};
-  if (curves.empty()) return joined;
-  std::size_t length = curves[0].size();
-  for (const auto& curve : curves) length = std::min(length, curve.size());
-  for (std::size_t i = 0; i < length; ++i) {
-    double sum = 0, low = 1e308, high = 0, x = 0;
-    bool drawable = true;
-    for (const auto& curve : curves) {
-      drawable = drawable && curve[i].value > 0 && std::isfinite(curve[i].seconds);
-      sum += std::log(std::max(curve[i].value, 1e-300));
-      low = std::min(low, curve[i].value), high = std::max(high, curve[i].value);
-      x += (figure.over_seconds ? curve[i].seconds : curve[i].step) / static_cast<double>(curves.size());
-    }
-    if (!drawable) continue;
-    joined.x.push_back(x);
-    joined.value.push_back(std::exp(sum / static_cast<double>(curves.size())));
-    if (curves.size() > 1) joined.low.push_back(low), joined.high.push_back(high);
-  }
-  return joined;
-}
-
-std::string y_name(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::residual: return "root mean square residual at held-out points";
-    case Quantity::mean_square: return "mean square residual at held-out points";
-    case Quantity::loss: return "loss at held-out points";
-    case Quantity::l2: return "relative L² error";
-    case Quantity::h1: return "relative H¹ error";
-    default: return std::string(name_of(quantity));
-  }
 }
 
 struct Tally {
@@ -262,56 +198,87 @@ report::Table settings_table(const ExperimentResult& result) {
   return table;
 }
 
-PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure) {
-  PanelFigure drawing;
-  drawing.title = figure.title.empty() ? result.plan->experiment->title : figure.title;
-  drawing.x_name = figure.over_seconds ? "seconds" : "steps";
-  drawing.y_name = figure.task_metric.empty() ? y_name(figure.quantity) : figure.task_metric;
-  const auto variants = variants_of(result);
-  for (const auto* variant : variants) drawing.methods.push_back(variant->label);
-  for (const auto* problem : problems_of(result)) {
-    auto& panel = drawing.panels.emplace_back(Panel{problem->label, {}});
-    for (std::size_t v = 0; v < variants.size(); ++v)
-      if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
-        panel.curves.push_back(join_seeds(*cell, figure, static_cast<int>(v)));
+namespace {
+
+// What the paper says, how it was run, tables and pictures.
+void add_section(Document& page, const ExperimentResult& result) {
+  const Experiment& experiment = *result.plan->experiment;
+  page.paragraph(experiment.paper.empty()
+                     ? ""
+                     : fmt::format("In the paper: {}. {}", experiment.paper, experiment.claim));
+  page.paragraph(experiment.about);
+  page.paragraph(conditions_of(result));
+  page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
+                           result.plan->device == Device::cuda ? " --device cuda" : ""));
+  if (experiment.tables.empty()) page.table(values_table(result));
+  if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
+  if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
+  for (const auto& sentence : findings(result)) page.paragraph(sentence);
+  for (const auto& entry : experiment.tables) {
+    page.subheading(entry.title);
+    page.paragraph(entry.about);
+    page.table(comparison_table(result, entry));
   }
-  return drawing;
+  if (const auto settings = settings_table(result); !settings.rows.empty()) {
+    if (!experiment.tables.empty()) page.subheading("Settings that tuning chose");
+    page.table(settings);
+  }
+  for (const auto& note : failures_of(result)) page.paragraph(note);
+  if (const GridMap map = make_grid_map(result); !map.panels.empty())
+    page.figure(experiment.name + "-grid", svg_grid_map(map), "What tuning tried: " + map.title);
+  for (const auto& figure : experiment.figures)
+    page.figure(fmt::format("{}-{}", experiment.name, figure.name), svg_panels(make_figure(result, figure)),
+                figure.title);
 }
 
-void write_drawing(const fs::path& folder, const std::string& name, const PanelFigure& drawing) {
-  const std::string svg = svg_panels(drawing);
-  write_file_atomically(folder / (name + ".svg"), svg);
-  write_file_atomically(folder / (name + ".pdf"), pdf_of(svg));
+report::Table summary_table(std::span<const ExperimentResult> results) {
+  report::Table summary;
+  summary.header = {"experiment", "the paper says", "problems and metrics where its leader leads",
+                    "pairs of methods in its order"};
+  for (const auto& result : results) {
+    const Tally tally = tally_of(result);
+    summary.rows.push_back(
+        {{result.plan->experiment->title, {}},
+         {result.plan->experiment->claim, {}},
+         {tally.text() + (result.complete() ? "" : " (runs are missing)"), {}},
+         {tally.pairs > 0 ? fmt::format("{} of {}", tally.agreeing, tally.pairs) : "", {}}});
+  }
+  return summary;
 }
 
-// The whole and, where there are several, each panel alone.
-void write_figure(const ExperimentResult& result, const FigureEntry& figure, const fs::path& folder) {
-  const PanelFigure drawing = make_figure(result, figure);
-  const std::string name = fmt::format("{}-{}", result.plan->experiment->name, figure.name);
-  write_drawing(folder, name, drawing);
-  const auto problems = problems_of(result);
-  for (std::size_t i = 0; drawing.panels.size() > 1 && i < drawing.panels.size(); ++i) {
-    PanelFigure alone = drawing;
-    alone.panels = {drawing.panels[i]};
-    alone.columns = 1;
-    write_drawing(folder, name + "-" + problems[i]->name, alone);
-  }
+// An experiment that stands for nothing in the paper has a page of its own.
+Document study_page(const ExperimentResult& result, const std::string& command) {
+  Document page(result.plan->experiment->title);
+  page.paragraph(fmt::format(
+      "Written by `{}`{}. Values are mean ± standard error over seeds. \"Over\" another row: the geometric "
+      "mean, "
+      "over problems and seeds, of the values divided by those of the other row with the same problem and "
+      "seed, and the range of two standard errors around it. Better or worse: 1 is outside of this range.",
+      command, result.complete() ? "" : ", before all runs had ended"));
+  add_section(page, result);
+  return page;
 }
+
+}  // namespace
 
 void write_experiment(const ExperimentResult& result, const fs::path& folder) {
   fs::create_directories(folder);
   const std::string& name = result.plan->experiment->name;
-  write_file_atomically(folder / (name + ".md"), report::to_markdown(values_table(result)) + "\n" +
-                                                     report::to_markdown(verdict_table(result)) + "\n" +
-                                                     report::to_markdown(settings_table(result)));
+  std::string tables = report::to_markdown(values_table(result)) + "\n" +
+                       report::to_markdown(verdict_table(result)) + "\n" +
+                       report::to_markdown(settings_table(result));
+  for (const auto& entry : result.plan->experiment->tables)
+    tables += fmt::format("\n{}\n\n{}", entry.title, report::to_markdown(comparison_table(result, entry)));
+  write_file_atomically(folder / (name + ".md"), tables);
   if (const auto events = events_table(result); !events.rows.empty())
     write_file_atomically(folder / (name + "-events.csv"), report::to_csv(events));
   write_file_atomically(folder / (name + ".csv"), report::to_csv(long_table(result)));
   write_file_atomically(folder / (name + ".tex"), report::to_latex(values_table(result)));
-  for (const auto& figure : result.plan->experiment->figures) write_figure(result, figure, folder);
+  write_figures(result, folder);
 }
 
 Document write_page(std::span<const ExperimentResult> results, const std::string& command) {
+  if (results.size() == 1 && results[0].plan->experiment->is_study()) return study_page(results[0], command);
   Document page("Reproduction of \"Self-Scaled Adaptive Preconditioning for Physics-Informed Learning\"");
   page.paragraph(
       fmt::format("Written by `{}`. Values are mean ± standard error over seeds; \"ratio\" is ours divided "
@@ -328,36 +295,10 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
         "The budget `quick` shows that everything runs. It is too short, and its networks are too small, to "
         "say much about "
         "the paper.");
-  report::Table summary;
-  summary.header = {"experiment", "the paper says", "problems and metrics where its leader leads",
-                    "pairs of methods in its order"};
+  page.table(summary_table(results));
   for (const auto& result : results) {
-    const Tally tally = tally_of(result);
-    summary.rows.push_back(
-        {{result.plan->experiment->title, {}},
-         {result.plan->experiment->claim, {}},
-         {tally.text() + (result.complete() ? "" : " (runs are missing)"), {}},
-         {tally.pairs > 0 ? fmt::format("{} of {}", tally.agreeing, tally.pairs) : "", {}}});
-  }
-  page.table(summary);
-  for (const auto& result : results) {
-    const Experiment& experiment = *result.plan->experiment;
-    page.heading(experiment.title);
-    page.paragraph(experiment.paper.empty()
-                       ? ""
-                       : fmt::format("In the paper: {}. {}", experiment.paper, experiment.claim));
-    page.paragraph(experiment.about);
-    page.paragraph(conditions_of(result));
-    page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
-                             result.plan->device == Device::cuda ? " --device cuda" : ""));
-    page.table(values_table(result));
-    if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
-    if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
-    if (const auto settings = settings_table(result); !settings.rows.empty()) page.table(settings);
-    for (const auto& note : failures_of(result)) page.paragraph(note);
-    for (const auto& figure : experiment.figures)
-      page.figure(fmt::format("{}-{}", experiment.name, figure.name), svg_panels(make_figure(result, figure)),
-                  figure.title);
+    page.heading(result.plan->experiment->title);
+    add_section(page, result);
   }
   return page;
 }

@@ -20,12 +20,11 @@ report::Table verdict_table(const ExperimentResult& result);
 // What tuning has chosen, and where the best value is the last that was tried; empty if nothing was searched.
 report::Table settings_table(const ExperimentResult& result);
 
-std::string draw(const ExperimentResult& result, const FigureEntry& figure);
-
 // EXPERIMENT.md, .csv, .tex, and its pictures as SVG and PDF.
 void write_experiment(const ExperimentResult& result, const std::filesystem::path& folder);
 
-// `command` made the results. The machine is that of the runs.
+// `command` made the results. The machine is that of the runs. One study has a page of its
+// own kind.
 Document write_page(std::span<const ExperimentResult> results, const std::string& command);
 
 }  // namespace lather::experiment

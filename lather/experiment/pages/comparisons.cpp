@@ -1,0 +1,164 @@
+#include "lather/experiment/pages/comparisons.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace lather::experiment {
+
+namespace {
+
+bool has_value(double v) { return std::isfinite(v) && v > 0; }
+
+// The variant that a row is compared with; itself: with none.
+const std::string& compared_with(const TableEntry& entry, std::size_t row) {
+  return entry.variants[entry.pairs ? row - row % 2 : 0];
+}
+
+std::vector<report::Cell> row_of(const ExperimentResult& result, const TableEntry& entry,
+                                 const MetricEntry& metric, std::size_t row) {
+  const auto& variant = entry.variants[row];
+  std::vector<report::Cell> cells{{metric.label, {}}, {result.plan->experiment->variant(variant).label, {}}};
+  for (const auto* problem : problems_of(result)) {
+    const CellResult* cell = find_cell(result, problem->name, variant);
+    cells.push_back({cell ? measure(result, metric, *cell).text() : "", {}});
+  }
+  const auto& other = compared_with(entry, row);
+  if (!metric.ranked || other == variant) {
+    cells.insert(cells.end(), {{"", {}}, {"", {}}});
+    return cells;
+  }
+  const Ratio ratio = ratio_between(result, metric, variant, other);
+  cells.push_back({ratio.text(), {}});
+  cells.push_back({std::string(name_of(ratio.kind())), {}});
+  return cells;
+}
+
+// A method without tau has no share of steps with tau = 1.
+bool says_something(const std::vector<report::Cell>& row) {
+  return std::any_of(row.begin() + 2, row.end() - 2,
+                     [](const report::Cell& cell) { return !cell.text.empty() && cell.text != "–"; });
+}
+
+// "better: a (0.8), b (0.9); level: c (1.1)"
+std::string sorted_words(const ExperimentResult& result, const TableEntry& entry, const MetricEntry& metric) {
+  std::vector<std::string> parts;
+  for (const auto kind :
+       {Ratio::Kind::better, Ratio::Kind::level, Ratio::Kind::worse, Ratio::Kind::unknown}) {
+    std::vector<std::string> arms;
+    for (std::size_t row = 0; row < entry.variants.size(); ++row) {
+      const auto& other = compared_with(entry, row);
+      if (other == entry.variants[row]) continue;
+      const Ratio ratio = ratio_between(result, metric, entry.variants[row], other);
+      if (ratio.kind() == kind)
+        arms.push_back(fmt::format("{} ({:.2f})", result.plan->experiment->variant(entry.variants[row]).label,
+                                   ratio.factor));
+    }
+    if (!arms.empty()) parts.push_back(fmt::format("{}: {}", name_of(kind), fmt::join(arms, ", ")));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// Labels of the variants that are better than what they are compared with in every ranked metric.
+std::vector<std::string> better_in_all(const ExperimentResult& result,
+                                       const std::vector<const MetricEntry*>& ranked) {
+  const Experiment& experiment = *result.plan->experiment;
+  std::vector<std::string> labels;
+  for (const auto& entry : experiment.tables) {
+    if (entry.pairs) continue;
+    for (std::size_t row = 1; row < entry.variants.size(); ++row)
+      if (std::all_of(ranked.begin(), ranked.end(), [&](const MetricEntry* metric) {
+            return ratio_between(result, *metric, entry.variants[row], entry.variants[0]).kind() ==
+                   Ratio::Kind::better;
+          }))
+        labels.push_back(fmt::format("{} ({})", experiment.variant(entry.variants[row]).label, entry.title));
+  }
+  return labels;
+}
+
+}  // namespace
+
+Ratio::Kind Ratio::kind() const {
+  if (lost != other) return lost > other ? Kind::worse : Kind::better;
+  if (pairs < 2) return Kind::unknown;
+  return high < 1 ? Kind::better : low > 1 ? Kind::worse : Kind::level;
+}
+
+std::string Ratio::text() const {
+  std::string text = pairs == 0  ? "–"
+                     : pairs < 2 ? fmt::format("{:.2f}", factor)
+                                 : fmt::format("{:.2f} ({:.2f} … {:.2f})", factor, low, high);
+  if (lost > 0) text += fmt::format("; {} of {} have no value", lost, pairs + lost);
+  if (other > 0) text += fmt::format("; {} of {} have one where the other has none", other, pairs + other);
+  return text;
+}
+
+std::string_view name_of(Ratio::Kind kind) {
+  switch (kind) {
+    case Ratio::Kind::better: return "better";
+    case Ratio::Kind::level: return "level";
+    case Ratio::Kind::worse: return "worse";
+    case Ratio::Kind::unknown: break;
+  }
+  return "not known";
+}
+
+Ratio ratio_between(const ExperimentResult& result, const MetricEntry& metric, const std::string& variant,
+                    const std::string& other) {
+  Ratio ratio;
+  Measured logarithms;
+  for (const auto* problem : problems_of(result)) {
+    const CellResult *mine = find_cell(result, problem->name, variant),
+                     *theirs = find_cell(result, problem->name, other);
+    if (!mine || !theirs) continue;
+    const auto a = values_by_seed(result, metric, *mine), b = values_by_seed(result, metric, *theirs);
+    for (std::size_t s = 0; s < std::min(a.size(), b.size()); ++s) {
+      if (has_value(a[s]) && has_value(b[s])) logarithms.values.push_back(std::log(a[s] / b[s]));
+      ratio.lost += !has_value(a[s]) && has_value(b[s]);
+      ratio.other += has_value(a[s]) && !has_value(b[s]);
+    }
+  }
+  ratio.pairs = static_cast<int>(logarithms.values.size());
+  if (ratio.pairs == 0) return ratio;
+  const double mean = logarithms.mean(), error = logarithms.standard_error();
+  ratio.factor = std::exp(mean);
+  ratio.low = std::exp(mean - 2 * error);
+  ratio.high = std::exp(mean + 2 * error);
+  return ratio;
+}
+
+report::Table comparison_table(const ExperimentResult& result, const TableEntry& entry) {
+  report::Table table;
+  table.header = {"", ""};
+  for (const auto* problem : problems_of(result)) table.header.push_back(problem->label);
+  table.header.emplace_back(entry.pairs ? "over the row above" : "over the first row");
+  table.header.emplace_back("");
+  for (const auto& metric : result.plan->experiment->metrics)
+    for (std::size_t row = 0; row < entry.variants.size(); ++row)
+      if (auto cells = row_of(result, entry, metric, row); says_something(cells))
+        table.rows.push_back(std::move(cells));
+  return table;
+}
+
+std::vector<std::string> findings(const ExperimentResult& result) {
+  const Experiment& experiment = *result.plan->experiment;
+  std::vector<std::string> sentences;
+  std::vector<const MetricEntry*> ranked;
+  std::vector<std::string> names;
+  for (const auto& metric : experiment.metrics)
+    if (metric.ranked) ranked.push_back(&metric), names.push_back(metric.label);
+  if (experiment.tables.empty() || ranked.empty()) return sentences;
+  for (const auto& entry : experiment.tables)
+    for (const auto* metric : ranked)
+      sentences.push_back(
+          fmt::format("{}, {}: {}.", entry.title, metric->label, sorted_words(result, entry, *metric)));
+  const auto better = better_in_all(result, ranked);
+  sentences.push_back(fmt::format("Better than the first row of their table in every ranked metric ({}): {}.",
+                                  fmt::join(names, ", "),
+                                  better.empty() ? "none" : fmt::format("{}", fmt::join(better, ", "))));
+  return sentences;
+}
+
+}  // namespace lather::experiment

@@ -1,0 +1,182 @@
+#include "lather/experiment/pages/figures.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "lather/core/files.hpp"
+#include "lather/experiment/pages/pdf.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Curves of the seeds as one: geometric mean, smallest and largest at each step all of them have.
+PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, int method) {
+  std::vector<std::vector<CurvePoint>> curves;
+  for (const auto& run : cell.seeds)
+    if (run.status == RunStatus::done)
+      if (auto curve = curve_of(run.folder, figure.quantity, figure.task_metric); !curve.empty())
+        curves.push_back(std::move(curve));
+  PanelCurve joined{method, {}, {}, {}, {}};
+  if (curves.empty()) return joined;
+  std::size_t length = curves[0].size();
+  for (const auto& curve : curves) length = std::min(length, curve.size());
+  for (std::size_t i = 0; i < length; ++i) {
+    double sum = 0, low = 1e308, high = 0, x = 0;
+    bool drawable = true;
+    for (const auto& curve : curves) {
+      drawable = drawable && curve[i].value > 0 && std::isfinite(curve[i].seconds);
+      sum += std::log(std::max(curve[i].value, 1e-300));
+      low = std::min(low, curve[i].value), high = std::max(high, curve[i].value);
+      x += (figure.over_seconds ? curve[i].seconds : curve[i].step) / static_cast<double>(curves.size());
+    }
+    if (!drawable) continue;
+    joined.x.push_back(x);
+    joined.value.push_back(std::exp(sum / static_cast<double>(curves.size())));
+    if (curves.size() > 1) joined.low.push_back(low), joined.high.push_back(high);
+  }
+  return joined;
+}
+
+std::string y_name(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::residual: return "root mean square residual at held-out points";
+    case Quantity::mean_square: return "mean square residual at held-out points";
+    case Quantity::loss: return "loss at held-out points";
+    case Quantity::l2: return "relative L² error";
+    case Quantity::h1: return "relative H¹ error";
+    default: return std::string(name_of(quantity));
+  }
+}
+
+// Of a path of settings: what it is called in a picture.
+std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
+
+// The axis that most methods search; the first of them where several do.
+std::string common_axis(const ExperimentResult& result) {
+  std::vector<std::pair<std::string, int>> counts;
+  for (const auto& cell : result.cells)
+    for (const auto& [path, value] : cell.judged.empty() ? Settings{} : cell.cell->candidates.front()) {
+      const auto found =
+          std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == path; });
+      if (found == counts.end())
+        counts.emplace_back(path, 1);
+      else
+        ++found->second;
+    }
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? "" : most->first;
+}
+
+// What of a candidate is not in its column.
+std::string row_name(const VariantEntry& variant, const Settings& candidate, const std::string& axis) {
+  std::string name = variant.label;
+  for (const auto& [path, value] : candidate)
+    if (path != axis) name += fmt::format(", {} {}", last_word(path), value);
+  return name;
+}
+
+std::string column_of(const Settings& candidate, const std::string& axis) {
+  for (const auto& [path, value] : candidate)
+    if (path == axis) return value;
+  return "";
+}
+
+std::size_t index_in(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  names.push_back(name);
+  return names.size() - 1;
+}
+
+// Numbers in their order, as every method may have its own.
+std::vector<std::string> columns_of(const ExperimentResult& result, const std::string& axis) {
+  std::vector<std::string> columns;
+  for (const auto& cell : result.cells)
+    if (!cell.judged.empty())
+      for (const auto& candidate : cell.cell->candidates) index_in(columns, column_of(candidate, axis));
+  std::stable_sort(columns.begin(), columns.end(), [](const std::string& a, const std::string& b) {
+    return std::strtod(a.c_str(), nullptr) < std::strtod(b.c_str(), nullptr);
+  });
+  return columns;
+}
+
+void write_picture(const fs::path& folder, const std::string& name, const std::string& svg) {
+  write_file_atomically(folder / (name + ".svg"), svg);
+  write_file_atomically(folder / (name + ".pdf"), pdf_of(svg));
+}
+
+// The whole and, where there are several, each panel alone.
+void write_figure(const ExperimentResult& result, const FigureEntry& figure, const fs::path& folder) {
+  const PanelFigure drawing = make_figure(result, figure);
+  const std::string name = fmt::format("{}-{}", result.plan->experiment->name, figure.name);
+  write_picture(folder, name, svg_panels(drawing));
+  const auto problems = problems_of(result);
+  for (std::size_t i = 0; drawing.panels.size() > 1 && i < drawing.panels.size(); ++i) {
+    PanelFigure alone = drawing;
+    alone.panels = {drawing.panels[i]};
+    alone.columns = 1;
+    write_picture(folder, name + "-" + problems[i]->name, svg_panels(alone));
+  }
+}
+
+}  // namespace
+
+PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure) {
+  PanelFigure drawing;
+  drawing.title = figure.title.empty() ? result.plan->experiment->title : figure.title;
+  drawing.x_name = figure.over_seconds ? "seconds" : "steps";
+  drawing.y_name = figure.task_metric.empty() ? y_name(figure.quantity) : figure.task_metric;
+  auto variants = variants_of(result);
+  const auto& drawn = figure.variants;
+  std::erase_if(variants, [&](const VariantEntry* variant) {
+    return !drawn.empty() && std::find(drawn.begin(), drawn.end(), variant->name) == drawn.end();
+  });
+  for (const auto* variant : variants) drawing.methods.push_back(variant->label);
+  for (const auto* problem : problems_of(result)) {
+    auto& panel = drawing.panels.emplace_back(Panel{problem->label, {}});
+    for (std::size_t v = 0; v < variants.size(); ++v)
+      if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
+        panel.curves.push_back(join_seeds(*cell, figure, static_cast<int>(v)));
+  }
+  return drawing;
+}
+
+GridMap make_grid_map(const ExperimentResult& result) {
+  GridMap map;
+  const std::string axis = common_axis(result);
+  map.title = fmt::format("held-out loss after {} steps on a seed that is not reported; framed: chosen",
+                          result.plan->budget->tuning_steps);
+  map.column_name = last_word(axis);
+  map.columns = columns_of(result, axis);
+  for (const auto* problem : problems_of(result)) {
+    GridMapPanel panel{problem->label, {}};
+    for (const auto& cell : result.cells) {
+      if (cell.cell->problem != problem || cell.judged.empty()) continue;
+      for (std::size_t i = 0; i < cell.judged.size(); ++i) {
+        const auto& candidate = cell.cell->candidates[i];
+        panel.fields.push_back(
+            {index_in(map.rows, row_name(*cell.cell->variant, candidate, axis)),
+             index_in(map.columns, column_of(candidate, axis)), cell.judged[i],
+             row_name(*cell.cell->variant, candidate, "") == row_name(*cell.cell->variant, cell.chosen, "")});
+      }
+    }
+    if (!panel.fields.empty()) map.panels.push_back(std::move(panel));
+  }
+  return map;
+}
+
+void write_figures(const ExperimentResult& result, const fs::path& folder) {
+  for (const auto& figure : result.plan->experiment->figures) write_figure(result, figure, folder);
+  if (const GridMap map = make_grid_map(result); !map.panels.empty())
+    write_picture(folder, result.plan->experiment->name + "-grid", svg_grid_map(map));
+}
+
+}  // namespace lather::experiment

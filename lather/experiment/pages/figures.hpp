@@ -1,0 +1,21 @@
+#pragma once
+// Pictures of an experiment: curves of its runs, and heat maps of what tuning has tried.
+
+#include <filesystem>
+
+#include "lather/experiment/pages/grid_map.hpp"
+#include "lather/experiment/pages/panels.hpp"
+#include "lather/experiment/results.hpp"
+
+namespace lather::experiment {
+
+PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure);
+
+// The held-out losses that settings were chosen by. The columns are values of the axis
+// that most methods have; further axes make rows. Without panels where nothing was searched.
+GridMap make_grid_map(const ExperimentResult& result);
+
+// NAME-FIGURE and, for each panel alone, NAME-FIGURE-PROBLEM; NAME-grid; as SVG and PDF.
+void write_figures(const ExperimentResult& result, const std::filesystem::path& folder);
+
+}  // namespace lather::experiment

@@ -1,0 +1,82 @@
+#include "lather/experiment/pages/grid_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/svg.hpp"
+
+namespace lather::experiment {
+
+using report::Box;
+using report::Svg;
+
+namespace {
+
+constexpr double kField = 54, kLine = 17, kPanelGap = 24, kTopOfMaps = 58, kDecades = 3;
+
+double best_of(const GridMapPanel& panel) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& field : panel.fields) best = std::min(best, field.value);
+  return best;
+}
+
+void draw_field(Svg& svg, const Box& box, const GridMapField& field, double best) {
+  if (!std::isfinite(field.value)) {
+    svg.rectangle(box, "#e4e6ea");
+    svg.text(box.left + box.width / 2, box.top + 12, "diverged", "font-size=\"9.5\" fill=\"#6a6f78\"",
+             "middle");
+    return;
+  }
+  const double decades = field.value > 0 ? std::log10(field.value / best) : 0;
+  const double share = std::clamp(decades / kDecades, 0.0, 1.0);  // dark: good
+  svg.rectangle(box, report::sequential_colour(share));
+  svg.text(box.left + box.width / 2, box.top + 12, fmt::format("{:.1e}", field.value),
+           fmt::format("font-size=\"9.5\" fill=\"{}\"", share < 0.55 ? "#ffffff" : "#14161a"), "middle");
+}
+
+// Around what was chosen, over the fields beside it.
+void draw_frame(Svg& svg, const Box& box) {
+  const double right = box.left + box.width, bottom = box.top + box.height;
+  const std::string colour = "#d03a2b";
+  svg.line(box.left, box.top, right, box.top, colour, 2);
+  svg.line(box.left, bottom, right, bottom, colour, 2);
+  svg.line(box.left, box.top, box.left, bottom, colour, 2);
+  svg.line(right, box.top, right, bottom, colour, 2);
+}
+
+}  // namespace
+
+std::string svg_grid_map(const GridMap& map) {
+  std::size_t longest = 0;
+  for (const auto& row : map.rows) longest = std::max(longest, row.size());
+  const double left = 20 + 6.2 * static_cast<double>(longest),
+               panel_width = kField * static_cast<double>(map.columns.size()),
+               bottom = kTopOfMaps + kLine * static_cast<double>(map.rows.size());
+  const double width = left + static_cast<double>(map.panels.size()) * (panel_width + kPanelGap);
+  Svg svg(std::max(width, 360.0), bottom + 44, map.title);
+  svg.text(12, 18, map.title, "fill=\"#6a6f78\"");
+  for (std::size_t r = 0; r < map.rows.size(); ++r)
+    svg.text(left - 8, kTopOfMaps + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");
+  for (std::size_t p = 0; p < map.panels.size(); ++p) {
+    const auto& panel = map.panels[p];
+    const double at = left + static_cast<double>(p) * (panel_width + kPanelGap);
+    svg.text(at, kTopOfMaps - 10, panel.title, "font-weight=\"600\"");
+    const auto box_of = [&](const GridMapField& field) {
+      return Box{at + kField * static_cast<double>(field.column),
+                 kTopOfMaps + kLine * static_cast<double>(field.row), kField, kLine};
+    };
+    for (const auto& field : panel.fields) draw_field(svg, box_of(field), field, best_of(panel));
+    for (const auto& field : panel.fields)
+      if (field.chosen) draw_frame(svg, box_of(field));
+    for (std::size_t c = 0; c < map.columns.size(); ++c)
+      svg.text(at + kField * (static_cast<double>(c) + 0.5), bottom + 15, map.columns[c], "", "middle");
+    svg.text(at + panel_width / 2, bottom + 32, map.column_name, "fill=\"#6a6f78\"", "middle");
+  }
+  return std::move(svg).finish();
+}
+
+}  // namespace lather::experiment

@@ -1,0 +1,166 @@
+// Variants beside each other, from made-up runs, and heat maps of what tuning tried.
+#include "lather/experiment/pages/comparisons.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/experiment/pages/figures.hpp"
+#include "lather/experiment/pages/write_up.hpp"
+#include "small_experiment.hpp"
+#include "train/small_problem.hpp"
+
+namespace lather::experiment {
+namespace {
+
+using small_experiment::kSmallExperiment;
+using small_experiment::read_text;
+using small_experiment::with;
+using testing::TemporaryFolder;
+
+const char* const kTable = R"([[table]]
+title = "Methods"
+about = "Which one?"
+variants = ["adam", "ss-esoap"]
+
+[[figure]])";
+
+class Comparisons : public ::testing::Test {
+ protected:
+  // Runs of Adam and SS-eSOAP with these residuals; negative: not a number.
+  const ExperimentResult& of(const std::vector<double>& adam, const std::vector<double>& esoap) {
+    result_ = {&plan_, {}};
+    for (const auto* residuals : {&adam, &esoap}) {
+      CellResult cell;
+      cell.cell = &plan_.cells[result_.cells.size()];
+      for (const double value : *residuals) cell.seeds.push_back(run(value));
+      result_.cells.push_back(cell);
+    }
+    return result_;
+  }
+  Ratio ratio(const std::vector<double>& adam, const std::vector<double>& esoap) {
+    return ratio_between(of(adam, esoap), experiment_.metrics[0], "ss-esoap", "adam");
+  }
+
+  Experiment experiment_ = read_text(with(with(kSmallExperiment, "[[figure]]", kTable),
+                                          "paper.heat-1d = {adam = 1e-3, ss-esoap = [2e-3, 1e-4]}\n", ""));
+  Plan plan_ = make_plan(experiment_, "quick", Device::cpu);
+  ExperimentResult result_;
+
+ private:
+  RunRecord run(double residual) {
+    const auto folder = folder_.path() / std::to_string(count_++);
+    std::filesystem::create_directory(folder);
+    write_file_atomically(
+        folder / "summary.json",
+        residual < 0 ? R"({"reason": "non_finite", "final": {"residual": null}})"
+                     : R"({"reason": "steps", "final": {"residual": )" + std::to_string(residual) + "}}");
+    return {RunStatus::done, folder, ""};
+  }
+  TemporaryFolder folder_;
+  int count_ = 0;
+};
+
+TEST_F(Comparisons, AreOfTheSameSeeds) {
+  // Residuals 2 / 1 and 8 / 1: mean squares 4 and 64 times as large, 16 in the geometric mean. Logarithms
+  // differ from their mean by log 4, which is then the standard error of two.
+  const Ratio r = ratio({1, 1}, {2, 8});
+  EXPECT_NEAR(r.factor, 16, 1e-9);
+  EXPECT_NEAR(r.low, 1, 1e-9);
+  EXPECT_NEAR(r.high, 256, 1e-6);
+  EXPECT_EQ(r.pairs, 2);
+  // What all seeds have in common is no error, however far the seeds are apart.
+  const Ratio same = ratio({1, 100}, {0.5, 50});
+  EXPECT_NEAR(same.factor, 0.25, 1e-9);
+  EXPECT_EQ(same.kind(), Ratio::Kind::better);
+}
+
+TEST_F(Comparisons, CannotTellWhereOneIsWithinTwoStandardErrors) {
+  EXPECT_EQ(ratio({1, 1}, {0.5, 1.5}).kind(), Ratio::Kind::level);
+  EXPECT_EQ(ratio({1, 1}, {2, 2.1}).kind(), Ratio::Kind::worse);
+  EXPECT_EQ(ratio({1}, {2}).kind(), Ratio::Kind::unknown);
+}
+
+TEST_F(Comparisons, CountRunsWithoutAValueAsLost) {
+  const Ratio r = ratio({1, 1, 1}, {0.5, 0.5, -1});
+  EXPECT_EQ(r.lost, 1);
+  EXPECT_EQ(r.kind(), Ratio::Kind::worse);
+  EXPECT_NE(r.text().find("1 of 3 have no value"), std::string::npos);
+  EXPECT_EQ(ratio({1, -1}, {1, 1}).kind(), Ratio::Kind::better);
+}
+
+TEST_F(Comparisons, MakeATableAndSentences) {
+  const auto& result = of({1, 1}, {0.5, 0.4});
+  const auto table = comparison_table(result, experiment_.tables[0]);
+  ASSERT_EQ(table.rows.size(), 2U);  // nothing is known of the errors
+  EXPECT_EQ(table.header[2], "Heat");
+  EXPECT_EQ(table.rows[0][3].text, "");
+  EXPECT_EQ(table.rows[1][4].text, "better");
+  const auto sentences = findings(result);
+  ASSERT_EQ(sentences.size(), 3U);
+  EXPECT_EQ(sentences[0], "Methods, mean_square: better: ss-esoap (0.20).");
+  EXPECT_NE(sentences[1].find("not known: ss-esoap"), std::string::npos);
+  EXPECT_NE(sentences[2].find("none."), std::string::npos);  // not in both metrics
+  EXPECT_TRUE(experiment_.is_study());                       // with a page of its own kind
+  const std::string page = write_page({&result, 1}, "lather reproduce small").markdown("figures");
+  EXPECT_EQ(page.substr(0, 8), "# Small\n");
+  EXPECT_NE(page.find("### Methods\n\nWhich one?"), std::string::npos);
+}
+
+TEST_F(Comparisons, InPairsAreWithTheRowAbove) {
+  TableEntry pairs{"Pairs", "", {"ss-esoap", "adam"}, true};
+  const auto table = comparison_table(of({1, 1}, {0.5, 0.4}), pairs);
+  EXPECT_EQ(table.rows[1][4].text, "worse");
+}
+
+TEST(TableOfVariants, MustNameTwoThatExist) {
+  const auto message = [](const std::string& part, const std::string& by) {
+    try {
+      read_text(with(with(kSmallExperiment, "[[figure]]", kTable), part, by));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string both = R"(variants = ["adam", "ss-esoap"])";
+  EXPECT_NE(message(both, R"(variants = ["adam", "ss-esop"])").find("ss-esoap"), std::string::npos);
+  EXPECT_NE(message(both, R"(variants = ["adam"])").find("two"), std::string::npos);
+  EXPECT_NE(message(both, "pairs = true\nvariants = [\"adam\", \"ss-esoap\", \"adam\"]").find("even"),
+            std::string::npos);
+}
+
+TEST_F(Comparisons, HeatMapHasARowForFurtherAxesAndFramesTheChoice) {
+  of({1, 1}, {1, 1});
+  EXPECT_TRUE(make_grid_map(result_).panels.empty());  // nothing was searched
+  auto& adam = result_.cells[0];
+  ASSERT_EQ(adam.cell->candidates.size(), 4U);  // two learning rates, two beta2
+  adam.judged = {3, 2, std::numeric_limits<double>::infinity(), 1};
+  adam.chosen = adam.cell->candidates[3];
+  const GridMap map = make_grid_map(result_);
+  EXPECT_EQ(map.column_name, "learning_rate");
+  EXPECT_EQ(map.columns, (std::vector<std::string>{"0.001", "0.1"}));
+  EXPECT_EQ(map.rows, (std::vector<std::string>{"Adam, beta2 0.9", "Adam, beta2 0.999"}));
+  ASSERT_EQ(map.panels.size(), 1U);
+  ASSERT_EQ(map.panels[0].fields.size(), 4U);
+  const auto& last = map.panels[0].fields[3];
+  EXPECT_EQ(last.row, 1U);
+  EXPECT_EQ(last.column, 1U);
+  EXPECT_TRUE(last.chosen);
+  EXPECT_FALSE(map.panels[0].fields[0].chosen);
+  EXPECT_NE(svg_grid_map(map).find("diverged"), std::string::npos);
+}
+
+TEST(Figure, ShowsTheVariantsItNames) {
+  const Experiment e = read_text(with(kSmallExperiment, "[[figure]]\nname = \"steps\"",
+                                      "[[figure]]\nname = \"steps\"\nvariants = [\"ss-esoap\"]"));
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  ExperimentResult result{&plan, {}};
+  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}});
+  EXPECT_EQ(make_figure(result, e.figures[0]).methods, std::vector<std::string>{"ss-esoap"});
+}
+
+}  // namespace
+}  // namespace lather::experiment
