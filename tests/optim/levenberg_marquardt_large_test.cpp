@@ -22,8 +22,32 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return difference / largest_magnitude(b);
 }
 
+// With products from one call of the formula, not from one per row.
+class WholeJacobian final : public ResidualFunction {
+ public:
+  using ResidualFunction::ResidualFunction;
+  void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override {
+    const auto J = rows(x);
+    for (std::size_t k = 0; k < Jv.size(); ++k)
+      Jv[k] = std::inner_product(v.begin(), v.end(), &J[k * v.size()], 0.0);
+  }
+  void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                 std::span<double> Jtw) override {
+    const auto J = rows(x);
+    std::fill(Jtw.begin(), Jtw.end(), 0.0);
+    for (std::size_t k = 0; k < w.size(); ++k) add_scaled(Jtw, w[k], {&J[k * Jtw.size()], Jtw.size()});
+  }
+
+ private:
+  std::vector<double> rows(std::span<const double> x) {
+    std::vector<double> J(residual_count() * size());
+    jacobian_rows(x, 0, residual_count(), J.data());
+    return J;
+  }
+};
+
 // J x - b with singular values 1, 10^{-1/6}, 10^{-2/6}, … , 1e-5 and then all 1e-5, mixed by reflections.
-ResidualFunction decaying(std::size_t m, std::size_t n) {
+WholeJacobian decaying(std::size_t m, std::size_t n) {
   std::vector<double> J(m * n), u(m), v(n), b(m);
   const auto unit = [](std::span<double> w, std::uint64_t stream) {
     for (std::size_t i = 0; i < w.size(); ++i) w[i] = Random(5, stream).normal(i);
@@ -145,6 +169,26 @@ TEST(SketchForm, ReachesTheMinimumThroughRandomSubspaces) {
     const auto result = run(problem, std::vector<double>(30), 600, options);
     EXPECT_LT(largest_difference(result.x, best.x), 1e-5) << columns << ": " << result.last.message;
   }
+}
+
+TEST(SketchForm, IsTakenWhereTheMatrixDoesNotFit) {
+  class Large final : public ResidualFunction {
+   public:
+    Large() : ResidualFunction(linear(50, 40)) {}
+    double normal_matrix_bytes(std::size_t) const override { return 10; }
+    double sketched_factor_bytes(std::size_t columns, std::size_t rows) const override {
+      return columns == 4 && rows == 8 ? 5 : 100;
+    }
+  } problem;
+  const auto message = [&](double bytes) {
+    Options options;
+    options.max_memory = bytes / (1 << 30);
+    return run(problem, std::vector<double>(40), 1, options).last.message;
+  };
+  EXPECT_NE(message(12).find("primal form"), std::string::npos) << message(12);
+  EXPECT_NE(message(7).find("sketch form: QR of a 8 × 4 sketch of the 50 × 40"), std::string::npos)
+      << message(7);
+  EXPECT_NE(message(3).find("conjugate gradients"), std::string::npos) << message(3);
 }
 
 TEST(SketchForm, RefusesMoreColumnsThanParameters) {

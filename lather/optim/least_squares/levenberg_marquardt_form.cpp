@@ -15,6 +15,18 @@ namespace {
 // Of the Nyström approximation, where nothing else is said.
 constexpr std::size_t kLeastRank = 100, kMostRank = 1000, kRankPart = 50;
 
+// Measured: docs/gauss-newton.md.
+std::size_t default_columns(std::size_t parameters) {
+  return std::clamp<std::size_t>(parameters / 10, 1, 10000);
+}
+
+// A sketch has twice as many rows as columns, if J has more: with as many rows as columns the smallest
+// singular values of the sketch would be those of the draw.
+SketchSize sketch_of_columns(const Residuals& source, std::size_t columns) {
+  const std::size_t residuals = source.residual_count();
+  return {source.size(), residuals, columns, residuals > 2 * columns ? 2 * columns : 0};
+}
+
 }  // namespace
 
 LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
@@ -46,7 +58,11 @@ LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const 
   }
   if (options_.form != Form::automatic) return options_.form;
   const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
-  if (!fits(dual ? residuals : size_)) return Form::conjugate_gradients;
+  if (!fits(dual ? residuals : size_)) {
+    const SketchSize size = sketch_of_columns(source, default_columns(size_));
+    return source.sketched_factor_bytes(size.columns, size.rows) <= memory_limit_ ? Form::sketch
+                                                                                  : Form::conjugate_gradients;
+  }
   if (dual) return Form::dual;
   return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
 }
@@ -57,18 +73,12 @@ void LevenbergMarquardt::use_form(Residuals& source, Form form) {
   linear_ = make_linearization(source, options_of(source, form));
 }
 
-// A sketch has twice as many rows as columns, if J has more: with as many rows as columns the smallest
-// singular values of the sketch would be those of the draw.
 SketchSize LevenbergMarquardt::sketch_of(const Residuals& source) const {
-  const std::size_t residuals = source.residual_count();
-  const auto of = [&](std::size_t columns) {
-    return SketchSize{size_, residuals, columns, residuals > 2 * columns ? 2 * columns : 0};
-  };
   const auto asked = static_cast<std::size_t>(options_.sketch_size);
-  SketchSize size = of(asked > 0 ? asked : std::max<std::size_t>(1, size_ / 3));
+  SketchSize size = sketch_of_columns(source, asked > 0 ? asked : default_columns(size_));
   while (asked == 0 && size.columns > 1 &&
          source.sketched_factor_bytes(size.columns, size.rows) > memory_limit_)
-    size = of(size.columns - size.columns / 8 - 1);
+    size = sketch_of_columns(source, size.columns - size.columns / 8 - 1);
   return size;
 }
 
@@ -132,7 +142,7 @@ std::size_t LevenbergMarquardt::memory_bytes() const {
   if (options_.form == Form::conjugate_gradients) return 0;
   const std::size_t side = options_.form != Form::sketch ? size_
                            : options_.sketch_size > 0    ? static_cast<std::size_t>(options_.sketch_size)
-                                                         : size_ / 3;
+                                                         : default_columns(size_);
   return 2 * sizeof(double) * side * side;
 }
 
@@ -171,8 +181,9 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
   v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
             non_negative());
   v.real("max_memory", max_memory,
-         "GiB the matrices may take, beyond it conjugate gradients are used; 0: 60 % of what is free where "
-         "they lie",
+         "GiB the matrices may take; beyond it the form is sketch, or cg where that does not fit either; 0: "
+         "60 % "
+         "of what is free where they lie",
          non_negative());
   v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
   v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));
@@ -191,8 +202,8 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
       at_least(1));
   v.integer(
       "sketch_size", sketch_size,
-      "form=sketch: dimension of the random subspace a step is taken in; 0: a third of the parameters, or "
-      "what fits into max_memory",
+      "form=sketch: dimension of the random subspace a step is taken in; 0: a tenth of the parameters, at "
+      "most 10,000, or what fits into max_memory",
       non_negative());
   v.integer("spectrum_every", spectrum_every,
             "steps between reports of condition number and effective rank; 0: never", non_negative());
