@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <map>
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/pdf.hpp"
@@ -58,21 +57,25 @@ std::string y_name(Quantity quantity) {
 // Of a path of settings: what it is called in a picture.
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
+std::size_t index_in(std::vector<std::string>& names, const std::string& name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  names.push_back(name);
+  return names.size() - 1;
+}
+
 // The axis that most methods search; the first of them where several do.
 std::string common_axis(const ExperimentResult& result) {
-  std::vector<std::pair<std::string, int>> counts;
+  std::vector<std::string> axes;
+  std::vector<int> counts;
   for (const auto& cell : result.cells)
-    for (const auto& [path, value] : cell.judged.empty() ? Settings{} : cell.cell->candidates.front()) {
-      const auto found =
-          std::find_if(counts.begin(), counts.end(), [&](const auto& c) { return c.first == path; });
-      if (found == counts.end())
-        counts.emplace_back(path, 1);
-      else
-        ++found->second;
+    for (const auto& setting : cell.judged.empty() ? Settings{} : cell.cell->candidates.front()) {
+      const std::size_t axis = index_in(axes, setting.path);
+      counts.resize(axes.size());
+      ++counts[axis];
     }
-  const auto most = std::max_element(counts.begin(), counts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == counts.end() ? "" : most->first;
+  const auto most = std::max_element(counts.begin(), counts.end());
+  return most == counts.end() ? "" : axes[static_cast<std::size_t>(most - counts.begin())];
 }
 
 // What of a candidate is not in its column.
@@ -87,13 +90,6 @@ std::string column_of(const Settings& candidate, const std::string& axis) {
   for (const auto& [path, value] : candidate)
     if (path == axis) return value;
   return "";
-}
-
-std::size_t index_in(std::vector<std::string>& names, const std::string& name) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  names.push_back(name);
-  return names.size() - 1;
 }
 
 // Numbers in their order, as every method may have its own.
