@@ -99,7 +99,8 @@ if [ "$table" = 0 ]; then
   done | xargs -P "$jobs" -L 1 bash -c 'run "$@"' run
 fi
 
-# Of one summary: the result is the step with the best held-out loss. The relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps, parameters, residual.
+# Of one summary: the result is the step with the best held-out loss. The relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps, parameters,
+# residual, the name of the unknown, and the errors of all fields (name=error,name=error).
 figures() {
   awk '
     function number(line, a) { split(line, a, /": */); gsub(/[,"]/, "", a[2]); return a[2] + 0 }
@@ -107,7 +108,11 @@ figures() {
     /^  "/ { section = "" }
     section == "best" && /"l2": \{/ { l2 = 1; next }
     l2 && /\}/ { l2 = 0 }
-    l2 { if (number($0) > worst) worst = number($0); fields++ }
+    l2 {
+      if (number($0) > worst) worst = number($0)
+      field = $1; gsub(/[":]/, "", field)
+      all = all (fields++ ? "," : "") field "=" number($0)
+    }
     section == "best" && /^    "residual":/ { residual = number($0) }
     section == "unknowns" && /\{/ { unknown = $1; gsub(/[":]/, "", unknown) }
     section == "unknowns" && /"known"/ { known = number($0) }
@@ -117,7 +122,7 @@ figures() {
     /^  "parameters":/ { parameters = number($0) }
     END {
       off = known != 0 ? (value > known ? value - known : known - value) / (known < 0 ? -known : known) : -1
-      print (fields ? worst : -1), off, seconds, steps, parameters, residual, (unknown == "" ? "-" : unknown)
+      print (fields ? worst : -1), off, seconds, steps, parameters, residual, (unknown == "" ? "-" : unknown), (all == "" ? "-" : all)
     }' "$1"
 }
 
@@ -132,11 +137,22 @@ row() {
       for (i = 1; i <= NR; ++i) for (j = i + 1; j <= NR; ++j) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
       return sprintf("%.1e (%.1e–%.1e)", v[int((NR + 1) / 2)], v[1], v[NR])
     }
-    { for (c = 1; c <= 7; ++c) cell[NR, c] = $c; seconds += $3; steps += $4 }
+    # Of several fields: the median of each.
+    function by_field(i, j, k, n, m, t, v, parts, pair, text) {
+      n = split(cell[1, 8], parts, ",")
+      if (n < 2) return ""
+      for (k = 1; k <= n; ++k) {
+        for (i = 1; i <= NR; ++i) { split(cell[i, 8], parts, ","); split(parts[k], pair, "="); v[i] = pair[2] + 0 }
+        for (i = 1; i <= NR; ++i) for (j = i + 1; j <= NR; ++j) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+        text = text (k > 1 ? ", " : "; medians: ") pair[1] sprintf(" %.1e", v[int((NR + 1) / 2)])
+      }
+      return text
+    }
+    { for (c = 1; c <= 8; ++c) cell[NR, c] = $c; seconds += $3; steps += $4 }
     END {
       split(published, other, "|")
       if (NR == 0) { printf "| %s | failed | | | | | | %s | %s |\n", problem, other[1], other[2]; exit }
-      printf "| %s | %s | %s | %s | %d | %d | %.0f | %s | %s |\n", problem, (cell[1, 1] < 0 ? "–" : spread(1)),
+      printf "| %s | %s | %s | %s | %d | %d | %.0f | %s | %s |\n", problem, (cell[1, 1] < 0 ? "–" : spread(1) by_field()),
         (cell[1, 2] < 0 ? "–" : cell[1, 7] " " spread(2)), spread(6), cell[1, 5], steps / NR, seconds / NR, other[1], other[2]
     }'
 }

@@ -8,7 +8,9 @@
 namespace lather::optim {
 
 void GaussNewtonOptions::fields(FieldVisitor& v) {
-  v.real("cutoff", cutoff, "singular values of J below about this part of the largest count as zero",
+  v.real("cutoff", cutoff,
+         "singular values of J, its columns scaled to norm 1, below about this part of the largest count as "
+         "zero",
          positive());
   v.real("tolerance", tolerance,
          "converged when a step promises to lower the loss by less than this part of it", non_negative());
@@ -40,7 +42,8 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   Residuals& source = objective.source();
   if (!linear_ || !linear_->fits(source)) {
     linear_ = nullptr;  // its memory is free for the next
-    linear_ = make_linearization(source, {.form = LeastSquaresForm::orthogonal});
+    linear_ = make_linearization(source,
+                                 {.form = LeastSquaresForm::orthogonal, .damping = DampingMatrix::marquardt});
   }
   StepReport report;
   diagnostics_.clear();
@@ -49,7 +52,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
   if (steps_++ == 0) report.message = linear_->description();
 
-  double lambda = options_.cutoff * options_.cutoff * static_cast<double>(size_);  // of mean(diag J^T J)
+  double lambda = options_.cutoff * options_.cutoff * static_cast<double>(size_);  // of diag J^T J
   for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, lambda *= 1e4) {
     if (!linear_->damp(lambda)) continue;
     linear_->solve(direction_);

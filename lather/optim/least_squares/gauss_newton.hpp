@@ -2,7 +2,8 @@
 // Gauss–Newton by QR, with next to no damping: for residuals that bend little, as those of a network whose
 // hidden layers are fixed (`network.train = "output"`), where a handful of steps is all training there is.
 //
-//   min over d of |r + J d|^2 + (cutoff |J| |d|)^2       by QR of J, so the condition number is not squared
+//   min over d of |r + J d|^2 + n (cutoff |D d|)^2       by QR of J, so the condition number is not squared;
+//                                                        D: the norms of the n columns of J
 //   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
 //
 // Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease.
@@ -16,7 +17,7 @@
 namespace lather::optim {
 
 struct GaussNewtonOptions {
-  double cutoff = 1e-18;
+  double cutoff = 1e-17;
   double tolerance = 1e-3;
   std::int64_t halvings = 6;
   std::int64_t tries = 5;
