@@ -15,7 +15,7 @@ namespace lather::experiment {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 12> kQuantities{{
+constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
     {"residual", Quantity::residual},
     {"mean_square", Quantity::mean_square},
     {"loss", Quantity::loss},
@@ -28,6 +28,7 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 12> kQuantities{{
     {"basis_share", Quantity::basis_share},
     {"tau_at_one", Quantity::tau_at_one},
     {"tau_at_least", Quantity::tau_at_least},
+    {"storage", Quantity::storage},
 }};
 
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
@@ -288,6 +289,7 @@ Experiment read_experiment(const TomlValue& root) {
   e.recipe = r.text("recipe", e.recipe);
   e.best = r.boolean("best", false);
   e.events = r.boolean("events", false);
+  e.tau = r.boolean("tau", false);
   e.settings = r.settings("settings");
   e.problems = read_list<ProblemEntry>(r, "problem", true, read_problem_entry);
   require_distinct(e.problems, "problem");

@@ -84,6 +84,7 @@ enum class Quantity {
   basis_share,   // of layer-steps in which a basis was replaced
   tau_at_one,    // share of layer-steps with a secant in which tau = 1
   tau_at_least,  // … in which tau = tau_min
+  storage,       // numbers that the method keeps for each parameter, its scratch included
   task_metric,   // "task.loss", "task.gap", …: what a matrix problem measures
 };
 std::string_view name_of(Quantity quantity);
@@ -128,6 +129,7 @@ struct Experiment {
   std::string name, title, paper, claim, about, recipe = "paper";
   bool best = false;    // figures at the best held-out step instead of the last
   bool events = false;  // a table of the changes of bases of its runs
+  bool tau = false;     // a table of how often tau was how large
   Settings settings;
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;

@@ -82,6 +82,8 @@ double value_in(const MetricEntry& metric, const Json& summary, const std::files
              (number_in(summary, "step") * number_in(summary, "matrices"));
     case Quantity::tau_at_one: return tau_share(summary, "at_one");
     case Quantity::tau_at_least: return tau_share(summary, "at_least");
+    case Quantity::storage:
+      return number_in(summary, "optimizer_bytes") / sizeof(double) / number_in(summary, "parameters");
     case Quantity::task_metric: return task_value(metric, metrics, run);
   }
   return std::numeric_limits<double>::quiet_NaN();

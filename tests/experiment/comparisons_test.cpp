@@ -9,6 +9,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/figures.hpp"
+#include "lather/experiment/pages/tau_table.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
@@ -151,6 +152,31 @@ TEST_F(Comparisons, HeatMapHasARowForFurtherAxesAndFramesTheChoice) {
   EXPECT_TRUE(last.chosen);
   EXPECT_FALSE(map.panels[0].fields[0].chosen);
   EXPECT_NE(svg_grid_map(map).find("diverged"), std::string::npos);
+}
+
+TEST(TauTable, WeighsLayersByTheirStepsAndJoinsSeeds) {
+  const Experiment e = read_text("tau = true\n" + std::string(kSmallExperiment));
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const TemporaryFolder folder;
+  write_file_atomically(
+      folder.path() / "summary.json",
+      R"({"reason": "steps", "optimizer_bytes": 1600, "parameters": 20, "final": {}, "tau": {
+          "a": {"steps": 30, "at_one": 0.2, "at_least": 0.5, "no_curvature": 0.1,
+                "parts": [0, 0, 0.5, 0, 0, 0.1, 0.1, 0, 0, 0.3, 0]},
+          "b": {"steps": 10, "at_one": 1.0, "at_least": 0.0, "no_curvature": 0.0,
+                "parts": [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]}}})");
+  const RunRecord run{RunStatus::done, folder.path(), ""};
+  ExperimentResult result{&plan, {}};
+  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}});
+  result.cells[1].seeds = {run, run};
+  const auto table = tau_table(result);
+  ASSERT_EQ(table.rows.size(), 1U);            // Adam has no tau
+  EXPECT_EQ(table.rows[0][2].text, "40.0 %");  // (30 · 0.2 + 10 · 1) / 40
+  EXPECT_EQ(table.rows[0][3].text, "37.5 %");
+  EXPECT_EQ(table.rows[0][4].text, "7.5 %");
+  EXPECT_EQ(table.rows[0][5].text, "37.5 %");              // below 0.3
+  EXPECT_EQ(table.rows[0][8].text, "47.5 %");              // 0.9 to 1
+  EXPECT_EQ(value_of(run, Quantity::storage, false), 10);  // 200 numbers, 20 parameters
 }
 
 TEST(Figure, ShowsTheVariantsItNames) {

@@ -10,6 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/contour.hpp"
+#include "lather/report/draw/pdf.hpp"
 #include "lather/report/draw/svg.hpp"
 #include "small_run.hpp"
 
@@ -134,6 +135,27 @@ TEST_F(Figure, StatesTheTimeTheRunsTook) {
   EXPECT_EQ(count(svg_figure(list), "2 runs, 3.1 to 12 s each"), 1u);
   list[1].summary = nullptr;
   EXPECT_EQ(count(svg_figure(list), " s each"), 0u);
+}
+
+TEST_F(Figure, HasItsPanelsOneByOne) {
+  auto list = runs({"adam", "ss-esoap"});
+  const auto panel = [&](FigurePanel which, FigureClock clock = FigureClock::automatic) {
+    return svg_figure(list, {which, clock});
+  };
+  const std::string curves = panel(FigurePanel::curves, FigureClock::steps);
+  EXPECT_EQ(count(curves, ">Relative L² error<"), 1u);
+  EXPECT_EQ(count(curves, ">steps<"), 1u);
+  EXPECT_EQ(count(curves, "evenodd"), 0u);
+  EXPECT_EQ(count(panel(FigurePanel::curves), ">seconds of training<"), 1u);
+  const std::string prediction = panel(FigurePanel::prediction), error = panel(FigurePanel::error);
+  EXPECT_EQ(count(prediction, ">u(x, t)<"), 1u);
+  EXPECT_EQ(count(prediction, "Error of u"), 0u);
+  EXPECT_EQ(count(error, ">Error of u<"), 1u);
+  EXPECT_GT(count(error, "evenodd"), 10u);
+  EXPECT_TRUE(pdf_of(error).starts_with("%PDF-1.4"));
+  for (auto& run : list) run.fields = nullptr;
+  EXPECT_THROW(panel(FigurePanel::prediction), Error);
+  EXPECT_THROW(panel(FigurePanel::error), Error);
 }
 
 TEST_F(Figure, OfRunsWithoutAnyHistoryIsAnError) {

@@ -1,13 +1,16 @@
-// lather report RUN… [--out page.html] [--figure picture.svg] [--tables DIR]
+// lather report RUN… [--out page.html] [--figure picture.svg|pdf [--panel …] [--over …]] [--tables DIR]
 #include "lather/report/html_report.hpp"
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
 
 #include "commands/commands.hpp"
+#include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/report/draw/figure.hpp"
+#include "lather/report/draw/pdf.hpp"
 
 namespace lather::command {
 
@@ -18,8 +21,35 @@ namespace fs = std::filesystem;
 struct ReportArguments {
   std::vector<std::string> runs;
   std::string out, figure, tables;
+  std::string panel = "all", over;
   bool last = false;
 };
+
+const std::map<std::string, report::FigurePanel> kPanels = {{"all", report::FigurePanel::all},
+                                                            {"curves", report::FigurePanel::curves},
+                                                            {"prediction", report::FigurePanel::prediction},
+                                                            {"error", report::FigurePanel::error}};
+const std::map<std::string, report::FigureClock> kClocks = {{"seconds", report::FigureClock::seconds},
+                                                            {"steps", report::FigureClock::steps}};
+
+template <class Values>
+std::vector<std::string> names_of(const Values& values) {
+  std::vector<std::string> names;
+  for (const auto& entry : values) names.push_back(entry.first);
+  return names;
+}
+
+void write_figure(const ReportArguments& a, const std::vector<fs::path>& runs) {
+  const fs::path file = a.figure;
+  if (file.extension() != ".svg" && file.extension() != ".pdf")
+    throw Error(fmt::format("--figure {}: its name must end in .svg or .pdf", a.figure));
+  std::vector<report::RunData> data;
+  for (const auto& run : runs) data.push_back(report::read_run_data(run));
+  const std::string svg = report::svg_figure(
+      data, {kPanels.at(a.panel), a.over.empty() ? report::FigureClock::automatic : kClocks.at(a.over)});
+  write_file_atomically(file, file.extension() == ".pdf" ? report::pdf_of(svg) : svg);
+  fmt::print("{}\n", a.figure);
+}
 
 void make_page(const ReportArguments& a) {
   const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
@@ -31,12 +61,7 @@ void make_page(const ReportArguments& a) {
   write_file_atomically(page, report.html);
   for (const auto& note : report.notes) fmt::print(stderr, "lather: {}\n", note);
   fmt::print("{}\n", page.string());
-  if (!a.figure.empty()) {
-    std::vector<report::RunData> data;
-    for (const auto& run : runs) data.push_back(report::read_run_data(run));
-    write_file_atomically(a.figure, report::svg_figure(data));
-    fmt::print("{}\n", a.figure);
-  }
+  if (!a.figure.empty()) write_figure(a, runs);
   if (a.tables.empty()) return;
   report::write_tables(report, a.tables);
   for (const auto& table : report.tables)
@@ -55,9 +80,17 @@ void add_report(CLI::App& app, int&) {
       ->add_option("--out", a->out,
                    "the page (default: report.html in the run folder, or here if there are several runs)")
       ->type_name("FILE");
-  command
-      ->add_option("--figure", a->figure, "also write an SVG figure: convergence, best prediction, its error")
-      ->type_name("FILE");
+  auto* figure =
+      command
+          ->add_option("--figure", a->figure,
+                       "also write a figure, .svg or .pdf: convergence, best prediction, its error")
+          ->type_name("FILE");
+  command->add_option("--panel", a->panel, "one part of the figure alone")
+      ->needs(figure)
+      ->check(CLI::IsMember(names_of(kPanels)));
+  command->add_option("--over", a->over, "what its curves lie over (default: seconds)")
+      ->needs(figure)
+      ->check(CLI::IsMember(names_of(kClocks)));
   command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
       ->type_name("DIR");
@@ -67,7 +100,8 @@ void add_report(CLI::App& app, int&) {
       "The page is self-contained: open it in a browser, or send it to someone.\n\nExamples:\n"
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
-      "  lather report runs/compare-burgers-1 --figure burgers.svg");
+      "  lather report runs/compare-burgers-1 --figure burgers.svg\n"
+      "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --over steps");
   command->callback([a] { make_page(*a); });
 }
 

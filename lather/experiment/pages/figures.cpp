@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "lather/core/files.hpp"
-#include "lather/experiment/pages/pdf.hpp"
+#include "lather/report/draw/pdf.hpp"
 
 namespace lather::experiment {
 
@@ -106,7 +106,7 @@ std::vector<std::string> columns_of(const ExperimentResult& result, const std::s
 
 void write_picture(const fs::path& folder, const std::string& name, const std::string& svg) {
   write_file_atomically(folder / (name + ".svg"), svg);
-  write_file_atomically(folder / (name + ".pdf"), pdf_of(svg));
+  write_file_atomically(folder / (name + ".pdf"), report::pdf_of(svg));
 }
 
 // The whole and, where there are several, each panel alone.

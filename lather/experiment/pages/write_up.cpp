@@ -11,6 +11,7 @@
 #include "lather/experiment/pages/comparisons.hpp"
 #include "lather/experiment/pages/events_table.hpp"
 #include "lather/experiment/pages/figures.hpp"
+#include "lather/experiment/pages/tau_table.hpp"
 
 namespace lather::experiment {
 
@@ -211,7 +212,8 @@ void add_section(Document& page, const ExperimentResult& result) {
   page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
                            result.plan->device == Device::cuda ? " --device cuda" : ""));
   if (experiment.tables.empty()) page.table(values_table(result));
-  if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
+  for (const auto& more : {events_table(result), tau_table(result)})
+    if (!more.rows.empty()) page.table(more);
   if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
   for (const auto& sentence : findings(result)) page.paragraph(sentence);
   for (const auto& entry : experiment.tables) {
@@ -272,6 +274,8 @@ void write_experiment(const ExperimentResult& result, const fs::path& folder) {
   write_file_atomically(folder / (name + ".md"), tables);
   if (const auto events = events_table(result); !events.rows.empty())
     write_file_atomically(folder / (name + "-events.csv"), report::to_csv(events));
+  if (const auto tau = tau_table(result); !tau.rows.empty())
+    write_file_atomically(folder / (name + "-tau.csv"), report::to_csv(tau));
   write_file_atomically(folder / (name + ".csv"), report::to_csv(long_table(result)));
   write_file_atomically(folder / (name + ".tex"), report::to_latex(values_table(result)));
   write_figures(result, folder);

@@ -158,17 +158,23 @@ Box map_box(double left, const FieldPlane& plane) {
   return box;
 }
 
-// Prediction and error of the first field, from `left` to the right.
-void draw_maps(Svg& svg, double left, const RunData& best) {
-  const auto& arrays = best.fields["arrays"];
-  std::string field;
-  for (const auto& [name, values] : arrays.items())
-    if (field.empty() && !name.starts_with("residual.") && !name.ends_with(".error") &&
-        !name.ends_with(".reference"))
-      field = name;
-  if (field.empty()) return;
+// The first field that is neither residual, error nor reference.
+std::string first_field(const RunData& run) {
+  if (can_be_drawn(run.fields))
+    for (const auto& [name, values] : run.fields["arrays"].items())
+      if (!name.starts_with("residual.") && !name.ends_with(".error") && !name.ends_with(".reference"))
+        return name;
+  return "";
+}
+
+bool has_error_map(const RunData& run) {
+  const std::string field = first_field(run);
+  return !field.empty() && run.fields["arrays"].contains(field + ".error");
+}
+
+void draw_prediction(Svg& svg, double left, const RunData& best) {
+  const std::string field = first_field(best);
   const FieldPlane plane = field_plane(best.fields);
-  constexpr double kStep = 330;
   svg.text(left, 30,
            plane.places.empty()
                ? fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
@@ -177,52 +183,83 @@ void draw_maps(Svg& svg, double left, const RunData& best) {
            kHeading);
   svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
            kSub);
-  draw_map(svg, map_box(left, plane), plane, plane.values_on(arrays[field]), false);
-  const std::string error = field + ".error";
-  if (!arrays.contains(error)) return;
-  auto sizes = plane.values_on(arrays[error]);
+  draw_map(svg, map_box(left, plane), plane, plane.values_on(best.fields["arrays"][field]), false);
+}
+
+void draw_error(Svg& svg, double left, const RunData& best, bool alone) {
+  const FieldPlane plane = field_plane(best.fields);
+  const std::string field = first_field(best);
+  auto sizes = plane.values_on(best.fields["arrays"][field + ".error"]);
   for (double& v : sizes) v = v == 0 ? -300 : std::log10(std::abs(v));
-  svg.text(left + kStep, 30, "Its error", kHeading);
-  svg.text(left + kStep, 47, "magnitude, against the reference", kSub);
-  draw_map(svg, map_box(left + kStep, plane), plane, sizes, true);
+  svg.text(left, 30, alone ? fmt::format("Error of {}", field) : "Its error", kHeading);
+  svg.text(left, 47,
+           alone
+               ? fmt::format("{}, against the reference", best.optimizer.empty() ? best.name : best.optimizer)
+               : "magnitude, against the reference",
+           kSub);
+  draw_map(svg, map_box(left, plane), plane, sizes, true);
+}
+
+// Curves of all runs with the axes they need, and which run ends lowest.
+struct Curves {
+  std::vector<Curve> curves;
+  Axis x{0, 0, false, ""}, y{1e300, -1e300, true, ""};
+  std::size_t best = 0;
+  bool errors = false;
+};
+
+Curves curves_of(const std::vector<RunData>& runs, FigureClock wanted) {
+  Curves all;
+  all.errors = std::all_of(runs.begin(), runs.end(), has_errors);
+  const bool timed = std::all_of(runs.begin(), runs.end(), [&](const RunData& r) {
+    return !curve_of(r, all.errors, "seconds").clock.empty();
+  });
+  if (wanted == FigureClock::seconds && !timed) throw Error("not every run has its times");
+  const bool seconds = wanted == FigureClock::seconds || (wanted == FigureClock::automatic && timed);
+  all.x.name = seconds ? "seconds of training" : "steps";
+  for (const auto& run : runs) {
+    all.curves.push_back(curve_of(run, all.errors, seconds ? "seconds" : "step"));
+    const Curve& curve = all.curves.back();
+    if (last_figure(curve) < last_figure(all.curves[all.best])) all.best = all.curves.size() - 1;
+    for (const double t : curve.clock) all.x.high = std::max(all.x.high, t);
+    for (const double f : curve.figure)
+      all.y.low = std::min(all.y.low, f), all.y.high = std::max(all.y.high, f);
+  }
+  if (!(all.y.low <= all.y.high)) throw Error("the runs have no history to draw");
+  all.x.high = std::max(all.x.high, 1e-3);
+  const double room = std::max(0.06 * (all.y.high - all.y.low), 0.02);
+  all.y.low -= room;
+  all.y.high += room;
+  return all;
 }
 
 }  // namespace
 
-std::string svg_figure(const std::vector<RunData>& runs) {
+std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& choice) {
   if (runs.empty()) throw Error("no run was given");
-  const bool errors = std::all_of(runs.begin(), runs.end(), has_errors);
-  const auto timed = [&](const RunData& r) { return !curve_of(r, errors, "seconds").clock.empty(); };
-  const char* clock = std::all_of(runs.begin(), runs.end(), timed) ? "seconds" : "step";
-  std::vector<Curve> curves;
-  Axis x{0, 0, false, std::string(clock) == "seconds" ? "seconds of training" : "steps"},
-      y{1e300, -1e300, true, ""};
-  std::size_t best = 0;
-  for (const auto& run : runs) {
-    curves.push_back(curve_of(run, errors, clock));
-    const Curve& curve = curves.back();
-    if (last_figure(curve) < last_figure(curves[best])) best = curves.size() - 1;
-    for (const double t : curve.clock) x.high = std::max(x.high, t);
-    for (const double f : curve.figure) y.low = std::min(y.low, f), y.high = std::max(y.high, f);
+  const Curves all = curves_of(runs, choice.clock);
+  const RunData& best = runs[all.best];
+  constexpr double kLeft = 58, kCurvesWidth = 258, kMapsLeft = 462, kMapStep = 330, kMapRoom = 216 + 62;
+  const bool whole = choice.panel == FigurePanel::all, maps = !first_field(best).empty();
+  const std::string title = fmt::format("{}: {}", problem_of(best), all.errors ? "errors" : "residuals");
+  if (choice.panel == FigurePanel::prediction || choice.panel == FigurePanel::error) {
+    const bool error = choice.panel == FigurePanel::error;
+    if (!maps) throw Error(fmt::format("{} has no field over two coordinates to draw", best.name));
+    if (error && !has_error_map(best))
+      throw Error(fmt::format("{} has no error: no reference is known", best.name));
+    Svg svg(kLeft + kMapRoom, kHeight, title);
+    error ? draw_error(svg, kLeft, best, true) : draw_prediction(svg, kLeft, best);
+    return std::move(svg).finish();
   }
-  if (!(y.low <= y.high)) throw Error("the runs have no history to draw");
-  x.high = std::max(x.high, 1e-3);
-  const double room = std::max(0.06 * (y.high - y.low), 0.02);
-  y.low -= room;
-  y.high += room;
-
-  const bool maps = can_be_drawn(runs[best].fields);
-  const double curves_width = 258, maps_left = 462;
-  Svg svg(maps ? maps_left + 330 + 216 + 62 : 462, kHeight,
-          fmt::format("{}: {}", problem_of(runs[best]), errors ? "errors" : "residuals"));
-  svg.text(58, 30, errors ? "Relative L² error" : "Residual", kHeading);
-  svg.text(58, 47,
-           runs.size() == 1
-               ? problem_of(runs[best])
-               : fmt::format("{}, {} runs{}", problem_of(runs[best]), runs.size(), times_of(runs)),
+  Svg svg(whole && maps ? kMapsLeft + kMapStep + kMapRoom : kMapsLeft, kHeight, title);
+  svg.text(kLeft, 30, all.errors ? "Relative L² error" : "Residual", kHeading);
+  svg.text(kLeft, 47,
+           runs.size() == 1 ? problem_of(best)
+                            : fmt::format("{}, {} runs{}", problem_of(best), runs.size(), times_of(runs)),
            kSub);
-  draw_curves(svg, {58, kTop, curves_width, kPlot}, curves, x, y);
-  if (maps) draw_maps(svg, maps_left, runs[best]);
+  draw_curves(svg, {kLeft, kTop, kCurvesWidth, kPlot}, all.curves, all.x, all.y);
+  if (whole && maps) draw_prediction(svg, kMapsLeft, best);
+  if (whole && has_error_map(best)) draw_error(svg, kMapsLeft + kMapStep, best, false);
   return std::move(svg).finish();
 }
 

@@ -10,6 +10,15 @@
 
 namespace lather::report {
 
-std::string svg_figure(const std::vector<RunData>& runs);
+// Which part of the picture, and what its curves lie over.
+enum class FigurePanel { all, curves, prediction, error };
+enum class FigureClock { automatic, seconds, steps };  // automatic: seconds where every run has them
+struct FigureChoice {
+  FigurePanel panel = FigurePanel::all;
+  FigureClock clock = FigureClock::automatic;
+};
+
+// Throws Error for a panel or a clock that the runs have no data for.
+std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& choice = {});
 
 }  // namespace lather::report

@@ -96,6 +96,7 @@ void Summary::fields(FieldVisitor& v) {
   v.integer("step", step, "");
   v.integer("parameters", parameters, "");
   v.integer("memory_bytes", memory_bytes, "of points and optimizer, as computed");
+  v.integer("optimizer_bytes", optimizer_bytes, "of it: what the optimizer holds");
   v.integer("peak_host_bytes", peak_host_bytes, "of the process, as measured");
   v.integer("peak_device_bytes", peak_device_bytes, "on the GPU, as measured");
   v.integer("evaluations", evaluations, "");
@@ -165,7 +166,8 @@ Summary summarize(Trainer& trainer, bool fine) {
   s.seed = config.seed;
   s.step = trainer.step();
   s.parameters = static_cast<std::int64_t>(trainer.parameters().size());
-  s.memory_bytes = static_cast<std::int64_t>(trainer.engine_bytes() + trainer.optimizer_bytes());
+  s.optimizer_bytes = static_cast<std::int64_t>(trainer.optimizer_bytes());
+  s.memory_bytes = static_cast<std::int64_t>(trainer.engine_bytes()) + s.optimizer_bytes;
   s.evaluations = trainer.evaluations();
   s.basis_updates = trainer.basis_updates();
   if (const auto* log = trainer.basis_log())

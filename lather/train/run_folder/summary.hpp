@@ -52,8 +52,9 @@ struct Summary {
   std::string problem, optimizer, family, recipe;
   std::string adapted;  // how the recipe was changed for an optimizer of another family
   std::uint64_t seed = 0;
-  std::int64_t step = 0, parameters = 0, memory_bytes = 0, evaluations = 0;
-  std::int64_t basis_updates = 0, matrices = 0;  // bases replaced, of this many matrices of parameters
+  std::int64_t step = 0, parameters = 0, evaluations = 0;
+  std::int64_t memory_bytes = 0, optimizer_bytes = 0;  // of points and optimizer together, of the optimizer
+  std::int64_t basis_updates = 0, matrices = 0;        // bases replaced, of this many matrices of parameters
   double loss = 0;
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none

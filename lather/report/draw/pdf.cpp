@@ -2,7 +2,7 @@
 // top; paths hold M, L with absolute, l with relative coordinates, and z. PDF counts from the bottom: y ->
 // height - y.
 
-#include "lather/experiment/pages/pdf.hpp"
+#include "lather/report/draw/pdf.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 
 #include "lather/core/error.hpp"
 
-namespace lather::experiment {
+namespace lather::report {
 
 namespace {
 
@@ -231,4 +231,4 @@ std::string pdf_of(const std::string& svg) {
   return page.finish();
 }
 
-}  // namespace lather::experiment
+}  // namespace lather::report

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace lather::experiment {
+namespace lather::report {
 
 // `svg`: as report/draw/svg.hpp writes it. Elements it does not write are an Error.
 std::string pdf_of(const std::string& svg);
 
-}  // namespace lather::experiment
+}  // namespace lather::report
