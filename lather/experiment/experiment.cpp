@@ -286,6 +286,7 @@ Experiment read_experiment(const TomlValue& root) {
   e.paper = r.text("paper");
   e.claim = r.text("claim");
   e.about = r.text("about");
+  e.conclusion = r.text("conclusion");
   e.recipe = r.text("recipe", e.recipe);
   e.best = r.boolean("best", false);
   e.events = r.boolean("events", false);

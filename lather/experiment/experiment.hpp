@@ -127,9 +127,10 @@ struct Budget {
 
 struct Experiment {
   std::string name, title, paper, claim, about, recipe = "paper";
-  bool best = false;    // figures at the best held-out step instead of the last
-  bool events = false;  // a table of the changes of bases of its runs
-  bool tau = false;     // a table of how often tau was how large
+  std::string conclusion;  // words of a person who has seen the numbers, for the page
+  bool best = false;       // figures at the best held-out step instead of the last
+  bool events = false;     // a table of the changes of bases of its runs
+  bool tau = false;        // a table of how often tau was how large
   Settings settings;
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;

@@ -105,6 +105,7 @@ TEST_F(Comparisons, MakeATableAndSentences) {
   EXPECT_EQ(sentences[0], "Methods, mean_square: better: ss-esoap (0.20).");
   EXPECT_NE(sentences[1].find("not known: ss-esoap"), std::string::npos);
   EXPECT_NE(sentences[2].find("none."), std::string::npos);  // not in both metrics
+  EXPECT_EQ(comparisons_in(experiment_), 2);                 // one pair of variants, two metrics
   EXPECT_TRUE(experiment_.is_study());                       // with a page of its own kind
   const std::string page = write_page({&result, 1}, "lather reproduce small").markdown("figures");
   EXPECT_EQ(page.substr(0, 8), "# Small\n");

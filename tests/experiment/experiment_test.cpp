@@ -40,7 +40,8 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   EXPECT_EQ(
       message_for("claim =", "clam ="),
       "small.toml:5:1: unknown key of an experiment file 'clam'; did you mean 'claim'? (known: name, title, "
-      "paper, claim, about, recipe, best, events, tau, settings, problem, variant, metric, table, figure, "
+      "paper, claim, about, conclusion, recipe, best, events, tau, settings, problem, variant, metric, "
+      "table, figure, "
       "budget)");
   const auto says = [](const std::string& message, const std::string& part) {
     EXPECT_NE(message.find(part), message.npos) << message;

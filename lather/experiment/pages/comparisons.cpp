@@ -142,6 +142,15 @@ report::Table comparison_table(const ExperimentResult& result, const TableEntry&
   return table;
 }
 
+int comparisons_in(const Experiment& experiment) {
+  const auto ranked = std::count_if(experiment.metrics.begin(), experiment.metrics.end(),
+                                    [](const MetricEntry& metric) { return metric.ranked; });
+  std::size_t rows = 0;
+  for (const auto& entry : experiment.tables)
+    rows += entry.pairs ? entry.variants.size() / 2 : entry.variants.size() - 1;
+  return static_cast<int>(rows) * static_cast<int>(ranked);
+}
+
 std::vector<std::string> findings(const ExperimentResult& result) {
   const Experiment& experiment = *result.plan->experiment;
   std::vector<std::string> sentences;

@@ -26,6 +26,9 @@ Ratio ratio_between(const ExperimentResult& result, const MetricEntry& metric, c
 // A row for each metric and variant, a column for each problem, the ratio and what it says for ranked metrics.
 report::Table comparison_table(const ExperimentResult& result, const TableEntry& entry);
 
+// Of ranked metrics, in all tables.
+int comparisons_in(const Experiment& experiment);
+
 // What all tables say about their first variant, one sentence for each table and ranked metric, and
 // which variants are better in every ranked metric.
 std::vector<std::string> findings(const ExperimentResult& result);

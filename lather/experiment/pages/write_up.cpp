@@ -207,13 +207,13 @@ void add_section(Document& page, const ExperimentResult& result) {
   page.paragraph(experiment.paper.empty()
                      ? ""
                      : fmt::format("In the paper: {}. {}", experiment.paper, experiment.claim));
+  if (!experiment.conclusion.empty()) page.paragraph(fmt::format("What follows: {}", experiment.conclusion));
   page.paragraph(experiment.about);
   page.paragraph(conditions_of(result));
   page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
                            result.plan->device == Device::cuda ? " --device cuda" : ""));
   if (experiment.tables.empty()) page.table(values_table(result));
-  for (const auto& more : {events_table(result), tau_table(result)})
-    if (!more.rows.empty()) page.table(more);
+  if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
   if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
   for (const auto& sentence : findings(result)) page.paragraph(sentence);
   for (const auto& entry : experiment.tables) {
@@ -224,6 +224,10 @@ void add_section(Document& page, const ExperimentResult& result) {
   if (const auto settings = settings_table(result); !settings.rows.empty()) {
     if (!experiment.tables.empty()) page.subheading("Settings that tuning chose");
     page.table(settings);
+  }
+  if (const auto tau = tau_table(result); !tau.rows.empty()) {
+    page.paragraph("How large tau was, in shares of the steps of all layers that had a secant:");
+    page.table(tau);
   }
   for (const auto& note : failures_of(result)) page.paragraph(note);
   if (const GridMap map = make_grid_map(result); !map.panels.empty())
@@ -255,8 +259,10 @@ Document study_page(const ExperimentResult& result, const std::string& command) 
       "Written by `{}`{}. Values are mean ± standard error over seeds. \"Over\" another row: the geometric "
       "mean, "
       "over problems and seeds, of the values divided by those of the other row with the same problem and "
-      "seed, and the range of two standard errors around it. Better or worse: 1 is outside of this range.",
-      command, result.complete() ? "" : ", before all runs had ended"));
+      "seed, and the range of two standard errors around it. Better or worse: 1 is outside of this range. "
+      "There are {} such comparisons: in so many, some fall outside by chance.",
+      command, result.complete() ? "" : ", before all runs had ended",
+      comparisons_in(*result.plan->experiment)));
   add_section(page, result);
   return page;
 }
