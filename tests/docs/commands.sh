@@ -23,7 +23,7 @@ commands() {
 
 shorten() {  # COMMAND NUMBER
   local text=$1
-  text=$(sed -E 's/--device cuda//; s/--seed S\b/--seed 1/; s/--tune//' <<<"$text")
+  text=$(sed -E 's/--device cuda//; s/--reduction nccl(-sum)?//; s/--seed S\b/--seed 1/; s/--tune//' <<<"$text")
   case $text in
     "lather doctor" | "lather status") ;;
     "lather "*[!a-z]*[!\ ]*) ;;
