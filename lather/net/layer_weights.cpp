@@ -68,15 +68,20 @@ void LayerGradients<T>::zero() {
 }
 
 template <class T>
-void LayerGradients<T>::add(const LayerGradients& other) {
-  const auto add_to = [](Buffer<T>& a, const Buffer<T>& b) {
-    for (std::size_t k = 0; k < a.size(); ++k) a[k] += b[k];
-  };
+template <class U>
+void LayerGradients<T>::add(const LayerGradients<U>& other) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    add_to(layers_[i].weight, other.layers_[i].weight);
-    add_to(layers_[i].bias, other.layers_[i].bias);
+    Layer& to = layers_[i];
+    const auto& from = other.layer(i);
+    if (to.stride == 0) continue;
+    const std::size_t rows = to.weight.size() / to.stride, columns = std::min(to.stride, from.stride);
+    for (std::size_t r = 0; r < rows; ++r)  // rows are padded as their type needs it
+      for (std::size_t c = 0; c < columns; ++c)
+        to.weight[r * to.stride + c] += from.weight[r * from.stride + c];
+    const std::size_t biases = std::min(to.bias.size(), from.bias.size());
+    for (std::size_t c = 0; c < biases; ++c) to.bias[c] += from.bias[c];
   }
-  for (std::size_t s = 0; s < scalars_.size(); ++s) scalars_[s] += other.scalars_[s];
+  for (std::size_t s = 0; s < scalars_.size(); ++s) scalars_[s] += other.scalar(static_cast<int>(s));
 }
 
 template <class T>
@@ -142,5 +147,7 @@ template class LayerWeights<double>;
 template class LayerWeights<float>;
 template class LayerGradients<double>;
 template class LayerGradients<float>;
+template void LayerGradients<double>::add(const LayerGradients<double>&);
+template void LayerGradients<double>::add(const LayerGradients<float>&);
 
 }  // namespace lather::net

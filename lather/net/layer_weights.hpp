@@ -31,13 +31,15 @@ class LayerWeights {
   std::vector<double> product_;
 };
 
-// d loss / d effective weights, as one thread sums it up over its tiles.
+// d loss / d effective weights, as one thread sums it up over its tiles. In single precision that of one tile: sums
+// over tiles are in double precision.
 template <class T>
 class LayerGradients {
  public:
   explicit LayerGradients(const Tape& tape);
   void zero();
-  void add(const LayerGradients& other);
+  template <class U>
+  void add(const LayerGradients<U>& other);  // of the same tape
   // All numbers in one array, for other ranks; elements [begin, begin + count) of it, and all of it back.
   std::size_t size() const;
   void copy(std::size_t begin, std::size_t count, T* to) const;
@@ -50,6 +52,8 @@ class LayerGradients {
   };
   Layer& layer(std::size_t operation) { return layers_[operation]; }
   T& scalar(int block) { return scalars_[block]; }
+  const Layer& layer(std::size_t operation) const { return layers_[operation]; }
+  const T& scalar(int block) const { return scalars_[block]; }
 
   // The gradient with respect to the flat parameters (overwritten), factorized weights included.
   void write(std::span<const double> parameters, std::span<double> gradient) const;

@@ -198,6 +198,30 @@ TEST(Engine, InSinglePrecisionAgreesWithDouble) {
   EXPECT_GT(difference, 0) << "single precision was not used";
 }
 
+// One point many times: every tile has the same gradient, and the rounding of a sum in single precision would grow
+// with their number.
+TEST(Engine, AddsUpTilesInDoublePrecisionWhereItComputesInSingle) {
+  const Problem problem = make_problem(derivative_sets()[2], {.width = 6, .depth = 1});
+  const Points one = random_points(2, 1, 3);
+  Points many = one;
+  constexpr std::size_t kCopies = 300000;
+  for (auto& coordinate : many.coordinates) coordinate.assign(kCopies, coordinate[0]);
+  std::vector<double> single, all;
+  for (auto* target : {&single, &all}) {
+    PinnObjective objective(problem, {.threads = 1, .precision = Precision::float32});
+    const auto x = objective.initialize(1);
+    objective.set_points(0, target == &single ? one : many);
+    target->resize(x.size());
+    objective.value_and_gradient(x, *target);
+  }
+  double scale = 0, off = 0;
+  for (std::size_t i = 0; i < single.size(); ++i) {
+    scale = std::max(scale, std::abs(single[i]));
+    off = std::max(off, std::abs(single[i] - all[i]));
+  }
+  EXPECT_LT(off, 1e-6 * scale) << off / scale;
+}
+
 TEST(Engine, EvaluatesFieldsAndTheirDerivativesAnywhere) {
   Bench b;
   PinnObjective objective(b.problem, {.threads = 2});

@@ -154,7 +154,7 @@ class CpuEngine final : public Engine {
     require_points();
     weights_.update(x, frozen);
     with_ranks([&] {
-      over_tiles(true, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
+      over_tiles(true, [&](Worker& worker, Shard& shard, const Tile& tile) {
         worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
         const std::size_t group = group_of(tile.set);
         for (int k : terms_of[tile.set])
@@ -251,7 +251,7 @@ class CpuEngine final : public Engine {
   }
 
   // The loss of one term on one tile and, if wanted, d loss / d residual.
-  void add_term(Shard<T>& shard, Worker& worker, const Tile& tile, int k, bool with_bars) {
+  void add_term(Shard& shard, Worker& worker, const Tile& tile, int k, bool with_bars) {
     const T* r = worker.values(place_in_set[k]);
     const auto& weights = point_weights[k];
     const std::size_t group = group_of(tile.set), groups = tile.count / group;
@@ -278,7 +278,7 @@ class CpuEngine final : public Engine {
   }
 
   void compute_sum(std::span<const double> x, double* gradient) {
-    over_tiles(gradient != nullptr, [&](Worker& worker, Shard<T>& shard, const Tile& tile) {
+    over_tiles(gradient != nullptr, [&](Worker& worker, Shard& shard, const Tile& tile) {
       worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
       for (int k : terms_of[tile.set]) add_term(shard, worker, tile, k, gradient != nullptr);
       if (gradient) worker.backward(weights_, *shard.gradient, shard.unknown_bars);
@@ -314,7 +314,7 @@ class CpuEngine final : public Engine {
     std::vector<double> values(losses.size());
     for (std::size_t k = 0; k < losses.size(); ++k) {
       const int set = problem.terms[k].point_set;
-      over_sums(true, [&](int thread, std::size_t s, Shard<T>& shard) {
+      over_sums(true, [&](int thread, std::size_t s, Shard& shard) {
         Worker& worker = workers_[thread][set];
         for (const Tile& tile : tiles_of_shard(set, s)) {
           worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
@@ -361,7 +361,7 @@ class CpuEngine final : public Engine {
   }
   template <class F>
   void over_tiles(bool with_gradient, const F& f) {
-    over_sums(with_gradient, [&](int t, std::size_t s, Shard<T>& shard) {
+    over_sums(with_gradient, [&](int t, std::size_t s, Shard& shard) {
       for (std::size_t i = bounds_[s]; i < bounds_[s + 1]; ++i)
         f(workers_[t][all_tiles_[i].set], shard, all_tiles_[i]);
     });
@@ -376,7 +376,7 @@ class CpuEngine final : public Engine {
 
   ThreadTeam team_;
   net::LayerWeights<T> weights_;
-  ShardSums<T> sums_;
+  ShardSums sums_;
   std::vector<std::vector<Worker>> workers_;  // by thread and point set
   std::vector<std::size_t> tile_points_;
   std::vector<std::vector<Tile>> tiles_of_;

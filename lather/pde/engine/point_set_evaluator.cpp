@@ -1,6 +1,7 @@
 #include "lather/pde/engine/point_set_evaluator.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace lather::pde {
@@ -29,6 +30,7 @@ template <class T>
 PointSetEvaluator<T>::PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape,
                                         std::size_t tile_points, std::size_t group)
     : set_(&set),
+      tape_(&tape),
       group_(group),
       executor_(tape, set.tape, tile_points),
       input_(set.input),
@@ -160,10 +162,20 @@ void PointSetEvaluator<T>::run_adjoint(symbolic::Machine<T>& machine, std::span<
 }
 
 template <class T>
-void PointSetEvaluator<T>::backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients,
-                                    std::span<T> unknown_bars) {
-  run_adjoint(adjoint_machine_, unknown_bars);
-  executor_.backward(weights, gradients);
+void PointSetEvaluator<T>::backward(const net::LayerWeights<T>& weights,
+                                    net::LayerGradients<double>& gradients, std::span<double> unknown_bars) {
+  if constexpr (std::is_same_v<T, double>) {
+    run_adjoint(adjoint_machine_, unknown_bars);
+    executor_.backward(weights, gradients);
+  } else {
+    if (!tile_gradients_) tile_gradients_ = std::make_unique<net::LayerGradients<T>>(*tape_);
+    tile_gradients_->zero();
+    tile_unknown_bars_.assign(unknown_bars.size(), T(0));
+    run_adjoint(adjoint_machine_, tile_unknown_bars_);
+    executor_.backward(weights, *tile_gradients_);
+    gradients.add(*tile_gradients_);
+    for (std::size_t u = 0; u < unknown_bars.size(); ++u) unknown_bars[u] += tile_unknown_bars_[u];
+  }
 }
 
 template <class T>

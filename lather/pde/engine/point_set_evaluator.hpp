@@ -1,6 +1,8 @@
 #pragma once
 // Evaluates a CompiledPointSet on one tile of points after another: one worker per thread.
 
+#include <memory>
+
 #include "lather/net/tile_executor.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/points.hpp"
@@ -24,10 +26,10 @@ class PointSetEvaluator {
                 const net::LayerWeights<T>& weights, std::span<const double> unknowns);
   const T* values(int expression) const { return values_[expression]; }
 
-  // Set bars(e) for every expression, then call backward: gradients are added to.
+  // Set bars(e) for every expression, then call backward: gradients are added to, in double precision whatever T is.
   T* bars(int expression) { return bars_[expression]; }
-  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<T>& gradients,
-                std::span<T> unknown_bars);
+  void backward(const net::LayerWeights<T>& weights, net::LayerGradients<double>& gradients,
+                std::span<double> unknown_bars);
   // The same point by point: layer signals and derivatives by network
   // scalars through `visitor`, by unknowns through unknown_bars(u).
   void visit_backward(const net::LayerWeights<T>& weights,
@@ -42,6 +44,7 @@ class PointSetEvaluator {
   void run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars);
 
   const CompiledPointSet* set_;
+  const net::Tape* tape_;
   std::size_t group_;
   net::TileExecutor<T> executor_;
   symbolic::Machine<T> input_, value_machine_;
@@ -55,6 +58,9 @@ class PointSetEvaluator {
   std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 where not read
   std::vector<const T*> in_;
   std::vector<T*> out_;
+  // Single precision: the sums of one tile.
+  std::unique_ptr<net::LayerGradients<T>> tile_gradients_;
+  std::vector<T> tile_unknown_bars_;
 };
 
 }  // namespace lather::pde

@@ -15,14 +15,12 @@
 
 namespace lather::pde {
 
-template <class T>
 struct Shard {
-  std::unique_ptr<net::LayerGradients<T>> gradient;  // null: not computed yet, or added to another
-  std::vector<T> unknown_bars;
+  std::unique_ptr<net::LayerGradients<double>> gradient;  // null: not computed yet, or added to another
+  std::vector<double> unknown_bars;
   std::vector<double> sums;  // per term: sum of point weight * residual^2
 };
 
-template <class T>
 class ShardSums {
  public:
   ShardSums(const net::Tape& tape, std::size_t terms, std::size_t unknowns, std::size_t shards, int threads,
@@ -43,7 +41,7 @@ class ShardSums {
         most = std::max(most, parallel::piece_heads(shards_.size(), begin + first, begin + s).size() + 1);
       count += most;
     }
-    return count * net::LayerGradients<T>(tape_).size() * sizeof(T);
+    return count * net::LayerGradients<double>(tape_).size() * sizeof(double);
   }
 
   // The shards of this rank. Others may have gone since the last time.
@@ -55,17 +53,17 @@ class ShardSums {
   IndexRange of(int rank) const { return plan_.of(rank); }
 
   // A thread begins a shard, all sums zero; and ends it, after those from `first` on.
-  Shard<T>& begin(int thread, std::size_t s, bool with_gradient) {
-    Shard<T>& shard = shards_[s];
+  Shard& begin(int thread, std::size_t s, bool with_gradient) {
+    Shard& shard = shards_[s];
     shard.sums.assign(terms_, 0.0);
     if (!with_gradient) return shard;
-    shard.unknown_bars.assign(std::max<std::size_t>(1, unknowns_), T(0));
+    shard.unknown_bars.assign(std::max<std::size_t>(1, unknowns_), 0.0);
     auto& spare = spare_[thread];
     if (!shard.gradient && !spare.empty()) {
       shard.gradient = std::move(spare.back());
       spare.pop_back();
     }
-    if (!shard.gradient) shard.gradient = std::make_unique<net::LayerGradients<T>>(tape_);
+    if (!shard.gradient) shard.gradient = std::make_unique<net::LayerGradients<double>>(tape_);
     shard.gradient->zero();
     return shard;
   }
@@ -93,7 +91,7 @@ class ShardSums {
   double of_unknown(std::size_t unknown) const { return sum(terms_ + unknown); }
 
   // The sum of all gradients; those of the shards are lost.
-  const net::LayerGradients<T>& add_gradients(ThreadTeam& team) {
+  const net::LayerGradients<double>& add_gradients(ThreadTeam& team) {
     const auto [first, last] = own();
     for (std::size_t stride = 1; stride < shards_.size(); stride *= 2) {
       pairs_.clear();
@@ -107,10 +105,10 @@ class ShardSums {
       });
     }
     if (alone()) return *shards_[0].gradient;
-    if (!total_) total_ = std::make_unique<net::LayerGradients<T>>(tape_);
+    if (!total_) total_ = std::make_unique<net::LayerGradients<double>>(tape_);
     const auto& heads = plan_.heads(ranks_->rank());
     total_->assign(pieces_.sum(*ranks_, plan_, total_->size(),
-                               [&](std::size_t piece, std::size_t begin, std::size_t count, T* to) {
+                               [&](std::size_t piece, std::size_t begin, std::size_t count, double* to) {
                                  shards_[heads[piece]].gradient->copy(begin, count, to);
                                }));
     return *total_;
@@ -134,12 +132,12 @@ class ShardSums {
   std::size_t terms_, unknowns_;
   parallel::Communicator* ranks_;
   parallel::ShardPlan plan_;
-  std::vector<Shard<T>> shards_;
-  std::vector<std::vector<std::unique_ptr<net::LayerGradients<T>>>> spare_;  // by thread
+  std::vector<Shard> shards_;
+  std::vector<std::vector<std::unique_ptr<net::LayerGradients<double>>>> spare_;  // by thread
   std::vector<double> sums_;  // by shard: of every term, then of every unknown
   std::vector<std::pair<std::size_t, std::size_t>> pairs_;
-  parallel::PieceSum<T> pieces_;
-  std::unique_ptr<net::LayerGradients<T>> total_;
+  parallel::PieceSum<double> pieces_;
+  std::unique_ptr<net::LayerGradients<double>> total_;
 };
 
 }  // namespace lather::pde
