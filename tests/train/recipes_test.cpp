@@ -108,5 +108,23 @@ TEST(ReferenceAfterAChangeOfParameters, IsKnownUnlessTheEquationsChangeWithoutIt
   EXPECT_TRUE(other.starts_with("not available") && other.find("speed") != std::string::npos) << other;
 }
 
+TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
+  const auto network = [](const std::string& problem, const std::string& optimizer) {
+    return read_problem(resolve({.problem = problem, .optimizer = optimizer})).network;
+  };
+  // The recipe's own method draws the hidden layer of sines itself.
+  EXPECT_EQ(network("poisson-2d", "").activation, net::ActivationName::sin);
+  EXPECT_EQ(network("poisson-2d", "").train, net::TrainedLayers::all);
+  // Gauss-Newton is undamped: hidden layers stay.
+  EXPECT_EQ(network("poisson-2d", "gauss-newton").train, net::TrainedLayers::output);
+  EXPECT_EQ(network("burgers", "gauss-newton").train, net::TrainedLayers::output);
+  // Features are no network for the others.
+  for (const char* other : {"adam", "soap", "lbfgs", "lm"}) {
+    EXPECT_EQ(network("burgers-viscous", other).train, net::TrainedLayers::all) << other;
+    EXPECT_EQ(network("burgers-viscous", other).activation, net::ActivationName::tanh) << other;
+    EXPECT_LT(network("burgers-viscous", other).width, 100) << other;
+  }
+}
+
 }  // namespace
 }  // namespace lather::train
