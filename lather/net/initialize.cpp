@@ -6,7 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/rng.hpp"
-#include "lather/optim/least_squares/features.hpp"
+#include "lather/optim/least_squares/output_layer/features.hpp"
 
 namespace lather::net {
 

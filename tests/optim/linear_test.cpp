@@ -1,4 +1,4 @@
-#include "lather/optim/least_squares/linear.hpp"
+#include "lather/optim/least_squares/output_layer/linear.hpp"
 
 #include <gtest/gtest.h>
 
@@ -64,6 +64,15 @@ TEST(LinearOptimizer, KeepsTheScaleWithTheLeastHeldOutResiduals) {
   linear.step(problem, x);
   ASSERT_EQ(linear.diagnostics().size(), 1u);
   EXPECT_NEAR(linear.diagnostics()[0].value, 3, 1e-12);
+}
+
+TEST(LinearOptimizer, SaysWhereItsFeaturesDoNotFit) {
+  auto problem = fit_a_sine();
+  Linear good(problem.layout(), {}),
+      straight(problem.layout(), {.smallest_scale = 1e-6, .largest_scale = 1e-6, .scales = 1});
+  std::vector<double> x(problem.size(), 0.1), y = x;
+  EXPECT_EQ(good.step(problem, x).message.find("trains all layers"), std::string::npos);
+  EXPECT_NE(straight.step(problem, y).message.find("trains all layers"), std::string::npos);
 }
 
 TEST(LinearOptimizer, RefusesWhatIsNotLinear) {

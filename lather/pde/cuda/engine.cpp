@@ -1,9 +1,7 @@
 // The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
 // page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
-//
-// With shards, every shard has its own sums, and ranks, each with a GPU or a share of one, have some of the
-// shards; see parallel/shards.hpp for the order in which sums are added. Everything else is computed by all
-// ranks alike, with the same bits.
+// Every shard has its own sums (their order: parallel/shards.hpp); ranks, each with a GPU or a share of one,
+// have some of the shards, and compute everything else alike, with the same bits.
 
 #include <algorithm>
 #include <cstring>
@@ -21,8 +19,7 @@ namespace lather::pde {
 
 namespace {
 
-// Points of a batch of an evaluation anywhere.
-constexpr std::size_t kEvaluationRows = 1 << 18;
+constexpr std::size_t kEvaluationRows = 1 << 18;  // points of a batch of an evaluation anywhere
 
 template <class T>
 class CudaEngine final : public Engine, public optim::CudaObjective {

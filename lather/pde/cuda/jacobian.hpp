@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/cuda/least_squares/normal_matrix.hpp"
 #include "lather/parallel/shards.hpp"
 #include "lather/pde/cuda/nccl_sum.hpp"
 #include "lather/pde/cuda/pass.hpp"

@@ -5,7 +5,7 @@
 
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/device.hpp"
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/cuda/least_squares/normal_matrix.hpp"
 #include "optim/ill_conditioned.hpp"
 
 namespace lather::optim {

@@ -1,9 +1,9 @@
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/cuda/least_squares/normal_matrix.hpp"
 
 #include <fmt/format.h>
 
 #include "lather/core/error.hpp"
-#include "lather/optim/cuda/triangles.hpp"
+#include "lather/optim/cuda/least_squares/triangles.hpp"
 
 namespace lather::optim {
 

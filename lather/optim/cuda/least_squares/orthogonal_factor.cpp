@@ -6,14 +6,14 @@
 //
 // The last pass needs no shift: its G is near the identity, and c = C^{-1} Q^T r is as good as Householder's.
 
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/cuda/least_squares/normal_matrix.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "lather/optim/cuda/triangles.hpp"
+#include "lather/optim/cuda/least_squares/triangles.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 

@@ -1,4 +1,4 @@
-#include "lather/optim/least_squares/linear.hpp"
+#include "lather/optim/least_squares/output_layer/linear.hpp"
 
 #include <fmt/format.h>
 
@@ -9,14 +9,15 @@
 #include "lather/core/error.hpp"
 #include "lather/linalg/tall_qr.hpp"
 #include "lather/optim/deterministic_sums.hpp"
-#include "lather/optim/least_squares/features.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/output_layer/features.hpp"
 
 namespace lather::optim {
 
 namespace {
 
 constexpr std::size_t kLinearChunkRows = 512, kHeldOutEvery = 5;
+constexpr double kPoorFit = 1e-3;  // smooth solutions: 1e-6 and less
 
 // A weight of the output layer and the bias that follows it.
 std::vector<std::size_t> output_columns(const ParameterLayout& layout) {
@@ -159,6 +160,13 @@ StepReport Linear::step(Objective& objective, std::span<double> x) {
     draw_features(layout_, {scale_}, static_cast<std::uint64_t>(options_.seed), candidate);
     report.message =
         fmt::format("{} features of scale {:.3g}: held-out residuals {:.2e}", columns_.size(), scale_, least);
+    for (const std::size_t column : columns_) candidate[column] = 0;
+    const double before = norm(residuals(objective, candidate, Rows::held_out));
+    if (least > kPoorFit * before)
+      report.message += fmt::format(
+          ", a part of {:.1e} of those without the network: too much for a smooth solution; more features "
+          "(network.width) and points may help, and lm trains all layers",
+          least / before);
   }
   fit(objective, candidate, Rows::all);
   solved_ = true;

@@ -1,4 +1,4 @@
-#include "lather/optim/least_squares/gauss_newton.hpp"
+#include "lather/optim/least_squares/output_layer/gauss_newton.hpp"
 
 #include <fmt/format.h>
 

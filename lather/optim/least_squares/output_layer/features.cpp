@@ -1,4 +1,4 @@
-#include "lather/optim/least_squares/features.hpp"
+#include "lather/optim/least_squares/output_layer/features.hpp"
 
 #include <cmath>
 

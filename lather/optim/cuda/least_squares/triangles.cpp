@@ -1,4 +1,4 @@
-#include "lather/optim/cuda/triangles.hpp"
+#include "lather/optim/cuda/least_squares/triangles.hpp"
 
 #include "lather/optim/cuda/kernels/arguments.cuh"
 

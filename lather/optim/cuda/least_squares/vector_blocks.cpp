@@ -2,7 +2,7 @@
 
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/optim/cuda/kernels/vector_arguments.cuh"
-#include "lather/optim/cuda/normal_matrix.hpp"
+#include "lather/optim/cuda/least_squares/normal_matrix.hpp"
 
 namespace lather::optim {
 
