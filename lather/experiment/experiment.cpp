@@ -87,7 +87,7 @@ void require_known(const char* what, const std::string& name, const std::vector<
 
 std::vector<std::string> known_texts(TableReader& r, const char* key, const char* what,
                                      const std::vector<std::string>& known) {
-  const auto names = r.texts(key);
+  auto names = r.texts(key);
   for (const auto& name : names) require_known(what, name, known, r.where());
   return names;
 }
