@@ -6,32 +6,15 @@
 #include <cstdlib>
 #include <vector>
 
+#include "burgers.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/linalg/factorizations.hpp"
-#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace {
 
 using namespace lather;
-
-constexpr const char* kProblem = R"(
-name = "burgers"
-coordinates = ["x", "t"]
-fields = ["u"]
-[domain]
-x = [-1, 1]
-t = [0, 1]
-[[equation]]
-name = "momentum"
-residual = "u_t + u*u_x - 0.01/pi*u_xx"
-[ansatz]
-outputs = ["N"]
-u = "-sin(pi*x) + t*(1 - x^2)*N"
-[network]
-type = "mlp"
-)";
 
 // The best of several runs: some fall into quiet moments of a shared machine.
 template <class F>
@@ -55,9 +38,7 @@ void print(const char* what, double seconds, double flops) {
 int main(int argc, char** argv) {
   const auto argument = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
   const int threads = argument(1, 2), points = argument(2, 4096);
-  const auto problem = pde::read_problem_text(kProblem, "bench",
-                                              {{"network.width", std::to_string(argument(3, 20))},
-                                               {"network.depth", std::to_string(argument(4, 4))}});
+  const auto problem = bench::burgers(argument(3, 20), argument(4, 4));
   pde::PinnObjective objective(problem, {.threads = threads});
   const auto x = objective.initialize(1);
   pde::Points at;

@@ -7,41 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "burgers.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
-#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace {
 
 using namespace lather;
-
-constexpr const char* kBurgers = R"toml(
-name = "burgers"
-coordinates = ["x", "t"]
-fields = ["u"]
-[domain]
-x = [-1, 1]
-t = [0, 1]
-[[equation]]
-name = "momentum"
-residual = "u_t + u*u_x - 0.01/pi*u_xx"
-[ansatz]
-outputs = ["N"]
-u = "-sin(pi*x) + t*(1 - x^2)*N"
-[network]
-width = {}
-depth = {}
-)toml";
-
-std::string text_of(int width, int depth) {
-  std::string text = kBurgers;
-  for (const int value : {width, depth}) text.replace(text.find("{}"), 2, std::to_string(value));
-  return text;
-}
 
 // Median of the milliseconds f takes, after two calls that warm up; the device is idle at both ends.
 template <class F>
@@ -90,8 +66,7 @@ double floor_milliseconds(int n, int m, int repeats) {
 }
 
 void measure(int width, int depth, std::size_t points) {
-  pde::PinnObjective objective(pde::read_problem_text(text_of(width, depth), "burgers.toml"),
-                               {.device = Device::cuda});
+  pde::PinnObjective objective(bench::burgers(width, depth), {.device = Device::cuda});
   pde::Points drawn;
   for (int i = 0; i < 2; ++i) {
     auto& array = drawn.coordinates.emplace_back(points);

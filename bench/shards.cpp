@@ -10,32 +10,14 @@
 #include <memory>
 #include <vector>
 
+#include "burgers.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/parallel/local_ranks.hpp"
-#include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/objective.hpp"
 
 namespace {
 
 using namespace lather;
-
-constexpr const char* kProblem = R"(
-name = "burgers"
-coordinates = ["x", "t"]
-fields = ["u"]
-[domain]
-x = [-1, 1]
-t = [0, 1]
-[[equation]]
-name = "momentum"
-residual = "u_t + u*u_x - 0.01/pi*u_xx"
-[ansatz]
-outputs = ["N"]
-u = "-sin(pi*x) + t*(1 - x^2)*N"
-[network]
-type = "mlp"
-depth = 4
-)";
 
 double thread_seconds() {
   timespec now;
@@ -50,7 +32,7 @@ double median(std::vector<double> values) {
 }
 
 void measure(int width, std::size_t points, int rounds, parallel::Communicator* rank) {
-  const auto problem = pde::read_problem_text(kProblem, "bench", {{"network.width", std::to_string(width)}});
+  const auto problem = bench::burgers(width, 4);
   const pde::EngineOptions variants[] = {
       {.threads = 1}, {.threads = 1, .shards = 16}, {.threads = 1, .shards = 16, .ranks = rank}};
   pde::Points at;

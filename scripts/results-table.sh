@@ -131,19 +131,22 @@ row() {
   for seed in $seeds; do
     if [ -f "$out/$problem/seed-$seed/summary.json" ]; then figures "$out/$problem/seed-$seed/summary.json"; fi
   done | sort -g | awk -v problem="$problem" -v published="$(published "$problem")" '
-    # Median (smallest–largest) of the column c.
-    function spread(c, i, j, t, v) {
-      for (i = 1; i <= NR; ++i) v[i] = cell[i, c]
+    function order(v, i, j, t) {
       for (i = 1; i <= NR; ++i) for (j = i + 1; j <= NR; ++j) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+    }
+    # Median (smallest–largest) of the column c.
+    function spread(c, i, v) {
+      for (i = 1; i <= NR; ++i) v[i] = cell[i, c]
+      order(v)
       return sprintf("%.1e (%.1e–%.1e)", v[int((NR + 1) / 2)], v[1], v[NR])
     }
     # Of several fields: the median of each.
-    function by_field(i, j, k, n, m, t, v, parts, pair, text) {
+    function by_field(i, k, n, v, parts, pair, text) {
       n = split(cell[1, 8], parts, ",")
       if (n < 2) return ""
       for (k = 1; k <= n; ++k) {
         for (i = 1; i <= NR; ++i) { split(cell[i, 8], parts, ","); split(parts[k], pair, "="); v[i] = pair[2] + 0 }
-        for (i = 1; i <= NR; ++i) for (j = i + 1; j <= NR; ++j) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+        order(v)
         text = text (k > 1 ? ", " : "; medians: ") pair[1] sprintf(" %.1e", v[int((NR + 1) / 2)])
       }
       return text

@@ -56,10 +56,11 @@ bool has_initial_condition(const pde::Problem& problem) {
 
 // Whether the output layer alone may be solved for: nothing is said about a network or a method that would have to
 // be trained.
-bool is_for_linear(const pde::Problem& problem, const TomlValue* network, const std::string& asked_method) {
+bool is_for_linear(const pde::Problem& problem, bool linear, const TomlValue* network,
+                   const std::string& asked_method) {
   if (!asked_method.empty()) return asked_method == "linear";
   const auto says = [&](const char* key) { return network && network->find(key); };
-  return is_linear(problem) && problem.unknowns.empty() && problem.dimensions() <= 3 && !says("width") &&
+  return linear && problem.unknowns.empty() && problem.dimensions() <= 3 && !says("width") &&
          !says("depth") && !says("type") && !says("networks") && !says("initialization") && !says("train");
 }
 
@@ -129,7 +130,7 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
   const bool linear = is_linear(problem), cuda = device == Device::cuda;
   const int dimensions = problem.dimensions();
   const TomlValue* asked_for = asked.find("optimizer");
-  const bool features = is_for_linear(problem, network,
+  const bool features = is_for_linear(problem, linear, network,
                                       !method.empty() ? method
                                       : asked_for     ? asked_for->text.text
                                                       : "");
