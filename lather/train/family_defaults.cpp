@@ -55,7 +55,8 @@ TomlValue network_for(const std::string& optimizer) {
   Json network = Json::object();
   if (optim::find_optimizer(optimizer).family == Family::output_layer) network["activation"] = "sin";
   // `linear` draws the hidden weights itself, at several scales.
-  if (optimizer == "linear") network["train"] = "all";
+  if (optimizer == "linear")
+    network.update(Json{{"train", "all"}, {"initialization", "glorot"}, {"input_scales", Json::array()}});
   if (optimizer == "gauss-newton") network.update(Json{{"train", "output"}, {"initialization", "features"}});
   return toml_from_json(network.empty() ? Json::object() : Json{{"network", network}}, {});
 }

@@ -287,6 +287,13 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
   pde::sampling_settings(training.points, problem);
   make_weighting(training.weighting, training.causal, problem);
   const TimeWindows windows(problem, training.time_windows);
+  if (const TomlValue* name = recipe.optimizer.find("name");
+      name && name->text.text == "linear" &&
+      (problem.network.train != net::TrainedLayers::all ||
+       problem.network.initialization == net::Initialization::features))
+    throw Error(
+        "training: linear draws the hidden weights itself, at the scales of its own options: leave out "
+        "network.train, network.initialization and network.input_scales, or take gauss-newton");
   const CorrectionOptions& corrections = training.corrections;
   if (corrections.count == 0 &&
       (corrections.width > 0 || corrections.depth > 0 || corrections.feature_scale > 0))

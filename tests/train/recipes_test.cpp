@@ -118,6 +118,13 @@ TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
   // Gauss-Newton is undamped: hidden layers stay.
   EXPECT_EQ(network("poisson-2d", "gauss-newton").train, net::TrainedLayers::output);
   EXPECT_EQ(network("burgers", "gauss-newton").train, net::TrainedLayers::output);
+  EXPECT_EQ(read_problem(resolve({.problem = "wave", .recipe = "best", .optimizer = "linear"})).network.train,
+            net::TrainedLayers::all);
+  EXPECT_THROW(resolve({.problem = "wave", .settings = {{"network.train", "output"}}}), Error);
+  EXPECT_THROW(
+      resolve({.problem = "wave",
+               .settings = {{"network.initialization", "features"}, {"network.input_scales", "[1, 1]"}}}),
+      Error);
   // Features are no network for the others.
   for (const char* other : {"adam", "soap", "lbfgs", "lm"}) {
     EXPECT_EQ(network("burgers-viscous", other).train, net::TrainedLayers::all) << other;
