@@ -92,6 +92,17 @@ void measure(int width, int depth, std::size_t points) {
     line("direction", milliseconds(repeats, [&] { linear->solve(d); }));
     line("direction for other residuals", milliseconds(repeats, [&] { linear->solve(r, d); }));
   }
+  {
+    const auto linear = optim::make_linearization(
+        objective, {.form = optim::LeastSquaresForm::orthogonal, .damping = optim::DampingMatrix::marquardt});
+    auto y = x;
+    line("rows of J, orthogonal factor", milliseconds(repeats, [&] {
+           y[0] += 1e-9;
+           linear->build(y);
+         }));
+    line("the same, damped by 1e-3", milliseconds(repeats, [&] { linear->damp(1e-3); }));
+    line("damped by 1e-30", milliseconds(repeats, [&] { linear->damp(1e-30); }));
+  }
   line("residuals", milliseconds(repeats, [&] { objective.residuals(x, r); }));
   line("value", milliseconds(repeats, [&] { objective.value(x); }));
   optim::LevenbergMarquardt lm(objective.layout(), {});

@@ -47,16 +47,17 @@ TEST(OrthogonalFactorOnCuda, SolvesWhatCholeskyCannot) {
     }
     EXPECT_NEAR(Jtr[i], expected, 1e-13 * size);
   }
-  constexpr double kShift = 1e-23;
-  ASSERT_TRUE(factor->damp(kShift, std::vector<double>(kColumns, 1.0)));
-  factor->solve(d);
-  const auto exact = exact_solution(J, r, kShift);
-  double difference = 0, largest = 0;
-  for (std::size_t i = 0; i < kColumns; ++i) {
-    difference = std::fmax(difference, std::abs(d[i] + exact[i]));
-    largest = std::fmax(largest, std::abs(exact[i]));
+  for (const double shift : {1e-23, 1e-18, 1e-4}) {  // from damping next to none to strong
+    ASSERT_TRUE(factor->damp(shift, std::vector<double>(kColumns, 1.0)));
+    factor->solve(d);
+    const auto exact = exact_solution(J, r, shift);
+    double difference = 0, largest = 0;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      difference = std::fmax(difference, std::abs(d[i] + exact[i]));
+      largest = std::fmax(largest, std::abs(exact[i]));
+    }
+    EXPECT_LT(difference, 1e-3 * largest) << shift;  // rounding (1e-16) times the condition (1e12)
   }
-  EXPECT_LT(difference, 1e-3 * largest);  // rounding (1e-16) times the condition (1e12)
 }
 
 }  // namespace

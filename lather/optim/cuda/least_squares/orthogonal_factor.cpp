@@ -92,24 +92,32 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   }
 
   // The same passes for the rows of R = L^T and of sqrt(lambda D), held as columns: X = S^{-1} L, Y = S^{-1}
-  // sqrt(lambda D).
+  // sqrt(lambda D). Weak damping changes R little, and S = L is nearly orthogonal from the start.
   bool damp(double lambda, std::span<const double> D) override {
     const int n = size();
     std::vector<double> shift(n_);
     for (std::size_t i = 0; i < n_; ++i) shift[i] = lambda * D[i];
-    gram_.write_roots(shift, Y_.data());
-    copy(X_.data(), L_.data(), n_ * n_);
-    for (int pass = 0; pass < kPasses; ++pass) {
+    const bool weak = start_from_factor(shift);
+    if (!weak) {
+      copy(X_.data(), L_.data(), n_ * n_);
+      gram_.write_roots(shift, Y_.data());
       blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), n, gram_.upper(), n);
-      if (pass > 0)
-        blas_.square({.n = n, .k = n, .of_rows = true, .beta = 1}, Y_.data(), n, gram_.upper(), n);
       gram_.written();
-      const bool last = factor_gram(pass == 0 ? shift : std::vector<double>(n_)) || pass == kPasses - 1;
+    }
+    for (int pass = 0; pass < kPasses; ++pass) {
+      if (pass > 0) {
+        for (auto* columns : {&X_, &Y_})
+          blas_.solve_lower({.n = n, .k = n, .left = true}, gram_.factor(), columns->data());
+        blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), n, gram_.upper(), n);
+        blas_.square({.n = n, .k = n, .of_rows = true, .beta = 1}, Y_.data(), n, gram_.upper(), n);
+        gram_.written();
+      }
+      const double of_identity = weak && pass == 0 ? 1 : 0;
+      const bool last = factor_gram(pass == 0 && !weak ? shift : std::vector<double>(n_, of_identity)) ||
+                        pass == kPasses - 1;
       if (!factored_) return false;
-      multiply_by_factor(S_, pass == 0);
+      multiply_by_factor(S_, pass == 0 && !weak);
       if (last) break;
-      for (auto* columns : {&X_, &Y_})
-        blas_.solve_lower({.n = n, .k = n, .left = true}, gram_.factor(), columns->data());
     }
     // What becomes of c: C^{-1} X c
     blas_.multiply<double>({.m = n, .n = 1, .k = n}, X_.data(), n, c_.data(), 1, g_.data(), 1);
@@ -144,6 +152,24 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   void fetch_front(std::span<double> to) {
     stream_.synchronize();
     block_.download(to);
+  }
+
+  // Where damping is weak: S = L, X = I, Y = L^{-1} sqrt(lambda D), and Y Y^T goes to the Gram matrix, whose
+  // I is still to be added. False if damping is strong beside the least directions of J.
+  bool start_from_factor(std::span<const double> shift) {
+    constexpr double kStrong = 1e10;
+    const auto pivots = gram_.diagonal_of(L_.data());
+    for (std::size_t i = 0; i < n_; ++i)
+      if (!(shift[i] < kStrong * pivots[i] * pivots[i])) return false;
+    gram_.write_roots(shift, Y_.data());
+    const int n = size();
+    blas_.solve_lower({.n = n, .k = n, .left = true}, L_.data(), Y_.data());
+    blas_.square({.n = n, .k = n, .of_rows = true}, Y_.data(), n, gram_.upper(), n);
+    gram_.written();
+    if (!(std::ranges::max(gram_.diagonal()) < kStrong)) return false;
+    gram_.write_roots(std::vector<double>(n_, 1), X_.data());
+    copy(S_.data(), L_.data(), n_ * n_);
+    return true;
   }
 
   // Factors G + diag(shift) + s I. True if s = 0 did and the factor is well-conditioned: no further pass is

@@ -18,16 +18,15 @@ DeviceGram::DeviceGram(std::size_t size, cudaStream_t stream)
       shift_(size),
       info_(1) {}
 
-void DeviceGram::launch(cudaKernel_t kernel, double* to, bool square) {
-  const TriangleKernelArgs work{
-      matrix_.data(), diagonal_.data(), shift_.data(), to, static_cast<int>(size_), 0};
+void DeviceGram::launch(cudaKernel_t kernel, double* matrix, double* to, bool square) {
+  const TriangleKernelArgs work{matrix, diagonal_.data(), shift_.data(), to, static_cast<int>(size_), 0};
   const auto tiles = static_cast<unsigned>((size_ + 31) / 32);
   const dim3 grid = square ? dim3(tiles, tiles) : dim3(static_cast<unsigned>(size_ / 256 + 1));
   cuda::launch(kernel, {grid, dim3(256)}, cuda::Parameter().add(work), stream_);
 }
 
 void DeviceGram::written() {
-  launch(keep_, diagonal_.data(), false);
+  launch(keep_, matrix_.data(), diagonal_.data(), false);
   cuda::check(cudaStreamSynchronize(stream_));
 }
 
@@ -48,7 +47,7 @@ void DeviceGram::copy_lower(std::span<double> matrix) const {
 
 bool DeviceGram::factor(std::span<const double> shift) {
   shift_.upload(shift);
-  launch(mirror_, nullptr, true);
+  launch(mirror_, matrix_.data(), nullptr, true);
   solver_.cholesky(static_cast<int>(size_), matrix_.data(), info_.data());
   cuda::check(cudaStreamSynchronize(stream_));
   int failed = 0;
@@ -56,19 +55,20 @@ bool DeviceGram::factor(std::span<const double> shift) {
   return failed == 0;
 }
 
-std::vector<double> DeviceGram::factor_diagonal() {
-  launch(keep_, shift_.data(), false);  // the shift has done its work
+std::vector<double> DeviceGram::diagonal_of(double* matrix) {
+  launch(keep_, matrix, shift_.data(), false);  // the shift has done its work
   cuda::check(cudaStreamSynchronize(stream_));
   std::vector<double> values(size_);
   shift_.download(values);
   return values;
 }
 
-void DeviceGram::copy_factor(double* to) { launch(lower_, to, true); }
+void DeviceGram::copy_factor(double* to) { launch(lower_, matrix_.data(), to, true); }
 
 void DeviceGram::write_roots(std::span<const double> shift, double* to) {
   shift_.upload(shift);
-  launch(roots_, to, true);
+  launch(roots_, matrix_.data(), to, true);
+  cuda::check(cudaStreamSynchronize(stream_));  // the next shift may come
 }
 
 void DeviceGram::solve(std::span<double> b) {

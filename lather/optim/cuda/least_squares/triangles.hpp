@@ -25,13 +25,14 @@ class DeviceGram {
   // Factors the matrix + diag(shift). False if that is not positive definite in this precision.
   bool factor(std::span<const double> shift);
   const double* factor() const { return matrix_.data(); }  // the lower triangle
-  std::vector<double> factor_diagonal();
-  void copy_factor(double* to);  // with zeros above the diagonal, on the device
+  std::vector<double> factor_diagonal() { return diagonal_of(matrix_.data()); }
+  std::vector<double> diagonal_of(double* matrix);  // of another one of this size, on the device
+  void copy_factor(double* to);                     // with zeros above the diagonal, on the device
   void write_roots(std::span<const double> shift, double* to);  // diag(sqrt(shift)), on the device
   void solve(std::span<double> b);                              // b = (C C^T)^{-1} b
 
  private:
-  void launch(cudaKernel_t kernel, double* to, bool square);
+  void launch(cudaKernel_t kernel, double* matrix, double* to, bool square);
 
   std::size_t size_;
   cudaStream_t stream_;
