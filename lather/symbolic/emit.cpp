@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace lather::symbolic {
 
@@ -21,10 +22,39 @@ LATHER_FUNCTION Real softplus(Real x) { return (x > 0 ? x : Real(0)) + log1p(exp
 )";
 }
 
-std::string emit_number(double value) {
+namespace {
+
+constexpr std::string_view kMark = "BESIDE_TEXT(";
+
+bool is_small_integer(double value) { return std::abs(value) <= 64 && value == std::trunc(value); }
+
+}  // namespace
+
+std::string emit_number(double value, Numbers numbers) {
   if (std::isnan(value)) return "Real(0.0 / 0.0)";
   if (std::isinf(value)) return value > 0 ? "Real(1.0 / 0.0)" : "Real(-1.0 / 0.0)";
-  return fmt::format("Real({:#.17g})", value);
+  const bool marked = numbers == Numbers::beside_text && !is_small_integer(value);
+  return fmt::format("{}{:#.17g})", marked ? kMark : "Real(", value);
+}
+
+std::vector<double> take_numbers(std::string& text, std::string_view array, std::size_t most) {
+  std::vector<double> numbers;
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t at = text.find(kMark); at != std::string::npos; at = text.find(kMark, done)) {
+    const std::size_t begin = at + kMark.size(), end = text.find(')', begin);
+    result.append(text, done, at - done);
+    const std::string number = text.substr(begin, end - begin);
+    if (numbers.size() < most) {
+      result += fmt::format("{}[{}]", array, numbers.size());
+      numbers.push_back(std::strtod(number.c_str(), nullptr));
+    } else {
+      result += fmt::format("Real({})", number);
+    }
+    done = end + 1;
+  }
+  text = result.append(text, done);
+  return numbers;
 }
 
 namespace {
@@ -55,12 +85,13 @@ std::string expression(Opcode op, const std::string& a, const std::string& b, co
 }  // namespace
 
 std::string emit(const Program& program, std::span<const std::string> inputs,
-                 std::span<const std::string> outputs, std::string_view scratch, std::string_view indent) {
+                 std::span<const std::string> outputs, std::string_view scratch, std::string_view indent,
+                 Numbers numbers) {
   const auto name = [&](const Operand& o) -> std::string {
     switch (o.place) {
       case Operand::Place::input: return inputs[o.index];
       case Operand::Place::output: return outputs[o.index];
-      case Operand::Place::constant: return emit_number(program.constants[o.index]);
+      case Operand::Place::constant: return emit_number(program.constants[o.index], numbers);
       case Operand::Place::reg: return fmt::format("{}{}", scratch, o.index);
       default: return "";
     }

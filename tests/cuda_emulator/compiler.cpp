@@ -13,7 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "emulator.hpp"
 #include "lather/core/cuda/runtime.hpp"
+
+namespace lather::emulator {
+int programs_compiled = 0;
+}
 
 namespace lather::cuda {
 
@@ -80,6 +85,7 @@ const RtcLibrary& rtc_library() {
       },
       [](nvrtcProgram*) { return NVRTC_SUCCESS; },
       [](nvrtcProgram, int count, const char* const* options) {
+        ++emulator::programs_compiled;
         if (!real_compiler_takes(count, options)) return NVRTC_ERROR_COMPILATION;
         char folder[] = "/tmp/lather-emulator-XXXXXX";
         if (!mkdtemp(folder)) return NVRTC_ERROR_COMPILATION;

@@ -9,11 +9,14 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -134,7 +137,15 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
-  void* handle = dlopen(static_cast<const char*>(code), RTLD_NOW | RTLD_LOCAL);
+  // A copy for each: one loaded twice would share its variables.
+  static std::atomic<int> loaded = 0;
+  const std::string path = std::string(static_cast<const char*>(code)),
+                    copy = path + "." + std::to_string(++loaded);
+  std::error_code failed;
+  std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing, failed);
+  if (failed) return cudaErrorInvalidValue;
+  void* handle = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::filesystem::remove(copy, failed);
   if (!handle) return cudaErrorInvalidValue;
   *library = reinterpret_cast<cudaLibrary_t>(new Library{handle});
   return cudaSuccess;
@@ -155,6 +166,12 @@ cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, co
   *static_cast<void (**)()>(dlsym(handle, "emulator_warp_barrier")) = lather::emulator::warp_barrier;
   *kernel = reinterpret_cast<cudaKernel_t>(kernels.emplace_back(std::move(k)).get());
   return cudaSuccess;
+}
+cudaError_t cudaLibraryGetGlobal(void** variable, std::size_t* size, cudaLibrary_t library,
+                                 const char* name) {
+  *variable = dlsym(reinterpret_cast<Library*>(library)->handle, name);
+  *size = static_cast<std::size_t>(-1);  // not told
+  return *variable ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t,
                              cudaStream_t) {

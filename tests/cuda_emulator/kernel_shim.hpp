@@ -6,6 +6,7 @@
 using std::fma, std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh,
     std::asinh, std::atan, std::atan2, std::erf, std::fabs, std::fmax, std::fmin, std::pow, std::sqrt;
 #define __device__
+#define __constant__
 #define __forceinline__ inline
 #define __global__
 #define __shared__ static

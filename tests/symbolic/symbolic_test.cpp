@@ -4,6 +4,7 @@
 #include <random>
 
 #include "lather/symbolic/differentiate.hpp"
+#include "lather/symbolic/emit.hpp"
 #include "lather/symbolic/evaluate.hpp"
 #include "lather/symbolic/jets.hpp"
 #include "lather/symbolic/machine/machine.hpp"
@@ -218,6 +219,17 @@ TEST(Machine, RunsRandomProgramsOfAnyLengthWithScalarsAndSums) {
 }
 
 // The known rules for tanh and the set {value, x, t, xx}.
+TEST(Emitting, PutsNumbersBesideTheText) {
+  std::string first = emit_number(0.3, Numbers::beside_text) + " + " + emit_number(2, Numbers::beside_text),
+              second = emit_number(-1e-7, Numbers::beside_text) + " + " + emit_number(2), third = first;
+  EXPECT_EQ(take_numbers(first, "numbers", 10), std::vector<double>{0.3});
+  EXPECT_EQ(take_numbers(second, "numbers", 10), std::vector<double>{-1e-7});
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first, "numbers[0] + " + emit_number(2));
+  EXPECT_TRUE(take_numbers(third, "numbers", 0).empty());
+  EXPECT_EQ(third, emit_number(0.3) + " + " + emit_number(2));
+}
+
 TEST(Jets, OfAnActivationAreFaaDiBrunoByHand) {
   Graph g;
   MultiIndex xx, t;

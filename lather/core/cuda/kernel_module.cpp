@@ -169,6 +169,17 @@ cudaKernel_t KernelModule::kernel(const std::string& name) const {
   return kernel;
 }
 
+void KernelModule::set_bytes(const std::string& name, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  void* variable = nullptr;
+  std::size_t size = 0;
+  check(cudaLibraryGetGlobal(&variable, &size, library_, name.c_str()));
+  if (size < bytes.size())
+    throw Error(
+        fmt::format("a kernel's variable '{}' has {} bytes and should take {}", name, size, bytes.size()));
+  check(cudaMemcpy(variable, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+}
+
 void Parameter::throw_too_large() {
   throw Error(
       "device cuda: a problem with this many point sets needs kernels with more parameters than CUDA allows");

@@ -22,8 +22,14 @@ class KernelModule {
   KernelModule(const KernelModule&) = delete;
   KernelModule& operator=(const KernelModule&) = delete;
   cudaKernel_t kernel(const std::string& name) const;
+  // Fills a variable of the source, declared extern "C", from its beginning.
+  template <class T>
+  void set(const std::string& name, std::span<const T> values) {
+    set_bytes(name, std::as_bytes(values));
+  }
 
  private:
+  void set_bytes(const std::string& name, std::span<const std::byte> bytes);
   cudaLibrary_t library_ = nullptr;
 };
 

@@ -207,7 +207,7 @@ class Writer {
   // Empty: zero.
   std::string input_jet(int k, int c) {
     const InputJet& jet = set_->inputs[k][c];
-    if (!jet.varies) return jet.value == 0 ? "" : emit_number(jet.value);
+    if (!jet.varies) return jet.value == 0 ? "" : emit_number(jet.value, symbolic::Numbers::beside_text);
     std::string name = format("x{}_{}", k, c);
     if (text_.declare(name))
       text_.once_per_point(format(

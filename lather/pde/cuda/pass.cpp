@@ -1,9 +1,12 @@
 // Setting up: kernels, points and their weights. Batches and
 // memory: pass_layout.cpp; the work itself: pass_run.cpp.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "lather/pde/cuda/pass.hpp"
+#include "lather/symbolic/emit.hpp"
 
 namespace lather::pde {
 
@@ -57,8 +60,7 @@ void CudaPass<T>::compile_kernels() {
     head_gradient_ = head_kernel(sets_, *tape_, unknowns_,
                                  options_.signals ? HeadMode::signals : HeadMode::gradient, kernel_options_);
 
-  std::string source =
-      net::kernel_prelude(kernel_options_) + "#include \"lather/pde/cuda/kernels/jobs.cuh\"\n";
+  std::string source;
   std::set<std::string> names{"prepare_weights", "close_sums", "factor_gradient", "add_groups"};
   const auto add = [&](const std::string& name, const std::string& text) {
     if (!name.empty() && names.insert(name).second) source += text;
@@ -68,7 +70,12 @@ void CudaPass<T>::compile_kernels() {
   add(input_kernel_.name, input_kernel_.source);
   add(head_values_.name, head_values_.source);
   add(head_gradient_.name, head_gradient_.source);
-  module_ = std::make_unique<cuda::KernelModule>(source);
+  // Constant memory has 64 KiB.
+  const auto numbers = symbolic::take_numbers(source, "numbers", 4096);
+  module_ = std::make_unique<cuda::KernelModule>(
+      net::kernel_prelude(kernel_options_) + "#include \"lather/pde/cuda/kernels/jobs.cuh\"\n" +
+      fmt::format("extern \"C\" {{ __constant__ Real numbers[{}]; }}\n", numbers.size() + 1) + source);
+  module_->set("numbers", std::span<const T>(std::vector<T>(numbers.begin(), numbers.end())));
   for (const auto& name : names) kernels_[name] = module_->kernel(name);
 }
 

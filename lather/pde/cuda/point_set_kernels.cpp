@@ -10,6 +10,7 @@ namespace lather::pde {
 
 using fmt::format;
 using symbolic::emit_number;
+constexpr auto kNumbers = symbolic::Numbers::beside_text;  // windows and parameters share kernels
 
 std::vector<std::vector<net::InputJet>> input_jets(const CompiledPointSet& set, int inputs) {
   std::vector<std::vector<net::InputJet>> jets(inputs, std::vector<net::InputJet>(set.jets.size()));
@@ -64,11 +65,11 @@ SetKernel input_kernel(std::span<const CompiledPointSet* const> sets, const net:
       writes.push_back(format("o{}", k));
       text += format("    Real o{};\n", k);
     }
-    text += symbolic::emit(set.input, reads, writes, "r", "    ");
+    text += symbolic::emit(set.input, reads, writes, "r", "    ", kNumbers);
     const auto jets = input_jets(set, inputs);
     for (int c = 0; c < set.jets.size(); ++c)
       for (int k = 0; k < inputs; ++k) {
-        std::string value = emit_number(jets[k][c].value);
+        std::string value = emit_number(jets[k][c].value, kNumbers);
         for (std::size_t j = 0; j < writes.size(); ++j)
           if (set.input_outputs[j].input == k && set.input_outputs[j].component == c) value = writes[j];
         text += format("    {}[((size_t)q.row + {}ull * q.points + p) * {} + {}] = {};\n",
@@ -206,7 +207,8 @@ class HeadWriter {
       outputs.push_back(format("value{}", e));
       text += format("    Real value{};\n", e);
     }
-    return text + "    {\n" + symbolic::emit(set_.values, inputs, outputs, "r", "      ") + "    }\n";
+    return text + "    {\n" + symbolic::emit(set_.values, inputs, outputs, "r", "      ", kNumbers) +
+           "    }\n";
   }
 
   std::string loss_and_cotangent(std::size_t first_term, std::size_t terms, int unknowns) {
@@ -247,7 +249,7 @@ class HeadWriter {
                                  pointer_("Real", {SetPointer::What::unknown_bars}), slot.index, slot.index);
       }
     }
-    text += "    {\n" + symbolic::emit(set_.adjoint, in, out, "r", "      ") + "    }\n" + after;
+    text += "    {\n" + symbolic::emit(set_.adjoint, in, out, "r", "      ", kNumbers) + "    }\n" + after;
     text += "    if (lane == 0) {\n";
     for (int c = 0; c < components; ++c)
       for (int k = 0; k < outputs; ++k)
