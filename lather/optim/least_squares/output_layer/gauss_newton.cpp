@@ -13,7 +13,7 @@ void GaussNewtonOptions::fields(FieldVisitor& v) {
          "zero",
          positive());
   v.real("tolerance", tolerance,
-         "converged when a step promises to lower the loss by less than this part of it", non_negative());
+         "converged when a step promises to lower the loss by less than this part of it", unit_open_right());
   v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
             non_negative());
   v.integer("tries", tries, "cutoffs tried, each 100 times the last, before a step counts as failed",

@@ -17,8 +17,10 @@
 namespace lather::optim {
 
 struct GaussNewtonOptions {
-  double cutoff = 1e-17;
-  double tolerance = 1e-3;
+  double cutoff = 1e-18;
+  // A step that fits rounding alone promises parameters / residuals of the loss, a third where there are
+  // three rows for a feature.
+  double tolerance = 0.4;
   std::int64_t halvings = 6;
   std::int64_t tries = 5;
   void fields(FieldVisitor& v);
