@@ -201,6 +201,18 @@ FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& va
   return entry;
 }
 
+// Without `problems`: of all.
+MapsEntry read_maps(TableReader r, const std::vector<std::string>& problems,
+                    const std::vector<std::string>& variants) {
+  MapsEntry entry;
+  entry.problems = known_texts(r, "problems", "problem", problems);
+  if (entry.problems.empty()) entry.problems = problems;
+  entry.variant = r.required_text("variant");
+  require_known("variant", entry.variant, variants, r.where());
+  r.done();
+  return entry;
+}
+
 std::map<std::string, Settings> settings_by_name(TableReader& r, const char* key,
                                                  const std::vector<std::string>& known) {
   std::map<std::string, Settings> all;
@@ -254,6 +266,10 @@ bool is_timed(Quantity quantity) {
          quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
 }
 
+bool MapsEntry::shows(const std::string& problem) const {
+  return std::find(problems.begin(), problems.end(), problem) != problems.end();
+}
+
 bool Experiment::is_study() const {
   return paper.empty() &&
          std::all_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.paper.empty(); });
@@ -305,6 +321,8 @@ Experiment read_experiment(const TomlValue& root) {
       read_list<TableEntry>(r, "table", false, [&](TableReader& t) { return read_table_entry(t, variants); });
   e.figures = read_list<FigureEntry>(r, "figure", false,
                                      [&](TableReader& f) { return read_figure_entry(f, variants); });
+  if (const TomlValue* maps = r.find("maps"))
+    e.maps = read_maps(TableReader(*maps, "[maps]"), problems, variants);
   for (const auto& [name, where, value] : r.required("budget").as_table("[budget]").entries) {
     require_known("budget", name, kBudgets, where);
     TableReader b(value, fmt::format("[budget.{}]", name));

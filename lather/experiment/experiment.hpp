@@ -115,6 +115,13 @@ struct FigureEntry {
   bool over_seconds = false;
 };
 
+// Maps of one seed: reference, prediction and error, of the best variant and of one that is always shown.
+struct MapsEntry {
+  std::vector<std::string> problems;  // empty: none
+  std::string variant;
+  bool shows(const std::string& problem) const;
+};
+
 struct Budget {
   std::int64_t steps = 0, tuning_steps = 0;  // 0: no tuning, the variants' own settings
   std::int64_t seeds = 1, grid_values = 0;   // 0: all values of an axis
@@ -137,6 +144,7 @@ struct Experiment {
   std::vector<MetricEntry> metrics;
   std::vector<TableEntry> tables;
   std::vector<FigureEntry> figures;
+  MapsEntry maps;
   std::map<std::string, Budget> budgets;
 
   bool is_study() const;  // stands for no place in a paper, and has no values of one

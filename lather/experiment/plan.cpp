@@ -49,11 +49,11 @@ void leave_out_folder(train::Config& config) {
 }
 
 // Does anything in it need a reference? Measuring errors may take longer than a short training.
-bool wants_errors(const Experiment& e) {
+bool wants_errors(const Experiment& e, const ProblemEntry& problem) {
   const auto is_error = [](const auto& entry) {
     return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
   };
-  return std::any_of(e.metrics.begin(), e.metrics.end(), is_error) ||
+  return e.maps.shows(problem.name) || std::any_of(e.metrics.begin(), e.metrics.end(), is_error) ||
          std::any_of(e.figures.begin(), e.figures.end(), is_error);
 }
 
@@ -124,7 +124,7 @@ train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Setti
   request.seed = seed;
   request.steps = steps;
   request.seconds = plan.budget->time_limit;
-  request.errors = wants_errors(*plan.experiment);
+  request.errors = wants_errors(*plan.experiment, *cell.problem);
   request.device = plan.device;
   try {
     return resolve_training(request);

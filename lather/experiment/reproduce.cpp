@@ -39,6 +39,12 @@ double judged_by(const RunRecord& run) {
   return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
 }
 
+// Then there are maps of it, for whichever experiment asks: they share runs.
+bool measures_errors(const RunSpec& spec) {
+  const auto* config = std::get_if<train::Config>(&spec);
+  return config && config->record.reference;
+}
+
 std::string words_of(const Settings& settings) {
   std::vector<std::string> words;
   for (const auto& [path, value] : settings) words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
@@ -94,8 +100,9 @@ class CellWork {
   }
 
   void train(std::size_t index, const train::Watcher& watcher, std::string& words) {
-    result_.seeds[index] =
-        store_.run(plan_.run(cell_, result_.chosen, index + 1), timed(), Keep::history, watcher);
+    const RunSpec spec = plan_.run(cell_, result_.chosen, index + 1);
+    const Keep keep = index == kPicturedSeed && measures_errors(spec) ? Keep::maps : Keep::history;
+    result_.seeds[index] = store_.run(spec, timed(), keep, watcher);
     if (result_.seeds[index].status == RunStatus::elsewhere) return;
     words = describe(fmt::format("seed {}", index + 1), result_.seeds[index]);
   }
@@ -165,7 +172,7 @@ class Reproduction {
     watcher_.interrupted = options.interrupted;
   }
 
-  std::vector<ExperimentResult> run() {
+  void run() {
     const int jobs = options_.jobs > 0 ? options_.jobs : available_cores();
     for (auto& cells : works_)
       for (auto& work : cells) begin(*work);
@@ -174,7 +181,6 @@ class Reproduction {
       for (auto& work : cells)
         if (work->timed() && work->chosen() && options_.times_runs) add_training(*work);
     team_.run(1, options_.interrupted);
-    return results_of(plans_, works_);
   }
 
  private:
@@ -255,7 +261,8 @@ Estimate estimate(std::span<const Plan> plans) {
 
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options) {
   for (const auto& plan : plans) train::require_device(plan.device);
-  return Reproduction(plans, options).run();
+  Reproduction(plans, options).run();
+  return collect(plans, options.out);  // also what earlier calls did, and an interrupted one did not come to
 }
 
 std::vector<ExperimentResult> collect(std::span<const Plan> plans, const std::filesystem::path& out) {

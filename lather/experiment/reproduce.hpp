@@ -20,6 +20,9 @@ struct ReproduceOptions {
   std::function<bool()> interrupted = [] { return false; };
 };
 
+// Maps are drawn of the first one.
+inline constexpr std::size_t kPicturedSeed = 0;
+
 // What a cell has come to.
 struct CellResult {
   const PlannedCell* cell = nullptr;

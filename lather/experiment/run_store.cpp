@@ -11,6 +11,8 @@
 #include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/core/peak_memory.hpp"
+#include "lather/experiment/kept_fields.hpp"
+#include "lather/train/accuracy/known_values.hpp"
 #include "lather/train/run_folder/environment.hpp"
 
 namespace lather::experiment {
@@ -70,9 +72,12 @@ void leave_out(const fs::path& folder, Keep keep) {
   if (keep == Keep::all) return;
   std::error_code ignored;
   fs::remove_all(folder / "checkpoints", ignored);
-  for (const char* name : {"history.csv", "diagnostics.jsonl", "fields.json"})
-    fs::remove(folder / name, ignored);
-  if (keep == Keep::history) {
+  for (const char* name : {"history.csv", "diagnostics.jsonl"}) fs::remove(folder / name, ignored);
+  if (const fs::path fields = folder / "fields.json"; keep != Keep::maps)
+    fs::remove(fields, ignored);
+  else if (fs::exists(fields))
+    write_file_atomically(fields, kept_fields(train::read_json(fields)).dump() + "\n");
+  if (keep != Keep::summary) {
     const fs::path events =
         folder / "events.jsonl";  // empty for most methods, large where every step has some
     const auto size = fs::file_size(events, ignored);
@@ -183,7 +188,10 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     record = find(spec, alone);
     if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) return record;
     if (record.status == RunStatus::failed) fs::remove(record.folder / kFailure);
-    if (alone) forget_peak_memory();
+    if (alone) {
+      train::known_values().forget();
+      forget_peak_memory();
+    }
     const auto* config = std::get_if<train::Config>(&spec);
     const bool ended = config ? train_in(record.folder, *config, watcher)
                               : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);

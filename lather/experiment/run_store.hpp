@@ -40,9 +40,9 @@ struct RunRecord {
   std::string message;  // why it ended or failed
 };
 
-// What is kept of a finished run, of which there are hundreds: everything, its history,
-// or only what it was and what it has come to.
-enum class Keep { all, history, summary };
+// What is kept of a finished run, of which there are hundreds: everything, its history with what maps are drawn
+// from, its history, or only what it was and what it has come to.
+enum class Keep { all, maps, history, summary };
 
 class RunStore {
  public:

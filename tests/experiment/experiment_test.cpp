@@ -41,7 +41,7 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
       message_for("claim =", "clam ="),
       "small.toml:5:1: unknown key of an experiment file 'clam'; did you mean 'claim'? (known: name, title, "
       "paper, claim, about, conclusion, recipe, best, events, tau, settings, problem, variant, metric, "
-      "table, figure, "
+      "table, figure, maps, "
       "budget)");
   const auto says = [](const std::string& message, const std::string& part) {
     EXPECT_NE(message.find(part), message.npos) << message;
@@ -59,6 +59,11 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   says(message_for("name = \"ss-esoap\"", "name = \"adam\""), "the variant 'adam' is there twice");
   says(message_for("quantity = \"l2\"", "quantity = \"seconds_to_target\""), "needs a target");
   says(message_for("title = \"Small\"", ""), "needs the key 'title'");
+  const std::string short_budget = "[budget.short]";
+  says(message_for(short_budget, "[maps]\n" + short_budget), "needs the key 'variant'");
+  says(message_for(short_budget, "[maps]\nvariant = \"adm\"\n" + short_budget), "did you mean 'adam'?");
+  says(message_for(short_budget, "[maps]\nvariant = \"adam\"\nproblems = [\"heat-1\"]\n" + short_budget),
+       "did you mean 'heat-1d'?");
 }
 
 TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {
@@ -102,6 +107,8 @@ TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
   without.metrics.pop_back();
   const Plan other = make_plan(without, "quick", Device::cpu);
   EXPECT_FALSE(std::get<train::Config>(other.run(other.cells[1], {}, 7)).record.reference);
+  without.maps = {{"heat-1d"}, "adam"};
+  EXPECT_TRUE(std::get<train::Config>(other.run(other.cells[1], {}, 7)).record.reference);
 }
 
 // One cell of every experiment and budget; `lather check` looks at all of them.

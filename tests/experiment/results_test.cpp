@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/files.hpp"
+#include "lather/experiment/kept_fields.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
 
@@ -80,6 +82,24 @@ TEST_F(Verdicts, CountARunThatIsNotANumberAsLast) {
 
 TEST_F(Verdicts, AreNotGivenWhereRunsAreMissing) {
   EXPECT_EQ(of({1, 1.1}, {}).kind, Verdict::Kind::untested);
+}
+
+TEST(KeptFields, AreEverySecondPointAndNoResiduals) {
+  nlohmann::json x, y{0.0, 1.0}, u, r;
+  for (int i = 0; i <= 2 * 64; ++i) x.push_back(0.1 * i);
+  for (int i = 0; i < 2 * 129; ++i) u.push_back(i + 1e-9), r.push_back(0);
+  const auto kept = kept_fields({{"step", 7},
+                                 {"coordinates", {"x", "y"}},
+                                 {"axes", {x, y}},
+                                 {"arrays", {{"u", u}, {"residual.e", r}}}});
+  EXPECT_EQ(kept["axes"][0].size(), 65U);
+  EXPECT_EQ(kept["axes"][0].back(), x.back());
+  EXPECT_EQ(kept["axes"][1], y);
+  EXPECT_EQ(kept["arrays"].size(), 1U);
+  ASSERT_EQ(kept["arrays"]["u"].size(), 130U);
+  EXPECT_EQ(kept["arrays"]["u"][2], 4.0);  // x[2], y[0]; six digits
+  EXPECT_EQ(kept["arrays"]["u"][129], 257.0);
+  EXPECT_EQ(kept["step"], 7);
 }
 
 TEST(Measured, HasTheStandardErrorOfTheMean) {

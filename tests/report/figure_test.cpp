@@ -153,6 +153,17 @@ TEST_F(Figure, HasItsPanelsOneByOne) {
   EXPECT_EQ(count(error, ">Error of u<"), 1u);
   EXPECT_GT(count(error, "evenodd"), 10u);
   EXPECT_TRUE(pdf_of(error).starts_with("%PDF-1.4"));
+  const std::string reference = panel(FigurePanel::reference), maps = panel(FigurePanel::maps);
+  EXPECT_EQ(count(reference, ">reference<"), 1u);
+  EXPECT_EQ(count(reference, "predicted"), 0u);
+  EXPECT_EQ(count(maps, ">u(x, t)<"), 2u);
+  for (const char* words : {">reference<", "predicted by", ">Its error<"})
+    EXPECT_EQ(count(maps, words), 1u) << words;
+  EXPECT_TRUE(pdf_of(maps).starts_with("%PDF-1.4"));
+  for (auto& run : list) run.fields["arrays"].erase("u.reference");
+  EXPECT_THROW(panel(FigurePanel::maps), Error);
+  EXPECT_THROW(panel(FigurePanel::reference), Error);
+  EXPECT_NO_THROW(panel(FigurePanel::prediction));
   for (auto& run : list) run.fields = nullptr;
   EXPECT_THROW(panel(FigurePanel::prediction), Error);
   EXPECT_THROW(panel(FigurePanel::error), Error);

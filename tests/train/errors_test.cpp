@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numbers>
 #include <numeric>
+#include <thread>
 
 #include "heat_training.hpp"
 #include "lather/core/error.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/accuracy/known_values.hpp"
 
 namespace lather::train {
 namespace {
@@ -131,6 +134,51 @@ TEST(Errors, AgainstAReferenceSolutionAreThoseAgainstItsClosedForm) {
   EXPECT_THROW(true_solution(problem, {}), Error);
   problem.reference.solver.clear();
   EXPECT_EQ(true_solution(problem, {}), nullptr);
+}
+
+TEST(KnownValues, AreComputedOnceForAllWhoAsk) {
+  KnownValues values(100);
+  std::atomic<int> computed = 0;
+  const auto get = [&](const std::string& key, double value) {
+    return values.get(key, [&] {
+      ++computed;
+      return std::vector<double>(40, value);
+    });
+  };
+  std::vector<std::thread> team;
+  for (int i = 0; i < 4; ++i) team.emplace_back([&] { EXPECT_EQ(get("a", 1).at(39), 1); });
+  for (auto& thread : team) thread.join();
+  EXPECT_EQ(computed, 1);
+  EXPECT_THROW(values.get("b", []() -> std::vector<double> { throw Error("no"); }), Error);
+  EXPECT_EQ(get("b", 2).at(0), 2);
+  EXPECT_EQ(get("c", 3).at(0), 3);  // more than 100 numbers: all are forgotten
+  EXPECT_EQ(get("a", 4).at(0), 4);
+  values.forget();
+  EXPECT_EQ(get("a", 5).at(0), 5);
+}
+
+// Other parameters, derivatives, fields and points are other values.
+TEST(KnownValues, OfReferencesAreThoseOfTheReferenceItself) {
+  for (const char* nu : {"0.1", "0.2"}) {
+    pde::ProblemBuilder b("burgers");
+    b.coordinate("x", -1, 1);
+    b.coordinate("t", 0, 1);
+    b.field("u");
+    b.equation("e", b.parse("u_t + u*u_x - 0.1*u_xx"));
+    Problem problem = b.build();
+    problem.reference.solver = "burgers";
+    set_toml(problem.reference.options, "nu", nu);
+    const auto kept = true_solution(problem, "");
+    const auto itself =
+        from_reference(problem, reference::make_reference("burgers", problem.reference.options, ""));
+    for (const std::size_t count : {5, 6})
+      for (const std::vector<int>& orders : {std::vector<int>{0, 0}, {1, 0}, {0, 1}}) {
+        const Points grid = uniform_grid(problem.domain, count);
+        const auto expected = itself->evaluate(0, orders, grid);
+        EXPECT_EQ(kept->evaluate(0, orders, grid), expected);
+        EXPECT_EQ(kept->evaluate(0, orders, grid), expected);
+      }
+  }
 }
 
 TEST(Residuals, AreThoseOfHeldOutPoints) {

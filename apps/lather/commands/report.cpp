@@ -27,8 +27,10 @@ struct ReportArguments {
 
 const std::map<std::string, report::FigurePanel> kPanels = {{"all", report::FigurePanel::all},
                                                             {"curves", report::FigurePanel::curves},
+                                                            {"reference", report::FigurePanel::reference},
                                                             {"prediction", report::FigurePanel::prediction},
-                                                            {"error", report::FigurePanel::error}};
+                                                            {"error", report::FigurePanel::error},
+                                                            {"maps", report::FigurePanel::maps}};
 const std::map<std::string, report::FigureClock> kClocks = {{"seconds", report::FigureClock::seconds},
                                                             {"steps", report::FigureClock::steps}};
 
@@ -85,7 +87,9 @@ void add_report(CLI::App& app, int&) {
           ->add_option("--figure", a->figure,
                        "also write a figure, .svg or .pdf: convergence, best prediction, its error")
           ->type_name("FILE");
-  command->add_option("--panel", a->panel, "one part of the figure alone")
+  command
+      ->add_option("--panel", a->panel,
+                   "one part of the figure alone; maps: reference, prediction and error in a row")
       ->needs(figure)
       ->check(CLI::IsMember(names_of(kPanels)));
   command->add_option("--over", a->over, "what its curves lie over (default: seconds)")

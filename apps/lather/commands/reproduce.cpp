@@ -46,7 +46,9 @@ void print_estimate(const std::vector<experiment::Plan>& plans, int jobs) {
 
 void write_everything(const std::vector<experiment::ExperimentResult>& results, const ReproduceArguments& a,
                       const fs::path& out) {
-  for (const auto& result : results) experiment::write_experiment(result, out);
+  for (const auto& result : results)
+    for (const auto& note : experiment::write_experiment(result, out))
+      fmt::print("{}: {}\n", result.plan->experiment->name, note);
   const std::string command = fmt::format("lather reproduce {} --budget {}{}", fmt::join(a.names, " "),
                                           a.budget, a.device == "cpu" ? "" : " --device " + a.device);
   const experiment::Document page = experiment::write_page(results, command);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "lather/core/files.hpp"
+#include "lather/experiment/pages/field_maps.hpp"
 #include "lather/report/draw/pdf.hpp"
 
 namespace lather::experiment {
@@ -169,10 +170,13 @@ GridMap make_grid_map(const ExperimentResult& result) {
   return map;
 }
 
-void write_figures(const ExperimentResult& result, const fs::path& folder) {
+std::vector<std::string> write_figures(const ExperimentResult& result, const fs::path& folder) {
   for (const auto& figure : result.plan->experiment->figures) write_figure(result, figure, folder);
   if (const GridMap map = make_grid_map(result); !map.panels.empty())
     write_picture(folder, result.plan->experiment->name + "-grid", svg_grid_map(map));
+  const FieldMaps maps = make_field_maps(result);
+  for (const auto& map : maps.figures) write_picture(folder, map.name, map.svg);
+  return maps.notes;
 }
 
 }  // namespace lather::experiment

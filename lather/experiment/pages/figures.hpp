@@ -2,6 +2,8 @@
 // Pictures of an experiment: curves of its runs, and heat maps of what tuning has tried.
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "lather/experiment/pages/grid_map.hpp"
 #include "lather/experiment/pages/panels.hpp"
@@ -15,7 +17,8 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
 // that most methods have; further axes make rows. Without panels where nothing was searched.
 GridMap make_grid_map(const ExperimentResult& result);
 
-// NAME-FIGURE and, for each panel alone, NAME-FIGURE-PROBLEM; NAME-grid; as SVG and PDF.
-void write_figures(const ExperimentResult& result, const std::filesystem::path& folder);
+// NAME-FIGURE and, for each panel alone, NAME-FIGURE-PROBLEM; NAME-grid; maps; as SVG and PDF.
+// Returns notes on what could not be drawn.
+std::vector<std::string> write_figures(const ExperimentResult& result, const std::filesystem::path& folder);
 
 }  // namespace lather::experiment

@@ -10,6 +10,7 @@
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/comparisons.hpp"
 #include "lather/experiment/pages/events_table.hpp"
+#include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/figures.hpp"
 #include "lather/experiment/pages/tau_table.hpp"
 
@@ -235,6 +236,9 @@ void add_section(Document& page, const ExperimentResult& result) {
   for (const auto& figure : experiment.figures)
     page.figure(fmt::format("{}-{}", experiment.name, figure.name), svg_panels(make_figure(result, figure)),
                 figure.title);
+  const FieldMaps maps = make_field_maps(result);
+  for (const auto& map : maps.figures) page.figure(map.name, map.svg, map.caption);
+  for (const auto& note : maps.notes) page.paragraph(note);
 }
 
 report::Table summary_table(std::span<const ExperimentResult> results) {
@@ -269,7 +273,7 @@ Document study_page(const ExperimentResult& result, const std::string& command) 
 
 }  // namespace
 
-void write_experiment(const ExperimentResult& result, const fs::path& folder) {
+std::vector<std::string> write_experiment(const ExperimentResult& result, const fs::path& folder) {
   fs::create_directories(folder);
   const std::string& name = result.plan->experiment->name;
   std::string tables = report::to_markdown(values_table(result)) + "\n" +
@@ -284,7 +288,7 @@ void write_experiment(const ExperimentResult& result, const fs::path& folder) {
     write_file_atomically(folder / (name + "-tau.csv"), report::to_csv(tau));
   write_file_atomically(folder / (name + ".csv"), report::to_csv(long_table(result)));
   write_file_atomically(folder / (name + ".tex"), report::to_latex(values_table(result)));
-  write_figures(result, folder);
+  return write_figures(result, folder);
 }
 
 Document write_page(std::span<const ExperimentResult> results, const std::string& command) {

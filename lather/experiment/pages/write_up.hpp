@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lather/experiment/pages/document.hpp"
 #include "lather/experiment/results.hpp"
@@ -20,8 +21,9 @@ report::Table verdict_table(const ExperimentResult& result);
 // What tuning has chosen, and where the best value is the last that was tried; empty if nothing was searched.
 report::Table settings_table(const ExperimentResult& result);
 
-// EXPERIMENT.md, .csv, .tex, and its pictures as SVG and PDF.
-void write_experiment(const ExperimentResult& result, const std::filesystem::path& folder);
+// EXPERIMENT.md, .csv, .tex, and its pictures as SVG and PDF. Returns notes on what could not be drawn.
+std::vector<std::string> write_experiment(const ExperimentResult& result,
+                                          const std::filesystem::path& folder);
 
 // `command` made the results. The machine is that of the runs. One study has a page of its
 // own kind.

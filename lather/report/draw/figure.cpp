@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
@@ -20,6 +21,7 @@ using Json = nlohmann::json;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kHeight = 330, kTop = 62, kPlot = 214;  // of the picture, of its panels
+constexpr double kLeft = 58, kMapStep = 330, kMapRoom = 216 + 62;
 constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
 constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
 
@@ -103,10 +105,9 @@ Axis range_of(std::vector<double> values, bool logarithmic) {
 }
 
 void draw_map(Svg& svg, const Box& box, const FieldPlane& plane, const std::vector<double>& values,
-              bool logarithmic) {
-  Axis scale = range_of(values, logarithmic);
+              Axis scale) {
   Svg::Colours colours = sequential_colour;
-  if (!logarithmic && scale.low < 0 && scale.high > 0) {
+  if (!scale.logarithmic && scale.low < 0 && scale.high > 0) {
     scale.high = std::max(-scale.low, scale.high);
     scale.low = -scale.high;
     colours = diverging_colour;
@@ -167,23 +168,32 @@ std::string first_field(const RunData& run) {
   return "";
 }
 
-bool has_error_map(const RunData& run) {
+bool has_array(const RunData& run, const char* ending) {
   const std::string field = first_field(run);
-  return !field.empty() && run.fields["arrays"].contains(field + ".error");
+  return !field.empty() && run.fields["arrays"].contains(field + ending);
 }
 
-void draw_prediction(Svg& svg, double left, const RunData& best) {
-  const std::string field = first_field(best);
-  const FieldPlane plane = field_plane(best.fields);
+void draw_field(Svg& svg, double left, const RunData& run, const std::string& array, const std::string& words,
+                const std::optional<Axis>& scale = {}) {
+  const FieldPlane plane = field_plane(run.fields);
   svg.text(left, 30,
            plane.places.empty()
-               ? fmt::format("{}({}, {})", field, best.fields["coordinates"][0].get<std::string>(),
-                             best.fields["coordinates"][1].get<std::string>())
-               : fmt::format("{}({}, {})", field, plane.x.name, plane.y.name),
+               ? fmt::format("{}({}, {})", first_field(run), run.fields["coordinates"][0].get<std::string>(),
+                             run.fields["coordinates"][1].get<std::string>())
+               : fmt::format("{}({}, {})", first_field(run), plane.x.name, plane.y.name),
            kHeading);
-  svg.text(left, 47, fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer),
-           kSub);
-  draw_map(svg, map_box(left, plane), plane, plane.values_on(best.fields["arrays"][field]), false);
+  svg.text(left, 47, words, kSub);
+  const auto values = plane.values_on(run.fields["arrays"][array]);
+  draw_map(svg, map_box(left, plane), plane, values, scale.value_or(range_of(values, false)));
+}
+
+void draw_prediction(Svg& svg, double left, const RunData& best, const std::optional<Axis>& scale = {}) {
+  draw_field(svg, left, best, first_field(best),
+             fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer), scale);
+}
+
+void draw_reference(Svg& svg, double left, const RunData& best, const std::optional<Axis>& scale = {}) {
+  draw_field(svg, left, best, first_field(best) + ".reference", "reference", scale);
 }
 
 void draw_error(Svg& svg, double left, const RunData& best, bool alone) {
@@ -197,7 +207,26 @@ void draw_error(Svg& svg, double left, const RunData& best, bool alone) {
                ? fmt::format("{}, against the reference", best.optimizer.empty() ? best.name : best.optimizer)
                : "magnitude, against the reference",
            kSub);
-  draw_map(svg, map_box(left, plane), plane, sizes, true);
+  draw_map(svg, map_box(left, plane), plane, sizes, range_of(sizes, true));
+}
+
+// What reference and prediction are drawn with side by side: the values of both.
+Axis common_scale(const RunData& run) {
+  const FieldPlane plane = field_plane(run.fields);
+  std::vector<double> values;
+  for (const char* ending : {"", ".reference"})
+    for (const double v : plane.values_on(run.fields["arrays"][first_field(run) + ending]))
+      values.push_back(v);
+  return range_of(std::move(values), false);
+}
+
+void require_maps(const RunData& run, FigurePanel panel) {
+  if (first_field(run).empty())
+    throw Error(fmt::format("{} has no field over two coordinates to draw", run.name));
+  if (panel == FigurePanel::prediction) return;
+  for (const char* ending : {".reference", ".error"})
+    if (!has_array(run, ending))
+      throw Error(fmt::format("{} has no {}: no reference is known", run.name, ending + 1));
 }
 
 // Curves of all runs with the axes they need, and which run ends lowest.
@@ -233,24 +262,37 @@ Curves curves_of(const std::vector<RunData>& runs, FigureClock wanted) {
   return all;
 }
 
+bool shows_maps_alone(FigurePanel panel) { return panel != FigurePanel::all && panel != FigurePanel::curves; }
+
+std::string svg_maps(const RunData& run, FigurePanel panel) {
+  require_maps(run, panel);
+  const bool row = panel == FigurePanel::maps;
+  Svg svg(kLeft + kMapRoom + (row ? 2 * kMapStep : 0), kHeight, fmt::format("{}: maps", problem_of(run)));
+  switch (panel) {
+    case FigurePanel::reference: draw_reference(svg, kLeft, run); break;
+    case FigurePanel::prediction: draw_prediction(svg, kLeft, run); break;
+    case FigurePanel::error: draw_error(svg, kLeft, run, true); break;
+    default: {
+      const Axis scale = common_scale(run);
+      draw_reference(svg, kLeft, run, scale);
+      draw_prediction(svg, kLeft + kMapStep, run, scale);
+      draw_error(svg, kLeft + 2 * kMapStep, run, false);
+    }
+  }
+  return std::move(svg).finish();
+}
+
 }  // namespace
 
 std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& choice) {
   if (runs.empty()) throw Error("no run was given");
+  if (shows_maps_alone(choice.panel) && runs.size() == 1) return svg_maps(runs[0], choice.panel);
   const Curves all = curves_of(runs, choice.clock);
   const RunData& best = runs[all.best];
-  constexpr double kLeft = 58, kCurvesWidth = 258, kMapsLeft = 462, kMapStep = 330, kMapRoom = 216 + 62;
+  if (shows_maps_alone(choice.panel)) return svg_maps(best, choice.panel);
+  constexpr double kCurvesWidth = 258, kMapsLeft = 462;
   const bool whole = choice.panel == FigurePanel::all, maps = !first_field(best).empty();
   const std::string title = fmt::format("{}: {}", problem_of(best), all.errors ? "errors" : "residuals");
-  if (choice.panel == FigurePanel::prediction || choice.panel == FigurePanel::error) {
-    const bool error = choice.panel == FigurePanel::error;
-    if (!maps) throw Error(fmt::format("{} has no field over two coordinates to draw", best.name));
-    if (error && !has_error_map(best))
-      throw Error(fmt::format("{} has no error: no reference is known", best.name));
-    Svg svg(kLeft + kMapRoom, kHeight, title);
-    error ? draw_error(svg, kLeft, best, true) : draw_prediction(svg, kLeft, best);
-    return std::move(svg).finish();
-  }
   Svg svg(whole && maps ? kMapsLeft + kMapStep + kMapRoom : kMapsLeft, kHeight, title);
   svg.text(kLeft, 30, all.errors ? "Relative L² error" : "Residual", kHeading);
   svg.text(kLeft, 47,
@@ -259,7 +301,7 @@ std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& cho
            kSub);
   draw_curves(svg, {kLeft, kTop, kCurvesWidth, kPlot}, all.curves, all.x, all.y);
   if (whole && maps) draw_prediction(svg, kMapsLeft, best);
-  if (whole && has_error_map(best)) draw_error(svg, kMapsLeft + kMapStep, best, false);
+  if (whole && has_array(best, ".error")) draw_error(svg, kMapsLeft + kMapStep, best, false);
   return std::move(svg).finish();
 }
 

@@ -10,8 +10,8 @@
 
 namespace lather::report {
 
-// Which part of the picture, and what its curves lie over.
-enum class FigurePanel { all, curves, prediction, error };
+// Which part of the picture, and what its curves lie over. Maps of one run: reference, prediction and error in a row.
+enum class FigurePanel { all, curves, reference, prediction, error, maps };
 enum class FigureClock { automatic, seconds, steps };  // automatic: seconds where every run has them
 struct FigureChoice {
   FigurePanel panel = FigurePanel::all;

@@ -2,10 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/symbolic/machine/machine.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/accuracy/known_values.hpp"
 
 namespace lather::train {
 
@@ -57,8 +60,10 @@ class ClosedForm final : public TrueSolution {
 
 class FromReference final : public TrueSolution {
  public:
-  FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference)
-      : reference_(std::move(reference)) {
+  // `identity` stands for all that its values depend on; empty: values are not kept.
+  FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference,
+                std::string identity = "")
+      : reference_(std::move(reference)), identity_(std::move(identity)) {
     const auto& names = problem.symbols->coordinate_names();
     if (reference_->coordinates() != names)
       throw Error(fmt::format("the reference has the coordinates {}, the problem {}",
@@ -85,15 +90,24 @@ class FromReference final : public TrueSolution {
   std::vector<double> evaluate(int field, std::span<const int> orders,
                                const pde::Points& points) const override {
     const std::size_t d = points.coordinates.size();
-    std::vector<double> rows(points.count() * d), values(points.count());
-    for (std::size_t i = 0; i < values.size(); ++i)
+    std::vector<double> rows(points.count() * d);
+    for (std::size_t i = 0; i < points.count(); ++i)
       for (std::size_t k = 0; k < d; ++k) rows[i * d + k] = points.coordinates[k][i];
-    reference_->evaluate(rows, values.size(), place_.at(field), orders, values);
-    return values;
+    const auto compute = [&] {
+      std::vector<double> values(points.count());
+      reference_->evaluate(rows, values.size(), place_.at(field), orders, values);
+      return values;
+    };
+    if (identity_.empty()) return compute();
+    const std::string_view bytes(reinterpret_cast<const char*>(rows.data()), rows.size() * sizeof(double));
+    return known_values().get(fmt::format("{} {} {} {} {:016x}", identity_, place_.at(field),
+                                          fmt::join(orders, ","), rows.size(), checksum(bytes)),
+                              compute);
   }
 
  private:
   std::shared_ptr<const reference::ReferenceSolution> reference_;
+  std::string identity_;
   std::vector<int> fields_, place_;  // place_: field of the problem -> field of the reference
 };
 
@@ -112,8 +126,10 @@ std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
                                             const std::filesystem::path& cache_directory) {
   if (!problem.exact.empty()) return closed_form(problem);
   if (problem.reference.solver.empty()) return nullptr;
-  return from_reference(problem, reference::make_reference(problem.reference.solver,
-                                                           problem.reference.options, cache_directory));
+  std::shared_ptr<const reference::ReferenceSolution> reference =
+      reference::make_reference(problem.reference.solver, problem.reference.options, cache_directory);
+  const std::string identity = problem.reference.solver + " " + reference->settings().dump();
+  return std::make_unique<FromReference>(problem, std::move(reference), identity);
 }
 
 }  // namespace lather::train

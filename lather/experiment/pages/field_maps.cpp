@@ -1,0 +1,115 @@
+#include "lather/experiment/pages/field_maps.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/experiment/results.hpp"
+#include "lather/report/draw/figure.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// The metric that says which variant is best: an error where there is one.
+const MetricEntry* judging_metric(const Experiment& experiment) {
+  const MetricEntry* first = nullptr;
+  for (const auto& metric : experiment.metrics) {
+    if (metric.quantity == Quantity::l2 || metric.quantity == Quantity::h1) return &metric;
+    if (!first && metric.ranked) first = &metric;
+  }
+  return first;
+}
+
+const CellResult* best_cell(const ExperimentResult& result, const std::string& problem) {
+  const MetricEntry* metric = judging_metric(*result.plan->experiment);
+  const CellResult* best = nullptr;
+  double lowest = 0;
+  for (const auto& cell : result.cells) {
+    if (!metric || cell.cell->problem->name != problem) continue;
+    const Measured measured = measure(result, *metric, cell);
+    if (!measured.is_known() || (best && !(measured.mean() < lowest))) continue;
+    lowest = measured.mean();
+    best = &cell;
+  }
+  return best;
+}
+
+// fields.json as the run left it, or made from its newest checkpoint. Throws Error where there is neither.
+void require_fields(const fs::path& run) {
+  if (fs::exists(run / "fields.json")) return;
+  std::error_code ignored;
+  if (!fs::is_directory(run / "checkpoints", ignored) || fs::is_empty(run / "checkpoints", ignored))
+    throw Error(fmt::format(
+        "{} kept neither fields nor a checkpoint; without this folder the same command trains it again",
+        run.string()));
+  std::vector<std::string> messages;
+  const auto trainer = train::read_run_for_viewing(run, messages);
+  write_file_atomically(run / "fields.json", train::fields_text(*trainer));
+}
+
+// Of the parameters that the maps show: those of the best held-out step.
+std::string numbers_of(const report::RunData& run) {
+  std::string text = fmt::format("best held-out step {}", run.fields["step"].dump());
+  if (!run.summary.is_object() || !run.summary.contains("best") || !run.summary["best"].contains("l2"))
+    return text;
+  for (const auto& [field, error] : run.summary["best"]["l2"].items())
+    if (error.is_number())
+      text += fmt::format(", relative L² error of {} {:.2e}", field, error.get<double>());
+  return text;
+}
+
+class Maps {
+ public:
+  explicit Maps(const ExperimentResult& result) : result_(result) {}
+
+  FieldMaps draw() {
+    const MapsEntry& wanted = result_.plan->experiment->maps;
+    for (const auto* problem : problems_of(result_)) {
+      if (!wanted.shows(problem->name)) continue;
+      const CellResult* shown = find_cell(result_, problem->name, wanted.variant);
+      const CellResult* best = best_cell(result_, problem->name);
+      if (best && best != shown) add(*best, "the best here");
+      if (shown) add(*shown, best == shown ? "also the best here" : "");
+    }
+    return std::move(maps_);
+  }
+
+ private:
+  void add(const CellResult& cell, const std::string& which) {
+    const auto& problem = *cell.cell->problem;
+    const auto& variant = *cell.cell->variant;
+    const RunRecord& run = cell.seeds.at(kPicturedSeed);
+    const std::string what = fmt::format("{} with {}{}", problem.label, variant.label,
+                                         which.empty() ? "" : fmt::format(" ({})", which));
+    if (run.status != RunStatus::done) {
+      maps_.notes.push_back(fmt::format("No maps of {}: its run has not ended.", what));
+      return;
+    }
+    try {
+      require_fields(run.folder);
+      report::RunData data = report::read_run_data(run.folder);
+      data.optimizer = variant.label;
+      maps_.figures.push_back(
+          {fmt::format("{}-maps-{}-{}", result_.plan->experiment->name, problem.name, variant.name),
+           report::svg_figure({data}, {report::FigurePanel::maps}),
+           fmt::format("{}: reference, prediction and its error, seed {}, {}", what, kPicturedSeed + 1,
+                       numbers_of(data))});
+    } catch (const std::exception& error) {  // a page without a picture is better than none
+      maps_.notes.push_back(fmt::format("No maps of {}: {}.", what, error.what()));
+    }
+  }
+
+  const ExperimentResult& result_;
+  FieldMaps maps_;
+};
+
+}  // namespace
+
+FieldMaps make_field_maps(const ExperimentResult& result) { return Maps(result).draw(); }
+
+}  // namespace lather::experiment
