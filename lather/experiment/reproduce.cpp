@@ -11,8 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
+#include "lather/core/clock.hpp"
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
@@ -27,6 +29,11 @@ using Json = nlohmann::json;
 bool has_ended(const RunRecord& run) {
   return run.status != RunStatus::missing && run.status != RunStatus::interrupted &&
          run.status != RunStatus::elsewhere;
+}
+
+// It is not tried again.
+bool is_result(const RunRecord& run) {
+  return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
 }
 
 // The held-out loss at the last step: what settings are chosen by. Not a number: worse than any.
@@ -71,13 +78,15 @@ std::string words_of(const RunRecord& run) {
 // One cell on its way: tuning runs, then the choice, then the reported runs.
 class CellWork {
  public:
-  CellWork(const Plan& plan, const PlannedCell& cell, const RunStore& store)
-      : plan_(plan), cell_(cell), store_(store), left_(cell.candidates.size()) {
+  CellWork(std::size_t plan_index, const Plan& plan, const PlannedCell& cell, const RunStore& store)
+      : plan_index_(plan_index), plan_(plan), cell_(cell), store_(store), left_(cell.candidates.size()) {
     judged_.assign(cell.candidates.size(), std::numeric_limits<double>::infinity());
+    tuned_.assign(cell.candidates.size(), false);
     result_.cell = &cell;
     result_.seeds.resize(static_cast<std::size_t>(plan.budget->seeds));
   }
 
+  std::size_t plan_index() const { return plan_index_; }
   bool tunes() const { return plan_.tunes(cell_); }
   bool timed() const { return plan_.experiment->timed(); }
   std::size_t candidates() const { return cell_.candidates.size(); }
@@ -85,41 +94,52 @@ class CellWork {
   const CellResult& result() const { return result_; }
   bool chosen() const { return chosen_; }
 
-  // What became of a run: `words` are empty where another process has it, and it is to be asked for again.
-  // The last of the candidates to end makes the choice; true: it was made by this call.
-  bool tune(std::size_t candidate, const train::Watcher& watcher, std::string& words) {
+  // What became of a run.
+  struct Came {
+    RunRecord run;
+    std::string words;    // empty where another process has it, and it is to be asked for again
+    bool chosen = false;  // the last of the candidates has ended, and the choice is made
+  };
+
+  Came tune(std::size_t candidate, const train::Watcher& watcher) {
     const auto& settings = cell_.candidates[candidate];
-    const RunRecord run = store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher);
-    if (run.status == RunStatus::elsewhere) return false;
-    words = describe(fmt::format("tuning, {}", words_of(settings)), run);
-    judged_[candidate] = judged_by(run);
-    unfinished_ += !has_ended(run);
-    if (--left_ > 0 || unfinished_ > 0) return false;
+    Came came{store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher), ""};
+    if (came.run.status == RunStatus::elsewhere) return came;
+    came.words = describe(fmt::format("tuning, {}", words_of(settings)), came.run);
+    judged_[candidate] = judged_by(came.run);
+    unfinished_ += !has_ended(came.run);
+    if (--left_ > 0 || unfinished_ > 0) return came;
     choose();
-    return true;
+    came.chosen = true;
+    return came;
   }
 
-  void train(std::size_t index, const train::Watcher& watcher, std::string& words) {
+  Came train(std::size_t index, const train::Watcher& watcher) {
     const RunSpec spec = plan_.run(cell_, result_.chosen, index + 1);
     const Keep keep = index == kPicturedSeed && measures_errors(spec) ? Keep::maps : Keep::history;
-    result_.seeds[index] = store_.run(spec, timed(), keep, watcher);
-    if (result_.seeds[index].status == RunStatus::elsewhere) return;
-    words = describe(fmt::format("seed {}", index + 1), result_.seeds[index]);
+    Came came{store_.run(spec, timed(), keep, watcher), ""};
+    if (came.run.status != RunStatus::elsewhere)
+      came.words = describe(fmt::format("seed {}", index + 1), came.run);
+    return came;
   }
 
-  // What is there already.
+  // What is there already. Runs that failed are tried again.
   void look() {
-    if (tunes()) {
-      for (std::size_t i = 0; i < candidates(); ++i) {
-        const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
-        if (!has_ended(run)) return;
-        judged_[i] = judged_by(run);
-      }
+    bool all = true;
+    for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
+      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
+      all = all && has_ended(run);
+      if (has_ended(run)) judged_[i] = judged_by(run);
+      tuned_[i] = is_result(run);
     }
+    left_ = static_cast<std::size_t>(std::count(tuned_.begin(), tuned_.end(), false));
+    if (!all) return;
     choose();
     for (std::size_t s = 0; s < seeds(); ++s)
       result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), timed());
   }
+  bool was_tuned(std::size_t candidate) const { return tuned_[candidate]; }
+  bool was_trained(std::size_t seed) const { return is_result(result_.seeds[seed]); }
 
   void choose() {
     const auto best = std::min_element(judged_.begin(), judged_.end());
@@ -135,9 +155,11 @@ class CellWork {
                        cell_.variant->name, which, words_of(run));
   }
 
+  std::size_t plan_index_;
   const Plan& plan_;
   const PlannedCell& cell_;
   RunStore store_;
+  std::vector<bool> tuned_;     // by an earlier call
   std::vector<double> judged_;  // each written by its own task, read by the last
   std::atomic<std::size_t> left_, unfinished_ = 0;
   bool chosen_ = false;
@@ -149,8 +171,9 @@ using Works = std::vector<std::vector<std::unique_ptr<CellWork>>>;  // by plan
 Works works_of(std::span<const Plan> plans, const RunStore& store) {
   Works works;
   for (const auto& plan : plans) {
-    works.emplace_back();
-    for (const auto& cell : plan.cells) works.back().push_back(std::make_unique<CellWork>(plan, cell, store));
+    auto& cells = works.emplace_back();
+    for (const auto& cell : plan.cells)
+      cells.push_back(std::make_unique<CellWork>(works.size() - 1, plan, cell, store));
   }
   return works;
 }
@@ -167,53 +190,95 @@ std::vector<ExperimentResult> results_of(std::span<const Plan> plans, const Work
 class Reproduction {
  public:
   Reproduction(std::span<const Plan> plans, const ReproduceOptions& options)
-      : plans_(plans), options_(options), works_(works_of(plans, run_store(options.out))) {
-    for (const auto& plan : plans) runs_ += plan.runs();
+      : options_(options),
+        jobs_(options.jobs > 0 ? options.jobs : available_cores()),
+        works_(works_of(plans, run_store(options.out))),
+        left_(plans, jobs_) {
     watcher_.interrupted = options.interrupted;
   }
 
+  // Timed runs stand alone, so they have rounds of their own.
   void run() {
-    const int jobs = options_.jobs > 0 ? options_.jobs : available_cores();
-    for (auto& cells : works_)
-      for (auto& work : cells) begin(*work);
-    team_.run(jobs, options_.interrupted);
-    for (auto& cells : works_)  // timed runs stand alone
-      for (auto& work : cells)
-        if (work->timed() && work->chosen() && options_.times_runs) add_training(*work);
+    if (std::filesystem::exists(options_.out / "runs")) look();
+    in_turn([&](CellWork& work) { begin(work); });
+    team_.run(jobs_, options_.interrupted);
+    add_seeds(true, 0, 1);
     team_.run(1, options_.interrupted);
+    add_seeds(false, 1, kAll);
+    team_.run(jobs_, options_.interrupted);
+    add_seeds(true, 1, kAll);
+    team_.run(1, options_.interrupted);
+    options_.left(left_);
   }
 
  private:
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+  // The first cell of every experiment, then the second ones, …
+  template <class Do>
+  void in_turn(const Do& act) {
+    std::size_t most = 0;
+    for (const auto& cells : works_) most = std::max(most, cells.size());
+    for (std::size_t i = 0; i < most; ++i)
+      for (auto& cells : works_)
+        if (i < cells.size()) act(*cells[i]);
+  }
+
+  // What an earlier call has done counts as done at once.
+  void look() {
+    in_turn([&](CellWork& work) { team_.add([&work] { work.look(); }); });
+    team_.run(jobs_, options_.interrupted);
+    in_turn([&](CellWork& work) {
+      for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
+        if (work.was_tuned(i)) left_.ended(work.plan_index(), RunKind::tuning, {});
+      for (std::size_t s = 0; s < work.seeds(); ++s)
+        if (work.was_trained(s)) left_.ended(work.plan_index(), RunKind::training, {});
+    });
+  }
+
+  // Settings, and the first seed as soon as they are chosen.
   void begin(CellWork& work) {
-    if (!work.tunes()) {
-      work.choose();
-      if (!work.timed()) add_training(work);
-      return;
-    }
-    for (std::size_t i = 0; i < work.candidates(); ++i) add_tuning(work, i);
+    bool tuned = true;
+    for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
+      if (!work.was_tuned(i)) {
+        add_tuning(work, i);
+        tuned = false;
+      }
+    if (!tuned) return;
+    if (!work.chosen()) work.choose();
+    if (!work.timed()) add_seed(work, 0, SideBySide::Where::last);
+  }
+
+  // Of timed experiments or of the others: first all of one seed, then all of the next.
+  void add_seeds(bool timed, std::size_t first, std::size_t end) {
+    if (timed && !options_.times_runs) return;
+    std::size_t most = 0;
+    in_turn([&](CellWork& work) { most = std::max(most, work.seeds()); });
+    for (std::size_t seed = first; seed < std::min(most, end); ++seed)
+      in_turn([&](CellWork& work) {
+        if (work.timed() == timed && work.chosen() && seed < work.seeds())
+          add_seed(work, seed, SideBySide::Where::last);
+      });
   }
 
   void add_tuning(CellWork& work, std::size_t candidate) {
     team_.add([this, &work, candidate] {
-      std::string words;
-      const bool chosen = work.tune(candidate, watcher_, words);
-      if (words.empty()) return ask_again([&] { add_tuning(work, candidate); });
-      say(words);
-      if (chosen && !work.timed()) add_training(work);
+      const Stopwatch watch;
+      const auto came = work.tune(candidate, watcher_);
+      if (came.words.empty()) return ask_again([&] { add_tuning(work, candidate); });
+      say(work, RunKind::tuning, came, watch.seconds());
+      if (came.chosen && !work.timed()) add_seed(work, 0, SideBySide::Where::first);
     });
   }
 
-  void add_training(CellWork& work) {
-    for (std::size_t s = work.seeds(); s-- > 0;)
-      add_seed(work, s, work.timed() ? SideBySide::Where::last : SideBySide::Where::first);
-  }
   void add_seed(CellWork& work, std::size_t seed, SideBySide::Where where) {
+    if (work.was_trained(seed)) return;
     team_.add(
         [this, &work, seed] {
-          std::string words;
-          work.train(seed, watcher_, words);
-          if (words.empty()) return ask_again([&] { add_seed(work, seed, SideBySide::Where::last); });
-          say(words);
+          const Stopwatch watch;
+          const auto came = work.train(seed, watcher_);
+          if (came.words.empty()) return ask_again([&] { add_seed(work, seed, SideBySide::Where::last); });
+          say(work, RunKind::training, came, watch.seconds());
         },
         where);
   }
@@ -224,18 +289,24 @@ class Reproduction {
     add();
   }
 
-  void say(const std::string& words) {
+  void say(const CellWork& work, RunKind kind, const CellWork::Came& came, double seconds) {
     const std::lock_guard lock(saying_);
-    options_.say(fmt::format("[{}/{}] {}", ++ended_, runs_, words));
+    if (has_ended(came.run))
+      left_.ended(work.plan_index(), kind,
+                  came.run.was_there ? std::nullopt : std::optional<double>(seconds));
+    const auto seconds_left = left_.seconds();
+    options_.say(fmt::format("[{}/{}{}] {}", left_.runs_ended(), left_.runs(),
+                             seconds_left ? fmt::format(", {} left", rough_time(*seconds_left)) : "",
+                             came.words));
   }
 
-  std::span<const Plan> plans_;
   const ReproduceOptions& options_;
+  int jobs_;
   Works works_;
   SideBySide team_;
   train::Watcher watcher_;
+  WorkLeft left_;
   std::mutex saying_;
-  std::size_t runs_ = 0, ended_ = 0;
 };
 
 }  // namespace

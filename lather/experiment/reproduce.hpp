@@ -9,6 +9,7 @@
 
 #include "lather/experiment/plan.hpp"
 #include "lather/experiment/run_store.hpp"
+#include "lather/experiment/work_left.hpp"
 
 namespace lather::experiment {
 
@@ -18,6 +19,8 @@ struct ReproduceOptions {
   bool times_runs = true;  // false: runs that are timed are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
+  // When it ends: what is left, and how long that will take.
+  std::function<void(const WorkLeft&)> left = [](const WorkLeft&) {};
 };
 
 // Maps are drawn of the first one.
@@ -50,6 +53,8 @@ struct Estimate {
 };
 Estimate estimate(std::span<const Plan> plans);
 
+// In an order in which one that is cut short has the broadest result: the experiments take turns, every one has its
+// first seed before any has its third, and those of timed experiments come right after the other first ones.
 // Throws Error where the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 

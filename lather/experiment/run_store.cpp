@@ -89,6 +89,14 @@ void leave_out(const fs::path& folder, Keep keep) {
     fs::remove(folder / name, ignored);
 }
 
+// What it goes on from is its newest checkpoint, just written; those of large networks are tens of megabytes.
+void leave_out_of_interrupted(const fs::path& folder) {
+  std::error_code ignored;
+  const auto checkpoints = train::CheckpointStore(folder / "checkpoints").files();
+  for (std::size_t i = 1; i < checkpoints.size(); ++i) fs::remove(checkpoints[i], ignored);
+  fs::remove(folder / "fields.json", ignored);
+}
+
 // Whether it came to its end.
 bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
   const bool begun = fs::exists(path / "config.json");
@@ -186,7 +194,10 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
   const Claim claim(busy_, record.folder);
   try {
     record = find(spec, alone);
-    if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) return record;
+    if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) {
+      record.was_there = true;
+      return record;
+    }
     if (record.status == RunStatus::failed) fs::remove(record.folder / kFailure);
     if (alone) {
       train::known_values().forget();
@@ -195,7 +206,10 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     const auto* config = std::get_if<train::Config>(&spec);
     const bool ended = config ? train_in(record.folder, *config, watcher)
                               : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);
-    if (!ended) return {RunStatus::interrupted, record.folder, ""};
+    if (!ended) {
+      if (keep != Keep::all) leave_out_of_interrupted(record.folder);
+      return {RunStatus::interrupted, record.folder, ""};
+    }
     leave_out(record.folder, keep);
     return find(spec, alone);
   } catch (const train::FolderInUse&) {

@@ -37,7 +37,8 @@ enum class RunStatus {
 struct RunRecord {
   RunStatus status = RunStatus::missing;
   std::filesystem::path folder;
-  std::string message;  // why it ended or failed
+  std::string message;     // why it ended or failed
+  bool was_there = false;  // it had ended before it was asked for
 };
 
 // What is kept of a finished run, of which there are hundreds: everything, its history with what maps are drawn

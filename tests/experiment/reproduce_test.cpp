@@ -86,6 +86,13 @@ TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
         read_file(entry.path()).find("interrupted") == std::string::npos)
       done.emplace_back(entry.path(), entry.last_write_time());
   EXPECT_GE(done.size(), 2U);
+  // The run that was cut goes on from its newest checkpoint; nothing else of it is needed.
+  std::vector<std::filesystem::path> checkpoints;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(parts.path()))
+    if (entry.path().extension() == ".checkpoint") checkpoints.push_back(entry.path());
+  ASSERT_EQ(checkpoints.size(), 1U);
+  EXPECT_EQ(checkpoints[0].filename().string().find("step-000000000000"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(checkpoints[0].parent_path().parent_path() / "fields.json"));
   const auto second = reproduce_small(plans, parts.path(), 2);
   ASSERT_TRUE(second.results[0].complete());
   EXPECT_EQ(histories(second.results[0]), expected);
@@ -96,6 +103,46 @@ TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
   EXPECT_EQ(histories(found[0]), expected);
   // One that is stopped at once knows what others have done.
   EXPECT_TRUE(reproduce_small(plans, parts.path(), 1, 0).results[0].complete());
+}
+
+TEST(Reproduce, EveryExperimentHasItsFirstSeedBeforeAnyHasItsSecond) {
+  Experiment a = read_text(kSmallExperiment), b = a, timed = a;
+  b.name = "other";
+  b.settings.push_back({"network.width", "5"});
+  timed.name = "timed";
+  timed.metrics[1].quantity = Quantity::seconds;
+  const std::vector<Plan> plans{make_plan(a, "quick", Device::cpu), make_plan(b, "quick", Device::cpu),
+                                make_plan(timed, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  const auto lines = reproduce_small(plans, out.path(), 1).lines;
+  ASSERT_EQ(lines.size(), plans[0].runs() + plans[1].runs() + plans[2].runs());
+  std::size_t last_first = 0, first_second = lines.size(), first_of_other = lines.size(), last_of_small = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].find("seed 1:") != std::string::npos) last_first = i;
+    if (lines[i].find("seed 2:") != std::string::npos) first_second = std::min(first_second, i);
+    if (lines[i].find("other: ") != std::string::npos) first_of_other = std::min(first_of_other, i);
+    if (lines[i].find("small: heat-1d with ss-esoap, seed 1") != std::string::npos) last_of_small = i;
+  }
+  EXPECT_LT(last_first, first_second);
+  EXPECT_LT(first_of_other, last_of_small);  // experiments take turns
+}
+
+TEST(Reproduce, SaysHowMuchIsLeftFromWhatRunsHaveTaken) {
+  Experiment a = read_text(kSmallExperiment), timed = a;
+  timed.metrics[1].quantity = Quantity::seconds;
+  const std::vector<Plan> plans{make_plan(a, "quick", Device::cpu), make_plan(timed, "quick", Device::cpu)};
+  WorkLeft left(plans, 2);  // each: four tunings of 15 steps, two cells of two seeds with 40
+  EXPECT_EQ(left.runs(), 16U);
+  EXPECT_FALSE(left.seconds());
+  left.ended(0, RunKind::tuning, {});
+  EXPECT_FALSE(left.seconds());
+  left.ended(0, RunKind::training, 20);  // half a second a step
+  EXPECT_EQ(left.runs_ended(), 2U);
+  EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * ((3 * 15 + 3 * 40) / 2.0 + 4 * 15 / 2.0 + 4 * 40));
+  left.ended(1, RunKind::training, 80);  // four times as slow there
+  EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * (3 * 15 + 3 * 40) / 2.0 + 2 * (4 * 15 / 2.0 + 3 * 40));
+  EXPECT_EQ(rough_time(40), "40 s");
+  EXPECT_EQ(rough_time(600), "10 min");
 }
 
 TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {

@@ -30,17 +30,14 @@ struct ReproduceArguments {
   bool collect = false, quiet = false;
 };
 
-std::string minutes(double seconds) {
-  return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
-}
-
 void print_estimate(const std::vector<experiment::Plan>& plans, int jobs) {
   const experiment::Estimate e = experiment::estimate(plans);
   fmt::print("{} experiment{}, {} cells, at most {} runs, {} at a time", plans.size(),
              plans.size() == 1 ? "" : "s", e.cells, e.runs, jobs);
   if (e.seconds > 0)
     fmt::print("; measured once: {}{} one after another, so about {} here, less what is done",
-               e.known ? "" : "more than ", minutes(e.seconds), minutes(e.seconds / jobs));
+               e.known ? "" : "more than ", experiment::rough_time(e.seconds),
+               experiment::rough_time(e.seconds / jobs));
   fmt::print("\n");
 }
 
@@ -85,6 +82,14 @@ int reproduce_all(const ReproduceArguments& a) {
     options.jobs = jobs;
     options.times_runs = speaks();
     if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+    options.left = [&](const experiment::WorkLeft& left) {
+      if (left.runs_ended() == left.runs() || !speaks()) return;
+      const auto seconds = left.seconds();
+      fmt::print("{} of {} runs have ended{}\n", left.runs_ended(), left.runs(),
+                 seconds ? fmt::format("; those that are left take about {} with {} at a time",
+                                       experiment::rough_time(*seconds), jobs)
+                         : "");
+    };
     options.interrupted = [&] {
       return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
     };

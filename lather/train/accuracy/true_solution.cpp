@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -111,6 +113,22 @@ class FromReference final : public TrueSolution {
   std::vector<int> fields_, place_;  // place_: field of the problem -> field of the reference
 };
 
+// Trainings side by side want the same reference at once: one computes it, the others wait and find it in the cache.
+std::shared_ptr<const reference::ReferenceSolution> made_once(const pde::ReferenceRequest& request,
+                                                              const std::filesystem::path& cache_directory) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<std::mutex>> making;
+  std::shared_ptr<std::mutex> mine;
+  {
+    const std::lock_guard lock(mutex);
+    auto& known = making[request.solver + " " + request.options.to_json().dump()];
+    if (!known) known = std::make_shared<std::mutex>();
+    mine = known;
+  }
+  const std::lock_guard lock(*mine);
+  return reference::make_reference(request.solver, request.options, cache_directory);
+}
+
 }  // namespace
 
 std::unique_ptr<TrueSolution> closed_form(const pde::Problem& problem) {
@@ -126,10 +144,9 @@ std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
                                             const std::filesystem::path& cache_directory) {
   if (!problem.exact.empty()) return closed_form(problem);
   if (problem.reference.solver.empty()) return nullptr;
-  std::shared_ptr<const reference::ReferenceSolution> reference =
-      reference::make_reference(problem.reference.solver, problem.reference.options, cache_directory);
+  const auto reference = made_once(problem.reference, cache_directory);
   const std::string identity = problem.reference.solver + " " + reference->settings().dump();
-  return std::make_unique<FromReference>(problem, std::move(reference), identity);
+  return std::make_unique<FromReference>(problem, reference, identity);
 }
 
 }  // namespace lather::train
