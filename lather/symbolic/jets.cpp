@@ -53,6 +53,10 @@ JetSet JetSet::closure(int dimensions, std::span<const MultiIndex> wanted,
   return set;
 }
 
+int JetSet::highest_order() const {
+  return has_laplacian() ? std::max(2, derivatives_.back().total()) : derivatives_.back().total();
+}
+
 std::optional<int> JetSet::component(const MultiIndex& derivative) const {
   const auto it = std::find(derivatives_.begin(), derivatives_.end(), derivative);
   if (it == derivatives_.end()) return {};
@@ -85,9 +89,10 @@ class Deriver {
     if (!opaque) return;
     // f, f', f'', … up to what the adjoint of the highest derivative needs.
     Expr name = opaque->name, value = opaque->value;
-    for (int k = 0; k <= kMaxOrder + 1; ++k) {
+    const int highest = set.highest_order() + 1;
+    for (int k = 0; k <= highest; ++k) {
       series_[name] = {value, opaque->argument, {}};
-      if (k <= kMaxOrder) {
+      if (k < highest) {
         const Expr next = graph.symbol("opaque:" + opaque->name.node().name + ":" + std::to_string(k + 1));
         series_[name].next = next;
         name = next;

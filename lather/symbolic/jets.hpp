@@ -12,7 +12,9 @@
 namespace lather::symbolic {
 
 inline constexpr int kMaxDimensions = 10;
-inline constexpr int kMaxOrder = 4;
+// Nothing below stands on it: it is as far as the tests go. Programs grow with the number of partitions of
+// an order, and only sets that hold high orders pay for them.
+inline constexpr int kMaxOrder = 6;
 
 // Orders of differentiation: {2, 1} is d^3/dx^2 dt.
 struct MultiIndex {
@@ -43,6 +45,7 @@ class JetSet {
   const std::vector<MultiIndex>& derivatives() const { return derivatives_; }
   bool has_laplacian() const { return !laplacian_.empty(); }
   const std::vector<double>& laplacian_weights() const { return laplacian_; }  // one per coordinate, or none
+  int highest_order() const;  // a collapsed Laplacian is of order 2
   int size() const { return static_cast<int>(derivatives_.size()) + (has_laplacian() ? 1 : 0); }
   int laplacian_component() const { return static_cast<int>(derivatives_.size()); }
   std::optional<int> component(const MultiIndex& derivative) const;

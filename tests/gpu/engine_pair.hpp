@@ -34,7 +34,8 @@ inline std::vector<DerivativeSet> derivative_sets() {
           {"second", 2, {{2, 0, 0}, {0, 1, 0}}},
           {"laplacian", 2, {{2, 0, 0}, {0, 2, 0}}},
           {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
-          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
+          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}},
+          {"sixth", 2, {{6, 0, 0}, {3, 3, 0}}}};
 }
 
 // Interior with two residuals and an unknown, a boundary with values, and data; inputs of the network with

@@ -43,7 +43,7 @@ const Broken kBroken[] = {
     {"data-outside-domain", "12:8", "row 2 of outside.csv"},
     {"data-ragged", "2:1", "expected 3 numbers"},
     {"deep-parentheses", "9:119", "nested more than 200"},
-    {"derivative-too-high", "9:19", "above order 4"},
+    {"derivative-too-high", "9:19", "above order 6"},
     {"division-by-zero", "9:13", "not finite"},
     {"domain-is-a-number", "6:5", "must be its two ends"},
     {"domain-of-three-numbers", "6:5", "must be its two ends"},

@@ -101,6 +101,7 @@ TEST(BuiltInProblems, ClosedFormsOnShapesSolveThem) {
 TEST(BuiltInProblems, ClosedFormOfTheWaveSolvesIt) { expect_residuals_vanish("wave", 1e-11); }
 TEST(BuiltInProblems, ClosedFormOfTheHeatEquationSolvesIt) { expect_residuals_vanish("heat-1d", 1e-13); }
 TEST(BuiltInProblems, ClosedFormOfHelmholtzSolvesIt) { expect_residuals_vanish("helmholtz", 1e-11); }
+TEST(BuiltInProblems, SolitaryWaveOfKawaharaSolvesIt) { expect_residuals_vanish("kawahara", 1e-14); }
 // N = u/(x(1-x)y(1-y)) loses digits near the walls.
 TEST(BuiltInProblems, ClosedFormOfPoissonSolvesIt) { expect_residuals_vanish("poisson-2d", 1e-10, 0.05); }
 // N = (U + z - z^3)/z^5 loses digits near 0, and the residual

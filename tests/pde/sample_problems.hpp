@@ -31,7 +31,11 @@ inline std::vector<DerivativeSet> derivative_sets() {
           {"laplacian", 2, {{2, 0, 0}, {0, 2, 0}}, true},
           {"third", 2, {{3, 0, 0}, {1, 1, 0}}},
           {"fourth", 2, {{4, 0, 0}, {2, 2, 0}, {0, 1, 0}}},
-          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}}};
+          {"three_dimensions", 3, {{1, 1, 1}, {0, 0, 2}}},
+          {"fifth", 2, {{5, 0, 0}, {3, 0, 0}, {0, 1, 0}}},
+          {"sixth_pure", 2, {{6, 0, 0}, {0, 1, 0}}},
+          {"sixth_mixed", 2, {{3, 3, 0}, {1, 4, 0}, {0, 6, 0}}},
+          {"sixth_three_dimensions", 3, {{2, 2, 2}}}};
 }
 
 // Two outputs; one residual that is nonlinear in the values and

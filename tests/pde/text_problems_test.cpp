@@ -94,6 +94,36 @@ depth = 2
   expect_exact_gradient(problem);
 }
 
+// Orders 5 and 6, pure and mixed, in products, by short names and by D, in equations and conditions.
+TEST(TextProblem, OfSixthOrder) {
+  const auto problem = read_problem_text(R"toml(
+name = "sixth"
+coordinates = ["x", "y"]
+fields = ["u"]
+[domain]
+x = [0, 1]
+y = [0, 1]
+[ansatz]
+outputs = ["N"]
+u = "x*N"
+[[equation]]
+name = "sixth"
+residual = "u_xxxyyy*u + 0.01*u_x*u_xxxxxx + D(u*u_y, y, y, y, y, y) - sin(x*y)"
+[[condition]]
+name = "left"
+where = "x = 0"
+residual = "u_xxxxx*u_x - exp(y)"
+[network]
+width = 8
+depth = 2
+)toml",
+                                         "sixth.toml");
+  const auto interior = components(problem, 0);
+  EXPECT_EQ(interior.size(), 4 * 4 + 3 + 3);  // x^i y^j with i, j <= 3, and three more along each coordinate
+  EXPECT_EQ(components(problem, 1), (std::vector<std::string>{"", "x", "xx", "xxx", "xxxx", "xxxxx"}));
+  expect_exact_gradient(problem);
+}
+
 TEST(TextProblem, WithALaplacianInTwoDimensionsCarriesOneComponentForIt) {
   const auto problem = read_problem_text(R"toml(
 name = "poisson"

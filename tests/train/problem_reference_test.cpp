@@ -16,6 +16,7 @@ const ReferenceCase kCases[] = {
     {"helmholtz", 1e-13, 1e-13, "closed form"},
     {"poisson-2d", 1e-13, 1e-13, "closed form"},
     {"poisson-5d", 1e-13, 1e-13, "closed form"},
+    {"kawahara", 1e-13, 1e-13, "closed form"},
     {"burgers-selfsimilar",
      1e-12,
      1e-12,
