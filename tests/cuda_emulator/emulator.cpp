@@ -8,6 +8,7 @@
 #include "emulator.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -137,10 +138,10 @@ cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
-  // A copy for each: one loaded twice would share its variables.
+  // A copy for each: one loaded twice would share its variables. Ranks are processes that load at the same time.
   static std::atomic<int> loaded = 0;
   const std::string path = std::string(static_cast<const char*>(code)),
-                    copy = path + "." + std::to_string(++loaded);
+                    copy = path + "." + std::to_string(::getpid()) + "." + std::to_string(++loaded);
   std::error_code failed;
   std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing, failed);
   if (failed) return cudaErrorInvalidValue;
