@@ -30,7 +30,7 @@ double best_seconds(F&& f) {
 }
 
 void print(const char* what, double seconds, double flops) {
-  fmt::print("{:<34} {:8.2f} ms {:8.1f} GF/s\n", what, 1e3 * seconds, flops / seconds * 1e-9);
+  fmt::print("{:<34} {:8.3f} ms {:8.1f} GF/s\n", what, 1e3 * seconds, flops / seconds * 1e-9);
 }
 
 }  // namespace
@@ -50,10 +50,19 @@ int main(int argc, char** argv) {
   objective.set_points(0, at);
   const std::size_t n = objective.size();
   const double m = points, N = static_cast<double>(n);
-  std::vector<double> JtJ(n * n), factor(n * n), Jtr(n), g(n), rows(480 * n);
   fmt::print("{} threads, {} points, {} parameters\n", threads, points, n);
 
   print("loss", best_seconds([&] { objective.value(x); }), 0);
+  std::vector<double> trials(x), losses(2), residuals(3 * objective.residual_count());
+  trials.insert(trials.end(), x.begin(), x.end());
+  print("two losses in one batch", best_seconds([&] { objective.values(trials, losses); }), 0);
+  trials.insert(trials.end(), x.begin(), x.end());
+  print("residuals", best_seconds([&] { objective.residuals(x, std::span(residuals).first(points)); }), 0);
+  print("three of them in one batch", best_seconds([&] { objective.residuals_at(trials, residuals); }), 0);
+  constexpr std::size_t kMostParameters = 15000;
+  if (n > kMostParameters) return 0;  // no room for matrices
+
+  std::vector<double> JtJ(n * n), factor(n * n), Jtr(n), g(n), rows(480 * n);
   print("loss and gradient", best_seconds([&] { objective.value_and_gradient(x, g); }), 0);
   print("480 rows of J", best_seconds([&] { objective.jacobian_rows(x, 0, 480, rows.data()); }), 0);
   print("normal equations", best_seconds([&] { objective.normal_equations(x, JtJ.data(), Jtr); }), m * N * N);

@@ -105,6 +105,12 @@ void measure(int width, int depth, std::size_t points) {
   }
   line("residuals", milliseconds(repeats, [&] { objective.residuals(x, r); }));
   line("value", milliseconds(repeats, [&] { objective.value(x); }));
+  std::vector<double> trials(x), values(2), residuals(3 * points);
+  trials.insert(trials.end(), x.begin(), x.end());
+  line("two values in one batch", milliseconds(repeats, [&] { objective.values(trials, values); }));
+  trials.insert(trials.end(), x.begin(), x.end());
+  line("three residuals in one batch",
+       milliseconds(repeats, [&] { objective.residuals_at(trials, residuals); }));
   optim::LevenbergMarquardt lm(objective.layout(), {});
   double evaluations = 0;
   int steps = 0;

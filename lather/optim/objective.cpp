@@ -4,6 +4,11 @@
 
 namespace lather::optim {
 
+void Objective::values(std::span<const double> xs, std::span<double> values) {
+  const std::size_t n = size();
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(xs.subspan(i * n, n));
+}
+
 void Objective::term_gradients(std::span<const double> x, std::span<double> losses,
                                std::vector<std::vector<double>>& gradients) {
   if (term_names().size() != 1) throw Error("this objective has several terms but no gradients per term");

@@ -43,6 +43,8 @@ class Objective : public Residuals {
   std::size_t size() const final { return layout().size(); }
 
   virtual double value(std::span<const double> x) = 0;
+  // At several x, one after another in memory. One by one is the specification, bit for bit.
+  virtual void values(std::span<const double> xs, std::span<double> values);
   // Writes the gradient (overwriting) and returns the value.
   virtual double value_and_gradient(std::span<const double> x, std::span<double> gradient) = 0;
 

@@ -16,6 +16,11 @@ void Residuals::residuals(std::span<const double>, std::span<double>) {
   throw Error("this objective is not a sum of squared residuals");
 }
 
+void Residuals::residuals_at(std::span<const double> xs, std::span<double> r) {
+  const std::size_t n = size(), m = residual_count();
+  for (; !xs.empty(); xs = xs.subspan(n), r = r.subspan(m)) residuals(xs.first(n), r.first(m));
+}
+
 void Residuals::residual_scales(std::span<double> scales) const {
   std::fill(scales.begin(), scales.end(), 1.0);
 }

@@ -26,6 +26,8 @@ class Residuals {
   virtual std::size_t size() const = 0;                     // parameters
   virtual std::size_t residual_count() const { return 0; }  // 0: not a sum of squares
   virtual void residuals(std::span<const double> x, std::span<double> r);
+  // At several x, one after another in memory, as r is then. One by one is the specification, bit for bit.
+  virtual void residuals_at(std::span<const double> xs, std::span<double> r);
   // r_i = scale_i * (residual i as the equation states it).
   virtual void residual_scales(std::span<double> scales) const;
 

@@ -56,6 +56,21 @@ void Engine::gather_visited(int point_set, std::size_t count, std::size_t width,
   options.ranks->gather(std::span(rows, count * width), bounds);
 }
 
+double Engine::total_loss() const { return std::accumulate(losses.begin(), losses.end(), 0.0); }
+
+void Engine::values(std::span<const double> xs, std::span<double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    compute(x_at(xs, i), nullptr, nullptr);
+    values[i] = total_loss();
+  }
+}
+
+void Engine::require_points() const {
+  for (std::size_t s = 0; s < points.size(); ++s)
+    if (points[s].count() == 0 && !terms_of[s].empty())
+      throw Error("point set '" + problem.point_sets[s].name + "' has no points");
+}
+
 PinnObjective::PinnObjective(const Problem& problem, const EngineOptions& options)
     : engine_(options.device == Device::cuda ? make_cuda_engine(problem, options)
                                              : make_cpu_engine(problem, options)) {}
@@ -123,12 +138,19 @@ const optim::ParameterLayout& PinnObjective::layout() const { return engine_->la
 
 double PinnObjective::value(std::span<const double> x) {
   engine_->compute(x, nullptr, nullptr);
-  return std::accumulate(engine_->losses.begin(), engine_->losses.end(), 0.0);
+  return engine_->total_loss();
+}
+
+void PinnObjective::values(std::span<const double> xs, std::span<double> values) {
+  for (std::size_t n = 0; !values.empty(); values = values.subspan(n), xs = xs.subspan(n * size())) {
+    n = std::min(values.size(), Engine::kMostTrials);
+    engine_->values(xs.first(n * size()), values.first(n));
+  }
 }
 
 double PinnObjective::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
   engine_->compute(x, gradient.data(), nullptr);
-  return std::accumulate(engine_->losses.begin(), engine_->losses.end(), 0.0);
+  return engine_->total_loss();
 }
 
 std::vector<std::string> PinnObjective::term_names() const {
@@ -157,6 +179,9 @@ void PinnObjective::term_gradients(std::span<const double> x, std::span<double> 
 std::size_t PinnObjective::residual_count() const { return EngineResiduals(*engine_).residual_count(); }
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
   EngineResiduals(*engine_).residuals(x, r);
+}
+void PinnObjective::residuals_at(std::span<const double> xs, std::span<double> r) {
+  EngineResiduals(*engine_).residuals_at(xs, r);
 }
 void PinnObjective::residual_scales(std::span<double> scales) const {
   EngineResiduals(*engine_).residual_scales(scales);

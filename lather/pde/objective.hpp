@@ -62,6 +62,7 @@ class PinnObjective final : public optim::Objective {
 
   const optim::ParameterLayout& layout() const override;
   double value(std::span<const double> x) override;
+  void values(std::span<const double> xs, std::span<double> values) override;
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override;
   std::vector<bool> term_is_equation() const override;
@@ -69,6 +70,7 @@ class PinnObjective final : public optim::Objective {
                       std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override;
   void residuals(std::span<const double> x, std::span<double> r) override;
+  void residuals_at(std::span<const double> xs, std::span<double> r) override;
   void residual_scales(std::span<double> scales) const override;
 
   // Of the last value or gradient: weight * mean of squares, per term.

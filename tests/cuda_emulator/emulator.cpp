@@ -47,6 +47,7 @@ int devices = [] {
   return count ? std::atoi(count) : 1;
 }();
 int device_in_use = 0;
+int host_waits = 0;
 }  // namespace lather::emulator
 
 namespace {
@@ -114,6 +115,7 @@ cudaError_t cudaMemset(void* p, int value, std::size_t size) {
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
+  ++lather::emulator::host_waits;
   std::memcpy(to, from, size);
   return cudaSuccess;
 }
@@ -127,7 +129,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+  ++lather::emulator::host_waits;
+  return cudaSuccess;
+}
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
   *e = nullptr;

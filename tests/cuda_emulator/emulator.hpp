@@ -9,6 +9,7 @@ extern int matrices_diagonalized;   // by the eigensolver, since the program sta
 extern int failing_dimension;       // the eigensolver does not converge for matrices of this size; 0: never
 extern int devices, device_in_use;  // how many there are, and the number of the chosen one
 extern int illegal_accesses;        // of library calls to memory that was not, or no longer, allocated
+extern int host_waits;              // synchronizations and copies that the host waited for
 extern int nccl_version;            // as NCCL counts; 0: it is not installed
 extern int programs_compiled;       // from source text, since the program started
 extern int nccl_captured;           // operations of NCCL that went into graphs

@@ -229,6 +229,46 @@ TEST(LevenbergMarquardt, LeavesParametersAndDampingAloneWhereResidualsAreNotFini
   }
 }
 
+// What is evaluated ahead would be evaluated anyway, and everything is counted.
+TEST(LevenbergMarquardt, CountsWhatItEvaluatesAndTriesLengthsInPairs) {
+  class Counted final : public ResidualFunction {
+   public:
+    explicit Counted(ResidualFunction f) : ResidualFunction(std::move(f)) {}
+    double value(std::span<const double> x) override {
+      ++evaluations;
+      return ResidualFunction::value(x);
+    }
+    void values(std::span<const double> xs, std::span<double> values) override {
+      largest_batch = std::max(largest_batch, values.size());
+      Objective::values(xs, values);
+    }
+    void residuals(std::span<const double> x, std::span<double> r) override {
+      ++evaluations;
+      ResidualFunction::residuals(x, r);
+    }
+    int evaluations = 0;
+    std::size_t largest_batch = 0;
+  };
+  using Options = LevenbergMarquardtOptions;
+  const Options cases[] = {{}, {.acceleration = false, .halvings = 0}, {.halvings = 1}, {.halvings = 4}};
+  for (const Options& options : cases)
+    for (const auto adaptation : {Options::Adaptation::length, Options::Adaptation::target}) {
+      Counted problem(rosenbrock());
+      Options with = options;
+      with.adaptation = adaptation;
+      LevenbergMarquardt lm(problem.layout(), with);
+      std::vector<double> x{-1.2, 1};
+      for (int t = 0; t < 25; ++t) {  // down to zero residuals, where values are sums to twice the precision
+        problem.evaluations = 0;
+        const auto report = lm.step(problem, x);
+        EXPECT_EQ(report.evaluations, problem.evaluations) << t;
+        if (report.status != Status::running) break;
+      }
+      EXPECT_EQ(problem.largest_batch,
+                options.halvings > 0 && adaptation == Options::Adaptation::length ? 2 : 1);
+    }
+}
+
 TEST(LevenbergMarquardt, BacksAwayFromPointsWhereResidualsAreNotFinite) {
   // log x: the full step from 5 leads to negative x.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {

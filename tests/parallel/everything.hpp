@@ -47,6 +47,12 @@ inline std::vector<double> everything(const Problem& problem, const EngineOption
   keep(losses);
   objective.residuals(x, r);
   keep(r);
+  std::vector<double> trials(x), values(2), trial_residuals(2 * m);
+  for (std::size_t i = 0; i < n; ++i) trials.push_back(x[i] - 0.01 * g[i]);
+  objective.values(trials, values);
+  keep(values);
+  objective.residuals_at(trials, trial_residuals);
+  keep(trial_residuals);
   const std::vector<symbolic::Expr> fields{problem.symbols->output(0), problem.symbols->output(1)};
   for (const auto& values : objective.evaluate(x, fields, random_points(2, 100, 3))) keep(values);
   if (options.precision == Precision::float32) return all;

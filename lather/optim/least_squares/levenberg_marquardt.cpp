@@ -35,7 +35,7 @@ constexpr double kCompensatedBelow = 1e-20;
 
 LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
                                        const LevenbergMarquardtOptions& options)
-    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_), trial_(size_) {
+    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_) {
   if (options.form == Form::dual && options.damping == DampingMatrix::marquardt)
     throw Error(
         "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
@@ -54,9 +54,10 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "lm", x);
   StepReport report;
   if (lambda_ < 0) lambda_ = options_.initial_damping;
+  r_.clear();
   linearization_of(objective).build(x, steps_);
-  take_value(objective, x);
   report.evaluations = 1;
+  take_value(objective, x, report);
   diagnostics_.clear();
   if (!may_step(value_, linear_->Jtr(), report)) return report;
   renew_preconditioner(x);
@@ -64,7 +65,7 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
 
   const double least = least_damping();
   double gain = try_step(objective, x, report);
-  if (report.status == Status::stalled && turn_orthogonal(objective, x)) {
+  if (report.status == Status::stalled && turn_orthogonal(objective, x, report)) {
     report.status = Status::running;
     report.message = linear_->description();
     lambda_ = least;
@@ -105,17 +106,28 @@ void LevenbergMarquardt::judge_preconditioner() {
     preconditioned_at_.clear();
 }
 
-void LevenbergMarquardt::take_value(Objective& objective, std::span<const double> x) {
+void LevenbergMarquardt::take_value(Objective& objective, std::span<const double> x, StepReport& report) {
   value_ = linear_->value();
   near_rounding_ = value_ < kCompensatedBelow;
-  if (near_rounding_) value_ = value_at(objective, x);
+  if (!near_rounding_) return;
+  if (r_.empty()) {
+    r_.resize(objective.residual_count());
+    objective.residuals(x, r_);
+    ++report.evaluations;
+  }
+  value_ = compensated_squares(r_);
 }
 
-double LevenbergMarquardt::value_at(Objective& objective, std::span<const double> x) {
-  if (!near_rounding_) return objective.value(x);
-  std::vector<double> r(objective.residual_count());
-  objective.residuals(x, r);
-  return compensated_squares(r);
+// At every point of trials_, in one batch.
+void LevenbergMarquardt::evaluate_trials(Objective& objective, StepReport& report) {
+  values_.resize(trials_.size() / size_);
+  report.evaluations += static_cast<int>(values_.size());
+  if (!near_rounding_) return objective.values(trials_, values_);
+  const std::size_t m = objective.residual_count();
+  std::vector<double> r(values_.size() * m);
+  objective.residuals_at(trials_, r);
+  for (std::size_t k = 0; k < values_.size(); ++k)
+    values_[k] = compensated_squares(std::span(r).subspan(k * m, m));
 }
 
 double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, StepReport& report) {
@@ -124,23 +136,26 @@ double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, S
                                                    : decrease(objective, x, report);
 }
 
-// a from the second difference of r along d, for the same lambda. False where it is not finite or exceeds d,
-// whose quadratic model is then of no use.
-bool LevenbergMarquardt::accelerate(Objective& objective, std::span<const double> x) {
+// a from the second difference of r along d, for the same lambda; zero where it is not finite or exceeds d,
+// whose quadratic model is then of no use. The three r are one batch; that of x serves every lambda.
+void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double> x, StepReport& report) {
   constexpr double h = 0.1;  // Transtrum & Sethna
   const std::size_t m = objective.residual_count();
-  std::vector<double> bend(m), side(m);
-  objective.residuals(x, bend);
-  for (double& v : bend) v *= -2;
-  for (const double s : {h, -h}) {
-    for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + s * direction_[i];
-    objective.residuals(trial_, side);
-    for (std::size_t k = 0; k < m; ++k) bend[k] += side[k];
+  trials_.clear();
+  for (const double s : {h, -h})
+    for (std::size_t i = 0; i < size_; ++i) trials_.push_back(x[i] + s * direction_[i]);
+  if (r_.empty()) trials_.insert(trials_.end(), x.begin(), x.end());
+  std::vector<double> bend(m), r(trials_.size() / size_ * m);
+  objective.residuals_at(trials_, r);
+  report.evaluations += static_cast<int>(trials_.size() / size_);
+  if (r_.empty()) r_.assign(r.end() - static_cast<std::ptrdiff_t>(m), r.end());
+  for (std::size_t k = 0; k < m; ++k) bend[k] = (-2 * r_[k] + r[k] + r[m + k]) / (h * h);
+  bool follows = all_finite(bend);
+  if (follows) {
+    linear_->solve(bend, acceleration_);
+    follows = all_finite(acceleration_) && norm(acceleration_) < 2 * norm(direction_);
   }
-  for (double& v : bend) v /= h * h;
-  if (!all_finite(bend)) return false;
-  linear_->solve(bend, acceleration_);
-  return all_finite(acceleration_) && norm(acceleration_) < 2 * norm(direction_);
+  if (!follows) std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
 }
 
 // A network that such a step reaches has its activations saturated: nearly constant, with a gradient near zero
@@ -150,22 +165,29 @@ bool LevenbergMarquardt::is_too_long(std::span<const double> x) const {
 }
 
 // The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
-// lowers the value. A value costs little beside J^T J.
+// lowers the value. A value costs little beside J^T J. Until one lowers it, the next two are needed whatever
+// the first of them gives, and are one batch.
 double LevenbergMarquardt::search_length(Objective& objective, std::span<const double> x, StepReport& report,
                                          double& best) {
   double best_length = 0, length = 1;
   best = value_ * (1 - 4 * std::numeric_limits<double>::epsilon());  // a smaller decrease is rounding
-  for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
-    for (std::size_t i = 0; i < size_; ++i)
-      trial_[i] = x[i] + length * (direction_[i] + length / 2 * acceleration_[i]);
-    const double trial = value_at(objective, trial_);
-    ++report.evaluations;
-    if (trial < best) {  // not NaN either
-      best = trial;
-      best_length = length;
-    } else if (best_length > 0) {
-      break;
+  for (std::int64_t left = options_.halvings + 1; left > 0;) {
+    trials_.clear();
+    const std::int64_t count = best_length > 0 ? 1 : std::min<std::int64_t>(2, left);
+    for (double s = length; trials_.size() < static_cast<std::size_t>(count) * size_; s /= 2)
+      for (std::size_t i = 0; i < size_; ++i)
+        trials_.push_back(x[i] + s * (direction_[i] + s / 2 * acceleration_[i]));
+    evaluate_trials(objective, report);
+    for (const double value : values_) {
+      if (value < best) {  // not NaN either
+        best = value;
+        best_length = length;
+      } else if (best_length > 0) {
+        return best_length;
+      }
+      length /= 2;
     }
+    left -= count;
   }
   return best_length;
 }
@@ -182,9 +204,7 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
     }
     const double promised = linear_->predicted_decrease(direction_);
     promised_ = std::max(promised_, promised);
-    if (!options_.acceleration || !accelerate(objective, x))
-      std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
-    if (options_.acceleration) report.evaluations += 3;
+    if (options_.acceleration) accelerate(objective, x, report);
     double value = 0;
     const double length = search_length(objective, x, report, value);
     if (length > 0) {
@@ -203,8 +223,8 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
 
 // A decrease that the rounding of the residuals would hide cannot be found by any step.
 void LevenbergMarquardt::report_floor(Objective& objective, std::span<const double> x, StepReport& report) {
-  const double rounding = rounding_of_value(objective, x, trial_);
-  ++report.evaluations;
+  const double rounding = rounding_of_value(objective, x);
+  report.evaluations += 2;
   report.status = Status::stalled;
   const std::string found = lambda_ > options_.largest_damping
                                 ? "damping reached its limit: no step along the gradient lowers the loss"
@@ -220,24 +240,25 @@ void LevenbergMarquardt::report_floor(Objective& objective, std::span<const doub
   growth_ = 2;
 }
 
-// The step for lambda_ goes to trial_. False if there is none, or it does not lower the value.
+// The step for lambda_ goes to trials_. False if there is none, or it does not lower the value.
 bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double> x, StepReport& report,
                                    double& gain) {
   if (!linear_->damp(lambda_)) return false;
   linear_->solve(direction_);
   if (!all_finite(direction_) || is_too_long(x)) return false;
-  if (!options_.acceleration || !accelerate(objective, x))
-    std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
-  for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
-  const double value = value_at(objective, trial_), promised = linear_->predicted_decrease(direction_);
+  if (options_.acceleration) accelerate(objective, x, report);
+  trials_.resize(size_);
+  for (std::size_t i = 0; i < size_; ++i) trials_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
+  evaluate_trials(objective, report);
+  const double value = values_[0], promised = linear_->predicted_decrease(direction_);
   promised_ = std::max(promised_, promised);
-  report.evaluations += options_.acceleration ? 4 : 1;
   gain = promised > 0 ? (value_ - value) / promised : 0;
   return value < value_ * (1 - 4 * std::numeric_limits<double>::epsilon());
 }
 
 // The longest step that still pays: lambda falls while the gain ratio stays above the target, or rises until
-// it is.
+// it is. One lambda after another: which one comes next hangs on the gain, and each costs a factorization,
+// beside which a value costs nothing.
 double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<double> x, StepReport& report) {
   constexpr double kRatio = 3;
   double best_gain = 0, best_lambda = 0, gain = 0;
@@ -248,7 +269,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     if (pays || (lower && !had_one && gain > best_gain)) {
       best_gain = gain;
       best_lambda = lambda_;
-      best = trial_;
+      best = trials_;
     }
     if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
     if (!pays && had_one) break;                 // falling: the last one was the longest that pays

@@ -67,12 +67,12 @@ class LevenbergMarquardt final : public Optimizer {
   LinearizationOptions options_of(const Residuals& source, Form form) const;
   void choose_preconditioner(LinearizationOptions& o) const;
   SketchSize sketch_of(const Residuals& source) const;
-  bool turn_orthogonal(Objective& objective, std::span<const double> x);
+  bool turn_orthogonal(Objective& objective, std::span<const double> x, StepReport& report);
   void renew_preconditioner(std::span<const double> x);
   void judge_preconditioner();
-  void take_value(Objective& objective, std::span<const double> x);
-  double value_at(Objective& objective, std::span<const double> x);
-  bool accelerate(Objective& objective, std::span<const double> x);
+  void take_value(Objective& objective, std::span<const double> x, StepReport& report);
+  void evaluate_trials(Objective& objective, StepReport& report);
+  void accelerate(Objective& objective, std::span<const double> x, StepReport& report);
   bool is_too_long(std::span<const double> x) const;
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
   bool find_step(Objective& objective, std::span<const double> x, StepReport& report, double& gain);
@@ -99,7 +99,9 @@ class LevenbergMarquardt final : public Optimizer {
   std::vector<Diagnostic> diagnostics_;
   std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
   double memory_limit_ = 0;                // bytes; 0: not yet known
-  std::vector<double> direction_, acceleration_, trial_;
+  std::vector<double> direction_, acceleration_;
+  std::vector<double> r_;                // the residuals at x, once they were needed in this step
+  std::vector<double> trials_, values_;  // points that are tried together, one after another; at each
 };
 
 }  // namespace lather::optim

@@ -115,7 +115,8 @@ LinearizationOptions LevenbergMarquardt::options_of(const Residuals& source, For
 
 // Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form,
 // which costs several times as much. It stays until the residuals are others.
-bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x) {
+bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x,
+                                         StepReport& report) {
   Residuals& source = objective.source();
   if (options_.form != Form::automatic || linear_->form() != Form::primal ||
       source.orthogonal_factor_bytes() > memory_limit_)
@@ -123,7 +124,7 @@ bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const d
   floor_.stalled();
   use_form(source, Form::orthogonal);
   linear_->build(x, steps_);
-  take_value(objective, x);
+  take_value(objective, x, report);
   return true;
 }
 

@@ -31,6 +31,7 @@ class ClippedObjective final : public Objective {
   ClippedObjective(Objective& inner, const ClipOptions& options) : inner_(inner), options_(options) {}
   const ParameterLayout& layout() const override { return inner_.layout(); }
   double value(std::span<const double> x) override { return inner_.value(x); }
+  void values(std::span<const double> xs, std::span<double> values) override { inner_.values(xs, values); }
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override { return inner_.term_names(); }
   std::vector<bool> term_is_equation() const override { return inner_.term_is_equation(); }
@@ -39,6 +40,7 @@ class ClippedObjective final : public Objective {
                       std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override { return inner_.residual_count(); }
   void residuals(std::span<const double> x, std::span<double> r) override { inner_.residuals(x, r); }
+  void residuals_at(std::span<const double> xs, std::span<double> r) override { inner_.residuals_at(xs, r); }
 
  private:
   Objective& inner_;

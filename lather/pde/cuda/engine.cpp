@@ -10,16 +10,16 @@
 #include "lather/core/error.hpp"
 #include "lather/optim/cuda/cuda_objective.hpp"
 #include "lather/pde/cuda/device_points.hpp"
+#include "lather/pde/cuda/evaluation_passes.hpp"
 #include "lather/pde/cuda/jacobian.hpp"
 #include "lather/pde/cuda/pass.hpp"
 #include "lather/pde/cuda/shard_slots.hpp"
+#include "lather/pde/cuda/trials.hpp"
 #include "lather/pde/engine/engine.hpp"
 
 namespace lather::pde {
 
 namespace {
-
-constexpr std::size_t kEvaluationRows = 1 << 18;  // points of a batch of an evaluation anywhere
 
 template <class T>
 class CudaEngine final : public Engine, public optim::CudaObjective {
@@ -47,12 +47,15 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
         CudaPassOptions{
             .overlap = options.overlap, .batch_rows = options.tile_rows, .shards = options.shards});
     pass_->set_shards(sums_->own());
+    for (auto* trials : {&value_trials_, &residual_trials_})
+      trials->emplace(parameters_.data(), layout.size(), stream());
   }
 
   ThreadTeam& team() override { return team_; }
   std::size_t tile_points(int set) const override { return points[set].count(); }
   std::size_t workspace_bytes() const override {
-    return pass_->bytes() + parameters_.bytes() + sums_->bytes() + (jacobian_ ? jacobian_->bytes() : 0);
+    return pass_->bytes() + parameters_.bytes() + sums_->bytes() + value_trials_->bytes() +
+           residual_trials_->bytes() + (jacobian_ ? jacobian_->bytes() : 0);
   }
   optim::CudaObjective* cuda_objective() override { return this; }
 
@@ -87,22 +90,42 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     read_losses();
   }
 
-  void residuals(std::span<const double> x, std::span<double* const> r) override {
+  // Ranks that add up on the host meet after every x.
+  void values(std::span<const double> xs, std::span<double> values) override {
+    if (values.size() == 1 || !sums_->sums_on_device()) return Engine::values(xs, values);
     require_points();
-    upload(x);
+    upload_frozen();
+    set_scales(-1);
+    const std::size_t terms = problem.terms.size();
     with_ranks([&] {
       follow_ranks();
-      pass_->enqueue_values();
-      for (std::size_t k = 0; k < r.size(); ++k) {
-        if (!r[k]) continue;
-        const int set = problem.terms[k].point_set;
-        const auto values = pass_->values(pass_set_.at(set), place_in_set[k]);
+      enqueue_scales();
+      const CudaTrials::Part parts[] = {std::as_bytes(std::span(device_losses(), terms))};
+      sums_->watched([&] { value_trials_->run(xs, parts, [&] { enqueue_own_sums(false); }); });
+    });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::copy_n(value_trials_->template result<double>(i, 0).data(), terms, host_losses());
+      read_losses();
+      values[i] = total_loss();
+    }
+  }
+
+  void residuals(std::span<const double> xs, std::span<double* const> r) override {
+    require_points();
+    upload_frozen();
+    with_ranks([&] {
+      follow_ranks();
+      residual_trials_->run(xs, pass_->results(), [&] { pass_->enqueue_values(); });
+      for (std::size_t i = 0; i < r.size(); ++i) {
+        if (!r[i]) continue;
+        const std::size_t trial = i / problem.terms.size(), term = i % problem.terms.size();
+        const int set = problem.terms[term].point_set;
+        const T* const values =
+            residual_trials_->template result<T>(trial, place_of(static_cast<int>(term))).data();
         const auto [begin, end] = own_of(residuals_of(set));
-        for (std::size_t q = begin, group = group_of(set); q < end; ++q) {
-          const auto first = values.begin() + static_cast<std::ptrdiff_t>(q * group);
-          r[k][q] = std::accumulate(first, first + static_cast<std::ptrdiff_t>(group), 0.0);
-        }
-        gather_visited(set, residuals_of(set), 1, r[k]);
+        for (std::size_t q = begin, group = group_of(set); q < end; ++q)
+          r[i][q] = std::accumulate(values + q * group, values + (q + 1) * group, 0.0);
+        gather_visited(set, residuals_of(set), 1, r[i]);
       }
     });
   }
@@ -111,7 +134,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
                                             std::span<const symbolic::Expr> expressions, const Points& at,
                                             std::span<const std::string> columns) override {
     upload(x);
-    CudaPass<T>& pass = evaluation_pass(expressions, columns);
+    CudaPass<T>& pass = evaluations_.of(*this, addresses(), expressions, columns);
     std::vector<std::vector<double>> values(expressions.size());
     with_ranks([&] {
       pass.set_shards(sums_->own());
@@ -181,7 +204,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     with_ranks([&] {
       follow_ranks();
       if (captures_gradient()) return enqueue_own_sums(true);
-      launch_graph(own_gradient_, [&] { enqueue_own_sums(true); });
+      launch_graph(own_gradient_, stream(), [&] { enqueue_own_sums(true); });
       sums_->exchange(sums(true));
       sums_->enqueue_upload(sums(true), stream());
     });
@@ -271,12 +294,6 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   double* host_scales() const { return host_.data() + 2 * layout.size(); }
   double* host_losses() const { return host_scales() + problem.terms.size(); }
 
-  void require_points() const {
-    for (std::size_t s = 0; s < points.size(); ++s)
-      if (points[s].count() == 0 && !terms_of[s].empty())
-        throw Error("point set '" + problem.point_sets[s].name + "' has no points");
-  }
-
   // Where the graph takes them from.
   void stage(std::span<const double> x) {
     std::copy(x.begin(), x.end(), host_parameters());
@@ -290,6 +307,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void enqueue_upload() {
     cuda::check(cudaMemcpyAsync(parameters_.data(), host_parameters(), parameters_.bytes(),
                                 cudaMemcpyHostToDevice, pass_->stream()));
+  }
+  void enqueue_scales() {
+    cuda::check(
+        cudaMemcpyAsync(scales_.data(), host_scales(), scales_.bytes(), cudaMemcpyHostToDevice, stream()));
   }
   void upload_frozen() {
     if (frozen == frozen_on_device_) return;
@@ -305,24 +326,13 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     }
   }
 
-  template <class Enqueue>
-  void launch_graph(cuda::Graph& graph, const Enqueue& enqueue) {
-    if (!graph) {
-      // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
-      const auto lock = cuda::alone();
-      enqueue();
-      graph = cuda::Graph(stream(), enqueue);
-    }
-    graph.launch(stream());
-    cuda::check(cudaStreamSynchronize(stream()));
-  }
-
   // Losses and, if wanted, gradient to the host.
   void evaluate_sums(bool with_gradient) {
     with_ranks([&] {
       follow_ranks();
-      sums_->watched(
-          [&] { launch_graph(graphs_[with_gradient], [&] { enqueue_evaluation(with_gradient); }); });
+      sums_->watched([&] {
+        launch_graph(graphs_[with_gradient], stream(), [&] { enqueue_evaluation(with_gradient); });
+      });
       if (sums_->sums_on_device()) return;
       const auto total = sums_->exchange(sums(with_gradient));
       if (with_gradient) std::copy_n(total.begin(), layout.size(), host_gradient());
@@ -331,12 +341,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
 
   void enqueue_evaluation(bool with_gradient) {
-    const std::size_t terms = problem.terms.size() * sizeof(double);
     enqueue_upload();
-    cuda::check(cudaMemcpyAsync(scales_.data(), host_scales(), terms, cudaMemcpyHostToDevice, stream()));
+    enqueue_scales();
     enqueue_own_sums(with_gradient);
     if (!sums_->sums_on_device()) return;
-    cuda::check(cudaMemcpyAsync(host_losses(), device_losses(), terms, cudaMemcpyDeviceToHost, stream()));
+    cuda::check(
+        cudaMemcpyAsync(host_losses(), device_losses(), scales_.bytes(), cudaMemcpyDeviceToHost, stream()));
     if (with_gradient)
       cuda::check(cudaMemcpyAsync(host_gradient(), device_gradient(), layout.size() * sizeof(double),
                                   cudaMemcpyDeviceToHost, stream()));
@@ -350,25 +360,9 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   void forget_graphs() {
     for (auto& graph : graphs_) graph = {};
     own_gradient_ = {};
+    for (auto* trials : {&value_trials_, &residual_trials_}) (*trials)->forget_graphs();
     ++version_;
   }
-
-  CudaPass<T>& evaluation_pass(std::span<const symbolic::Expr> expressions,
-                               std::span<const std::string> columns) {
-    auto& entry = evaluations_[evaluation_key(problem, expressions, columns)];
-    if (!entry.pass) {
-      entry.set = std::make_unique<CompiledPointSet>(compile_set(problem, tape, expressions, columns));
-      entry.pass = std::make_unique<CudaPass<T>>(
-          tape, std::vector<const CompiledPointSet*>{entry.set.get()},
-          static_cast<int>(problem.unknowns.size()), addresses(),
-          CudaPassOptions{.gradient = false, .batch_rows = kEvaluationRows, .shards = options.shards});
-    }
-    return *entry.pass;
-  }
-  struct Evaluation {
-    std::unique_ptr<CompiledPointSet> set;
-    std::unique_ptr<CudaPass<T>> pass;
-  };
 
   cuda::Memory<double> parameters_, frozen_, scales_;
   std::unique_ptr<ShardSlots> sums_;   // of every shard: the gradient, then the losses
@@ -383,11 +377,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::optional<PointPlan> plan_;
   std::unique_ptr<DevicePoints> device_points_;  // that follow it
   std::int64_t step_ = 0;
-  ThreadTeam team_;           // for optimizers that update on the host
-  cuda::Graph graphs_[2];     // value; value and gradient
+  ThreadTeam team_;        // for optimizers that update on the host
+  cuda::Graph graphs_[2];  // value; value and gradient
+  std::optional<CudaTrials> value_trials_, residual_trials_;
   cuda::Graph own_gradient_;  // what this rank adds to the gradient at the parameters on the device
   std::size_t version_ = 0;
-  std::map<std::vector<std::uint32_t>, Evaluation> evaluations_;
+  EvaluationPasses<T> evaluations_;
 };
 
 }  // namespace

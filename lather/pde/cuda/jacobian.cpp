@@ -97,6 +97,8 @@ void CudaJacobian::choose_chunks(std::size_t residuals) {
   root_weights_ = cuda::Memory<double>(residuals);
   r_ = cuda::Memory<double>(residuals);
   w_ = cuda::Memory<double>(residuals);
+  host_ = cuda::PinnedMemory<double>(parameters + residuals);
+  key_ = {};
 }
 
 bool CudaJacobian::prepare(std::span<const double> x) {
@@ -110,7 +112,7 @@ bool CudaJacobian::prepare(std::span<const double> x) {
   if (kept_ && key == key_) return true;
   kept_ = false;
   upload_(x);
-  root_weights_.upload(key.root_weights);
+  if (key.root_weights != key_.root_weights) root_weights_.upload(key.root_weights);
   key_ = std::move(key);
   return false;
 }
@@ -199,7 +201,14 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
     }
   }
   for (const auto& pass : passes_)
-    if (pass) cuda::check(cudaStreamSynchronize(pass->stream()));
+    if (pass) {
+      cuda::check(cudaEventRecord(written_, pass->stream()));
+      cuda::check(cudaStreamWaitEvent(stream_, written_, 0));
+    }
+}
+
+void CudaJacobian::enqueue_copy(const cuda::Memory<double>& from, double* to) {
+  cuda::check(cudaMemcpyAsync(to, from.data(), from.bytes(), cudaMemcpyDeviceToHost, stream_));
 }
 
 template <class F>
@@ -223,11 +232,12 @@ double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::
     blas_.square({.n = n, .k = m, .beta = beta}, J, n, JtJ, n);
     blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true, .beta = beta}, J, n,
                            r_.data() + first, 1, v_.data(), 1);
+    if (!is_last(first + count)) return;
+    enqueue_copy(v_, host_v());
+    enqueue_copy(r_, host_r());
   });
-  v_.download(Jtr);
-  std::vector<double> r(residuals_);
-  r_.download(r);
-  return std::inner_product(r.begin(), r.end(), r.begin(), 0.0);
+  std::copy_n(host_v(), Jtr.size(), Jtr.begin());
+  return std::inner_product(host_r(), host_r() + residuals_, host_r(), 0.0);
 }
 
 void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) {
@@ -300,8 +310,10 @@ void CudaJacobian::make_room() {
 }
 
 void CudaJacobian::visit_rows(std::span<const double> x, const RowVisitor& visit) {
-  for_chunks(
-      x, [&](const double* J, std::size_t first, std::size_t count) { visit(J, r_.data() + first, count); });
+  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    stream_.synchronize();  // the visitor has a stream of its own
+    visit(J, r_.data() + first, count);
+  });
 }
 
 void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
@@ -311,6 +323,7 @@ void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, s
   for (std::size_t done = 0; done < count; done += chunk_) {
     const std::size_t part = std::min(chunk_, count - done);
     write(first + done, part, rows_.data());
+    stream_.synchronize();
     rows_.download({rows + done * n, part * n});
   }
   kept_ = count == residuals_ && chunk_ == residuals_;
@@ -341,13 +354,15 @@ void CudaJacobian::transposed_jacobian_times(std::span<const double> x, std::spa
                                              std::span<double> Jtw) {
   const int n = static_cast<int>(Jtw.size());
   choose_chunks(w.size());
-  w_.upload(w);
+  std::copy(w.begin(), w.end(), host_r());
+  cuda::check(cudaMemcpyAsync(w_.data(), host_r(), w_.bytes(), cudaMemcpyHostToDevice, stream_));
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     blas_.multiply_vector(
         {.rows = static_cast<int>(count), .cols = n, .transpose = true, .beta = first > 0 ? 1.0 : 0.0}, J,
         w_.data() + first, v_.data());
+    if (is_last(first + count)) enqueue_copy(v_, host_v());
   });
-  v_.download(Jtw);
+  std::copy_n(host_v(), Jtw.size(), Jtw.begin());
 }
 
 }  // namespace lather::pde

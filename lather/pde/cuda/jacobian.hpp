@@ -86,9 +86,14 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   double* place_of(std::size_t row) const {
     return rows_.data() + (whole() ? row * engine_.layout.size() : 0);
   }
+  // What is enqueued on stream_ afterwards finds the rows.
   void write(std::size_t first, std::size_t count, double* rows);
   void write_term(const CudaPass<double>& pass, int term, Range window, Range part, double* rows);
-  // f(rows on the device, first, count), chunk after chunk.
+  void enqueue_copy(const cuda::Memory<double>& from, double* to);
+  bool is_last(std::size_t end) const { return end == residuals_; }
+  double* host_v() const { return host_.data(); }
+  double* host_r() const { return host_.data() + engine_.layout.size(); }
+  // f(rows on the device, first, count), chunk after chunk, on stream_.
   template <class F>
   void for_chunks(std::span<const double> x, const F& f);
 
@@ -102,6 +107,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   std::size_t residuals_ = 0, chunk_ = 0;                 // chunk_: the rows of the largest chunk
   std::vector<std::size_t> bounds_;                       // chunk i has rows [bounds_[i], bounds_[i + 1])
   cuda::Memory<double> rows_, root_weights_, r_, w_, v_;  // J or a chunk of it; per residual; per parameter
+  cuda::PinnedMemory<double> host_;                       // like v_, then like r_
   std::vector<cuda::Memory<double>> spare_matrices_;      // for J^T J of shards
   std::unique_ptr<cuda::KernelModule> shards_module_;
   parallel::PieceSum<double> piece_sum_;
@@ -109,6 +115,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   cuda::KernelModule module_;
   cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_;
   cuda::Stream stream_;
+  cuda::Event written_;
   cuda::Blas blas_;
 };
 

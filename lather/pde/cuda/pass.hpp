@@ -56,6 +56,8 @@ class CudaPass {
   // Values of all expressions at all points of the shards.
   void enqueue_values();
   std::vector<double> values(int set, int expression);
+  // Where they are, per term.
+  std::vector<std::span<const std::byte>> results();
 
   // With `signals`: points [first, first + count), count <= window(), forward; then, for one expression after
   // another, its values and what d residual / d residual = 1 sends back, to be seen until the next call.
@@ -126,6 +128,7 @@ class CudaPass {
   const double* block_address(net::WeightRef ref) const;
   void* weights_at(net::WeightRef ref) const { return const_cast<double*>(block_address(ref)); }
 
+  void make_results();
   void weights();
   void inputs(const Batch& batch);
   void forward(const Batch& batch);

@@ -254,10 +254,24 @@ void CudaPass<T>::enqueue_signals(int expression) {
 }
 
 template <class T>
-void CudaPass<T>::enqueue_values() {
+void CudaPass<T>::make_results() {
   for (std::size_t k = 0; k < terms_; ++k)
     if (const std::size_t count = set_memory_[term_place_[k].first].points; results_[k].size() != count)
       results_[k] = cuda::Memory<T>(count);
+}
+
+template <class T>
+std::vector<std::span<const std::byte>> CudaPass<T>::results() {
+  make_results();
+  std::vector<std::span<const std::byte>> list;
+  for (const auto& memory : results_)
+    list.push_back(std::as_bytes(std::span<const T>(memory.data(), memory.size())));
+  return list;
+}
+
+template <class T>
+void CudaPass<T>::enqueue_values() {
+  make_results();
   weights();
   for (const auto& batch : batches_) {
     forward(batch);
@@ -315,6 +329,7 @@ std::vector<typename CudaPass<T>::ScalarView> CudaPass<T>::scalars() const {
   template void CudaPass<T>::enqueue_signals(int);                                    \
   template void CudaPass<T>::enqueue_values();                                        \
   template std::vector<double> CudaPass<T>::values(int, int);                         \
+  template std::vector<std::span<const std::byte>> CudaPass<T>::results();            \
   template std::vector<CudaPass<T>::LayerView> CudaPass<T>::layers() const;           \
   template std::vector<CudaPass<T>::ScalarView> CudaPass<T>::scalars() const;
 LATHER_INSTANTIATE(double)

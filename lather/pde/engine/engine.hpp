@@ -20,14 +20,20 @@ enum class Reach { all_points, own_share };
 
 class Engine {
  public:
+  static constexpr std::size_t kMostTrials = 8;  // x that values and residuals are asked for at a time
+
   Engine(const Problem& problem, const EngineOptions& options);
   virtual ~Engine() = default;
 
   // Fills losses; and, where given, the gradient of the sum, or the gradient of every term.
   virtual void compute(std::span<const double> x, double* gradient,
                        std::vector<std::vector<double>>* term_gradients) = 0;
-  // residual_i at all points of every term; r[term] may be null: not wanted.
-  virtual void residuals(std::span<const double> x, std::span<double* const> r) = 0;
+  // Their sums at several x, one after another in memory; losses are those of the last. The plain version takes
+  // one by one, and faster ones have its bits.
+  virtual void values(std::span<const double> xs, std::span<double> values);
+  // residual_i at all points of every term, at one x or several likewise: r[number of x * terms + term]. Null: the
+  // term is not wanted, at any x.
+  virtual void residuals(std::span<const double> xs, std::span<double* const> r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x,
                                                     std::span<const symbolic::Expr> expressions,
                                                     const Points& points,
@@ -67,6 +73,7 @@ class Engine {
 
   std::size_t group_of(int set) const { return problem.point_sets[set].group; }
   std::size_t residuals_of(int set) const { return points.at(set).count() / group_of(set); }
+  double total_loss() const;
 
   Problem problem;
   EngineOptions options;
@@ -82,6 +89,10 @@ class Engine {
   std::vector<double> losses;  // per term, weighted, of the last evaluation
 
  protected:
+  std::span<const double> x_at(std::span<const double> xs, std::size_t i) const {
+    return xs.subspan(i * layout.size(), layout.size());
+  }
+  void require_points() const;  // throws Error where a term has none
   std::span<const double> unknowns_of(std::span<const double> x) const {
     return x.subspan(tape.parameters().size());
   }

@@ -10,6 +10,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/threads.hpp"
+#include "lather/pde/engine/dealt_tiles.hpp"
 #include "lather/pde/engine/engine.hpp"
 #include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/point_set_evaluator.hpp"
@@ -18,11 +19,6 @@
 namespace lather::pde {
 
 namespace {
-
-struct Tile {
-  int set;
-  std::size_t begin, count;
-};
 
 // Rows (points × components) of a tile such that all layers' jets and weights stay in the second-level cache.
 constexpr std::size_t kTileRows =
@@ -37,22 +33,22 @@ class CpuEngine final : public Engine {
         weights_(tape),
         sums_(tape, problem.terms.size(), problem.unknowns.size(),
               options.shards > 0 ? options.shards : team_.size(), team_.size(), options.ranks),
-        tiles_of_(sets.size()),
-        bounds_(sums_.size() + 1) {
-    for (std::size_t s = 0; s < sets.size(); ++s) {
-      const std::size_t points = tile_points_for(sets[s]), group = group_of(static_cast<int>(s));
-      tile_points_.push_back(group == 1 ? points : std::max<std::size_t>(1, points / group) * group);
+        tiles_(sums_.size(), options.shards > 0) {
+    for (int s = 0; s < static_cast<int>(sets.size()); ++s) {
+      const std::size_t points = tile_points_for(sets[s]), group = group_of(s);
+      tiles_.add_set(group == 1 ? points : std::max<std::size_t>(1, points / group) * group,
+                     sets[s].jets.size());
     }
     for (int t = 0; t < team_.size(); ++t) {
       auto& workers = workers_.emplace_back();
-      for (std::size_t s = 0; s < sets.size(); ++s)
-        workers.emplace_back(sets[s], tape, tile_points_[s], group_of(static_cast<int>(s)));
+      for (int s = 0; s < static_cast<int>(sets.size()); ++s)
+        workers.emplace_back(sets[s], tape, tile_points(s), group_of(s));
     }
   }
 
   ThreadTeam& team() override { return team_; }
   int shards() override { return static_cast<int>(sums_.size()); }
-  std::size_t tile_points(int set) const override { return tile_points_[set]; }
+  std::size_t tile_points(int set) const override { return tiles_.points_of_tile(set); }
 
   std::size_t workspace_bytes() const override {
     std::size_t total = 0;
@@ -61,29 +57,7 @@ class CpuEngine final : public Engine {
     return total + sums_.bytes();
   }
 
-  void points_changed(int set) override {
-    tiles_of_[set].clear();
-    const std::size_t count = points[set].count();
-    for (std::size_t begin = 0; begin < count; begin += tile_points_[set])
-      tiles_of_[set].push_back({set, begin, std::min(tile_points_[set], count - begin)});
-    all_tiles_.clear();
-    for (const auto& tiles : tiles_of_) all_tiles_.insert(all_tiles_.end(), tiles.begin(), tiles.end());
-    // Contiguous shares of about equal cost.
-    double total = 0;
-    for (const auto& tile : all_tiles_) total += cost(tile);
-    const int shards = this->shards();
-    bounds_.assign(shards + 1, all_tiles_.size());
-    bounds_[0] = 0;
-    double sum = 0;
-    int next = 1;
-    for (std::size_t i = 0; i < all_tiles_.size() && next < shards; ++i) {
-      sum += cost(all_tiles_[i]);
-      // Where there are fewer tiles than shards, empty shards lie between the others, so that ranks have
-      // equal shares.
-      const int most = options.shards > 0 ? shards : next + 1;
-      while (next < most && sum >= total * next / shards) bounds_[next++] = i + 1;
-    }
-  }
+  void points_changed(int set) override { tiles_.deal(set, points[set].count()); }
 
   void compute(std::span<const double> x, double* gradient,
                std::vector<std::vector<double>>* term_gradients) override {
@@ -97,23 +71,42 @@ class CpuEngine final : public Engine {
     });
   }
 
-  void residuals(std::span<const double> x, std::span<double* const> r) override {
-    weights_.update(x, frozen);
+  void values(std::span<const double> xs, std::span<double> values) override {
+    require_points();
+    prepare_trials(xs);
     with_ranks([&] {
-      for (int s = 0; s < static_cast<int>(sets.size()); ++s) {
-        const auto& terms = terms_of[s];
-        if (std::none_of(terms.begin(), terms.end(), [&](int k) { return r[k] != nullptr; })) continue;
-        over_shards(sums_.own(), [&](int thread, std::size_t shard) {
-          Worker& worker = workers_[thread][s];
-          for (const Tile& tile : tiles_of_shard(s, shard)) {
-            worker.evaluate(points[s], tile.begin, tile.count, weights_, unknowns_of(x));
-            for (int k : terms)
-              if (r[k])
-                add_groups(s, worker.values(place_in_set[k]), tile.count, r[k] + tile.begin / group_of(s));
-          }
-        });
-        for (int k : terms)
-          if (r[k]) gather_visited(s, residuals_of(s), 1, r[k]);
+      for (auto& trial : trials_)
+        for (auto [s, last] = sums_.own(); s < last; ++s) trial.sums.begin(0, s, false);
+      over_trials(
+          xs, [&](std::size_t s) { return tiles_.of_shard(s); },
+          [&](Worker& worker, std::size_t i, std::size_t s, const Tile& tile) {
+            for (int k : terms_of[tile.set]) add_term(trials_[i].sums.shard(s), worker, tile, k, false);
+          });
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        take_losses(trials_[i].sums);
+        values[i] = total_loss();
+      }
+    });
+  }
+
+  void residuals(std::span<const double> xs, std::span<double* const> r) override {
+    prepare_trials(xs);
+    const std::size_t terms = problem.terms.size();
+    with_ranks([&] {
+      for (int set = 0; set < static_cast<int>(sets.size()); ++set) {
+        std::vector<std::size_t> wanted;
+        for (const int k : terms_of[set])
+          if (r[k]) wanted.push_back(k);
+        if (wanted.empty()) continue;
+        over_trials(
+            xs, [&](std::size_t s) { return tiles_.of_shard(set, s); },
+            [&](Worker& worker, std::size_t i, std::size_t, const Tile& tile) {
+              for (const std::size_t k : wanted)
+                add_groups(worker.values(place_in_set[k]), tile.count, group_of(set),
+                           r[i * terms + k] + tile.begin / group_of(set));
+            });
+        for (std::size_t first = 0; first < r.size(); first += terms)
+          for (const std::size_t k : wanted) gather_visited(set, residuals_of(set), 1, r[first + k]);
       }
     });
   }
@@ -168,9 +161,9 @@ class CpuEngine final : public Engine {
     });
   }
 
-  // Tiles of a set by shards, as tiles_of_shard deals them.
+  // Tiles of a set by shards, as they are dealt.
   IndexRange visited_by(int rank, int set, std::size_t count) const override {
-    const std::size_t tile = tile_points_[set] / group_of(set), tiles = (count + tile - 1) / tile;
+    const std::size_t tile = tile_points(set) / group_of(set), tiles = (count + tile - 1) / tile;
     const auto own = sums_.of(rank);
     return {std::min(count, tiles * own.begin / sums_.size() * tile),
             std::min(count, tiles * own.end / sums_.size() * tile)};
@@ -185,7 +178,7 @@ class CpuEngine final : public Engine {
       weights_.update(x, frozen);
       const int set = problem.terms[term].point_set;
       // Groups of points are points with so many more components.
-      const std::size_t group = group_of(set), tile_size = tile_points_[set] / group,
+      const std::size_t group = group_of(set), tile_size = tile_points(set) / group,
                         tiles = (count + tile_size - 1) / tile_size;
       const IndexRange visited = reach == Reach::own_share ? sums_.own() : IndexRange{0, sums_.size()};
       over_shards(visited, [&](int thread, std::size_t shard) {
@@ -194,7 +187,7 @@ class CpuEngine final : public Engine {
         std::vector<T> sums(tile_size);
         const auto per_group = [&](std::span<const T> values) {
           if (group == 1) return values;
-          add_groups(set, values.data(), values.size(), sums.data());
+          add_groups(values.data(), values.size(), group, sums.data());
           return std::span<const T>(sums.data(), values.size() / group);
         };
         const int members = static_cast<int>(group);
@@ -242,12 +235,10 @@ class CpuEngine final : public Engine {
     return std::max<std::size_t>(1, rows / set.jets.size());
   }
 
-  double cost(const Tile& tile) const { return static_cast<double>(tile.count) * sets[tile.set].jets.size(); }
-
-  void require_points() const {
-    for (std::size_t s = 0; s < points.size(); ++s)
-      if (points[s].count() == 0 && !terms_of[s].empty())
-        throw Error("point set '" + problem.point_sets[s].name + "' has no points");
+  void prepare_trials(std::span<const double> xs) {
+    const std::size_t count = xs.size() / layout.size();
+    while (trials_.size() < count) trials_.push_back({net::LayerWeights<T>(tape), sums_.more()});
+    for (std::size_t i = 0; i < count; ++i) trials_[i].weights.update(x_at(xs, i), frozen);
   }
 
   // The loss of one term on one tile and, if wanted, d loss / d residual.
@@ -260,7 +251,7 @@ class CpuEngine final : public Engine {
     double sum = 0;
     if (group > 1) {
       std::vector<double> sums(groups);
-      add_groups(tile.set, r, tile.count, sums.data());
+      add_groups(r, tile.count, group, sums.data());
       for (std::size_t q = 0; q < groups; ++q) sum += (p ? p[q] : 1.0) * sums[q] * sums[q];
       shard.sums[k] += sum;
       for (std::size_t i = 0; i < tile.count && with_bars; ++i)
@@ -283,24 +274,16 @@ class CpuEngine final : public Engine {
       for (int k : terms_of[tile.set]) add_term(shard, worker, tile, k, gradient != nullptr);
       if (gradient) worker.backward(weights_, *shard.gradient, shard.unknown_bars);
     });
-    sums_.gather();
-    for (std::size_t k = 0; k < losses.size(); ++k) losses[k] = loss_of(k);
+    take_losses(sums_);
     if (gradient) write_gradient(x, {gradient, layout.size()});
   }
 
-  // Values of the points of a tile, added up by groups.
-  template <class From, class To>
-  void add_groups(int set, const From* values, std::size_t count, To* sums) const {
-    const std::size_t group = group_of(set), groups = count / group;
-    for (std::size_t q = 0; q < groups; ++q) {
-      double sum = 0;
-      for (std::size_t j = 0; j < group; ++j) sum += static_cast<double>(values[j * groups + q]);
-      sums[q] = static_cast<To>(group == 1 ? values[q] : sum);
-    }
+  double loss_of(const ShardSums& sums, std::size_t k) const {
+    return term_weights[k] * sums.of_term(k) / static_cast<double>(residuals_of(problem.terms[k].point_set));
   }
-
-  double loss_of(std::size_t k) const {
-    return term_weights[k] * sums_.of_term(k) / static_cast<double>(residuals_of(problem.terms[k].point_set));
+  void take_losses(ShardSums& sums) {
+    sums.gather();
+    for (std::size_t k = 0; k < losses.size(); ++k) losses[k] = loss_of(sums, k);
   }
   void write_gradient(std::span<const double> x, std::span<double> gradient) {
     sums_.add_gradients(team_).write(x, gradient);
@@ -316,7 +299,7 @@ class CpuEngine final : public Engine {
       const int set = problem.terms[k].point_set;
       over_sums(true, [&](int thread, std::size_t s, Shard& shard) {
         Worker& worker = workers_[thread][set];
-        for (const Tile& tile : tiles_of_shard(set, s)) {
+        for (const Tile& tile : tiles_.of_shard(set, s)) {
           worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
           for (int other : terms_of[set]) {
             if (other == static_cast<int>(k))
@@ -328,7 +311,7 @@ class CpuEngine final : public Engine {
         }
       });
       sums_.gather();
-      values[k] = loss_of(k);
+      values[k] = loss_of(sums_, k);
       write_gradient(x, gradients[k]);
     }
     std::copy(values.begin(), values.end(), losses.begin());
@@ -354,16 +337,31 @@ class CpuEngine final : public Engine {
       }
     });
   }
-  // Tiles are dealt to shards set by set, or all together by their cost.
-  std::span<const Tile> tiles_of_shard(int set, std::size_t s) {
-    const auto [first, last] = share_of(tiles_of_[set].size(), static_cast<int>(s), shards());
-    return std::span(tiles_of_[set]).subspan(first, last - first);
-  }
   template <class F>
   void over_tiles(bool with_gradient, const F& f) {
     over_sums(with_gradient, [&](int t, std::size_t s, Shard& shard) {
-      for (std::size_t i = bounds_[s]; i < bounds_[s + 1]; ++i)
-        f(workers_[t][all_tiles_[i].set], shard, all_tiles_[i]);
+      for (const Tile& tile : tiles_.of_shard(s)) f(workers_[t][tile.set], shard, tile);
+    });
+  }
+  // Evaluates the tiles of every trial, tiles_of(shard), and calls f(worker, trial, shard, tile) after each.
+  // Threads share pairs of trial and shard: where points are few, the trials keep them busy.
+  template <class TilesOf, class F>
+  void over_trials(std::span<const double> xs, const TilesOf& tiles_of, const F& f) {
+    std::vector<std::size_t> shards;  // that have tiles
+    for (auto [s, last] = sums_.own(); s < last; ++s)
+      if (!tiles_of(s).empty()) shards.push_back(s);
+    const std::size_t pairs = xs.size() / layout.size() * shards.size(), threads = team_.size();
+    team_.run([&](int t) {  // the first threads have more: they are awake
+      for (std::size_t pair = (pairs * t + threads - 1) / threads;
+           pair < (pairs * (t + 1) + threads - 1) / threads; ++pair) {
+        const std::size_t i = pair / shards.size(), s = shards[pair % shards.size()];
+        for (const Tile& tile : tiles_of(s)) {
+          Worker& worker = workers_[t][tile.set];
+          worker.evaluate(points[tile.set], tile.begin, tile.count, trials_[i].weights,
+                          unknowns_of(x_at(xs, i)));
+          f(worker, i, s, tile);
+        }
+      }
     });
   }
 
@@ -378,10 +376,12 @@ class CpuEngine final : public Engine {
   net::LayerWeights<T> weights_;
   ShardSums sums_;
   std::vector<std::vector<Worker>> workers_;  // by thread and point set
-  std::vector<std::size_t> tile_points_;
-  std::vector<std::vector<Tile>> tiles_of_;
-  std::vector<Tile> all_tiles_;
-  std::vector<std::size_t> bounds_;  // shard s has all_tiles_[bounds_[s] … bounds_[s + 1])
+  DealtTiles tiles_;
+  struct Trial {
+    net::LayerWeights<T> weights;
+    ShardSums sums;
+  };
+  std::vector<Trial> trials_;
   std::map<std::vector<std::uint32_t>, std::unique_ptr<CompiledPointSet>> evaluation_sets_;
   HostJacobian jacobian_{*this, [this](const auto& x, const auto& seeds, double* gradient) {
                            transposed_times(x, seeds, gradient);

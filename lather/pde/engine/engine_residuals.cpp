@@ -12,17 +12,25 @@ std::size_t EngineResiduals::residual_count() const {
   return count;
 }
 
-void EngineResiduals::residuals(std::span<const double> x, std::span<double> r) {
+void EngineResiduals::residuals_at(std::span<const double> xs, std::span<double> r) {
+  const auto& terms = engine_.problem.terms;
+  const std::size_t trials = xs.size() / size();
   std::vector<double*> parts;
-  std::size_t offset = 0;
-  for (const auto& term : engine_.problem.terms) {
-    parts.push_back(r.data() + offset);
-    offset += engine_.residuals_of(term.point_set);
+  double* next = r.data();
+  for (std::size_t trial = 0; trial < trials; ++trial)
+    for (const auto& term : terms) {
+      parts.push_back(next);
+      next += engine_.residuals_of(term.point_set);
+    }
+  for (std::size_t first = 0; first < trials; first += Engine::kMostTrials) {
+    const std::size_t count = std::min(trials - first, Engine::kMostTrials);
+    engine_.residuals(xs.subspan(first * size(), count * size()),
+                      std::span(parts).subspan(first * terms.size(), count * terms.size()));
   }
-  engine_.residuals(x, parts);
-  for (std::size_t k = 0; k < parts.size(); ++k) {
+  for (std::size_t k = 0; k < terms.size(); ++k) {
     const auto scales = root_weights(engine_, static_cast<int>(k));
-    for (std::size_t i = 0; i < scales.size(); ++i) parts[k][i] *= scales[i];
+    for (std::size_t part = k; part < parts.size(); part += terms.size())
+      for (std::size_t i = 0; i < scales.size(); ++i) parts[part][i] *= scales[i];
   }
 }
 

@@ -11,7 +11,8 @@ class EngineResiduals : public optim::Residuals {
   explicit EngineResiduals(Engine& engine) : engine_(engine) {}
   std::size_t size() const final { return engine_.layout.size(); }
   std::size_t residual_count() const final;
-  void residuals(std::span<const double> x, std::span<double> r) final;
+  void residuals(std::span<const double> x, std::span<double> r) final { residuals_at(x, r); }
+  void residuals_at(std::span<const double> xs, std::span<double> r) final;
   void residual_scales(std::span<double> scales) const final;
   ThreadTeam* team() final { return &engine_.team(); }
 

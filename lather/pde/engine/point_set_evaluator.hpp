@@ -9,6 +9,17 @@
 
 namespace lather::pde {
 
+// Values of the points of a tile, dealt out by groups of `group`, added up by groups.
+template <class From, class To>
+void add_groups(const From* values, std::size_t points, std::size_t group, To* sums) {
+  const std::size_t groups = points / group;
+  for (std::size_t q = 0; q < groups; ++q) {
+    double sum = 0;
+    for (std::size_t j = 0; j < group; ++j) sum += static_cast<double>(values[j * groups + q]);
+    sums[q] = static_cast<To>(group == 1 ? values[q] : sum);
+  }
+}
+
 template <class T>
 class PointSetEvaluator {
  public:

@@ -29,6 +29,11 @@ class ShardSums {
     own();
   }
 
+  // Of the same shape.
+  ShardSums more() const {
+    return {tape_, terms_, unknowns_, shards_.size(), static_cast<int>(spare_.size()), ranks_};
+  }
+
   std::size_t size() const { return shards_.size(); }
   // Of gradients, once all threads had theirs.
   std::size_t bytes() const {
@@ -67,6 +72,7 @@ class ShardSums {
     shard.gradient->zero();
     return shard;
   }
+  Shard& shard(std::size_t s) { return shards_[s]; }
   void end(int thread, std::size_t first, std::size_t s) {
     parallel::add_along_tree(shards_.size(), first, s + 1,
                              [&](std::size_t a, std::size_t b) { add(thread, a, b); });

@@ -1,5 +1,7 @@
 #include "lather/optim/cuda/least_squares/triangles.hpp"
 
+#include <algorithm>
+
 #include "lather/optim/cuda/kernels/arguments.cuh"
 
 namespace lather::optim {
@@ -16,7 +18,23 @@ DeviceGram::DeviceGram(std::size_t size, cudaStream_t stream)
       matrix_(size * size),
       diagonal_(size),
       shift_(size),
-      info_(1) {}
+      info_(1),
+      host_diagonal_(size),
+      host_shift_(size),
+      host_info_(1) {}
+
+void DeviceGram::enqueue_upload(std::span<const double> values) {
+  std::copy(values.begin(), values.end(), host_shift_.data());
+  cuda::check(
+      cudaMemcpyAsync(shift_.data(), host_shift_.data(), shift_.bytes(), cudaMemcpyHostToDevice, stream_));
+}
+
+void DeviceGram::download(std::span<double> values) {
+  cuda::check(
+      cudaMemcpyAsync(host_shift_.data(), shift_.data(), shift_.bytes(), cudaMemcpyDeviceToHost, stream_));
+  cuda::check(cudaStreamSynchronize(stream_));
+  std::copy_n(host_shift_.data(), size_, values.begin());
+}
 
 void DeviceGram::launch(cudaKernel_t kernel, double* matrix, double* to, bool square) {
   const TriangleKernelArgs work{matrix, diagonal_.data(), shift_.data(), to, static_cast<int>(size_), 0};
@@ -27,13 +45,13 @@ void DeviceGram::launch(cudaKernel_t kernel, double* matrix, double* to, bool sq
 
 void DeviceGram::written() {
   launch(keep_, matrix_.data(), diagonal_.data(), false);
+  cuda::check(cudaMemcpyAsync(host_diagonal_.data(), diagonal_.data(), diagonal_.bytes(),
+                              cudaMemcpyDeviceToHost, stream_));
   cuda::check(cudaStreamSynchronize(stream_));
 }
 
 std::vector<double> DeviceGram::diagonal() const {
-  std::vector<double> values(size_);
-  diagonal_.download(values);
-  return values;
+  return {host_diagonal_.data(), host_diagonal_.data() + size_};
 }
 
 void DeviceGram::copy_lower(std::span<double> matrix) const {
@@ -46,36 +64,34 @@ void DeviceGram::copy_lower(std::span<double> matrix) const {
 }
 
 bool DeviceGram::factor(std::span<const double> shift) {
-  shift_.upload(shift);
+  enqueue_upload(shift);
   launch(mirror_, matrix_.data(), nullptr, true);
   solver_.cholesky(static_cast<int>(size_), matrix_.data(), info_.data());
+  cuda::check(
+      cudaMemcpyAsync(host_info_.data(), info_.data(), info_.bytes(), cudaMemcpyDeviceToHost, stream_));
   cuda::check(cudaStreamSynchronize(stream_));
-  int failed = 0;
-  info_.download(std::span(&failed, 1));
-  return failed == 0;
+  return host_info_[0] == 0;
 }
 
 std::vector<double> DeviceGram::diagonal_of(double* matrix) {
   launch(keep_, matrix, shift_.data(), false);  // the shift has done its work
-  cuda::check(cudaStreamSynchronize(stream_));
   std::vector<double> values(size_);
-  shift_.download(values);
+  download(values);
   return values;
 }
 
 void DeviceGram::copy_factor(double* to) { launch(lower_, matrix_.data(), to, true); }
 
 void DeviceGram::write_roots(std::span<const double> shift, double* to) {
-  shift_.upload(shift);
+  enqueue_upload(shift);
   launch(roots_, matrix_.data(), to, true);
   cuda::check(cudaStreamSynchronize(stream_));  // the next shift may come
 }
 
 void DeviceGram::solve(std::span<double> b) {
-  shift_.upload(b);
+  enqueue_upload(b);
   solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), shift_.data(), info_.data());
-  cuda::check(cudaStreamSynchronize(stream_));
-  shift_.download(b);
+  download(b);
 }
 
 }  // namespace lather::optim

@@ -33,6 +33,9 @@ class DeviceGram {
 
  private:
   void launch(cudaKernel_t kernel, double* matrix, double* to, bool square);
+  // On the stream, through page-locked memory: one vector is under way at a time.
+  void enqueue_upload(std::span<const double> values);
+  void download(std::span<double> values);
 
   std::size_t size_;
   cudaStream_t stream_;
@@ -41,6 +44,8 @@ class DeviceGram {
   cuda::Solver solver_;
   cuda::Memory<double> matrix_, diagonal_, shift_;
   cuda::Memory<int> info_;
+  cuda::PinnedMemory<double> host_diagonal_, host_shift_;
+  cuda::PinnedMemory<int> host_info_;
 };
 
 }  // namespace lather::optim

@@ -19,15 +19,17 @@ double compensated_squares(std::span<const double> r) {
   return sum + rest;
 }
 
-double rounding_of_value(Objective& objective, std::span<const double> x, std::span<double> neighbour) {
+double rounding_of_value(Objective& objective, std::span<const double> x) {
   const Random random(0, 0);
+  std::vector<double> trials(x.begin(), x.end());
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double to = std::numeric_limits<double>::infinity();
-    neighbour[i] = std::nextafter(x[i], random.bits(i) >> 63 ? to : -to);
+    trials.push_back(std::nextafter(x[i], random.bits(i) >> 63 ? to : -to));
   }
-  std::vector<double> r(objective.residual_count()), e(r.size());
-  objective.residuals(x, r);
-  objective.residuals(neighbour, e);
+  const std::size_t m = objective.residual_count();
+  std::vector<double> both(2 * m);
+  objective.residuals_at(trials, both);
+  const std::span r = std::span(both).first(m), e = std::span(both).last(m);
   for (std::size_t k = 0; k < r.size(); ++k) e[k] -= r[k];
   for (std::size_t k = 0; k < r.size(); ++k) r[k] *= e[k];
   return 2 * norm(r) + dot(e, e);

@@ -12,7 +12,7 @@ namespace lather::optim {
 double compensated_squares(std::span<const double> r);
 
 // By how much the value at x is uncertain: with e the change of r when every parameter goes to the next
-// number, 2 |(r_i e_i)| + |e|^2. `neighbour` is overwritten.
-double rounding_of_value(Objective& objective, std::span<const double> x, std::span<double> neighbour);
+// number, 2 |(r_i e_i)| + |e|^2.
+double rounding_of_value(Objective& objective, std::span<const double> x);
 
 }  // namespace lather::optim
