@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "lather/core/error.hpp"
@@ -76,6 +77,8 @@ Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_
                          {options.feature_scale, options.input_scales}, seed,
                          fixed ? weights.frozen : weights.parameters);
   }
+  if (options.train == TrainedLayers::output)
+    std::fill(weights.parameters.begin(), weights.parameters.end(), 0.0);
   return weights;
 }
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kMark = "BESIDE_TEXT(";
 
-bool is_small_integer(double value) { return std::abs(value) <= 64 && value == std::trunc(value); }
+bool is_small_integer(double value) { return std::abs(value) <= 2 && value == std::trunc(value); }
 
 }  // namespace
 

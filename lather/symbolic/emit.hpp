@@ -16,7 +16,7 @@ namespace lather::symbolic {
 std::string_view emit_functions();
 
 // Where numbers stand. Compiling takes a second; programs that differ in numbers alone (time windows, values
-// of a parameter) share their code if the numbers are beside it. Small integers always stand in the text.
+// of a parameter) share their code if the numbers are beside it. Integers up to 2 always stand in the text.
 enum class Numbers { in_text, beside_text };
 
 // A number as a literal of type Real, or as a mark for take_numbers.

@@ -23,6 +23,16 @@ void GaussNewtonOptions::fields(FieldVisitor& v) {
 GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options)
     : size_(layout.size()), options_(options), direction_(size_), trial_(size_) {}
 
+// |r + J d|^2. What the damped model promises by d.(lambda D d - J^T r) is lost in rounding where J is
+// ill-conditioned.
+double GaussNewton::value_of_model(Residuals& source, std::span<const double> x) const {
+  std::vector<double> r(source.residual_count()), w(r.size());
+  source.residuals(x, r);
+  source.jacobian_times(x, direction_, w);
+  for (std::size_t k = 0; k < w.size(); ++k) w[k] += r[k];
+  return dot(w, w);
+}
+
 // The first of the lengths 1, 1/2, 1/4, … that lowers the value by a tenth of its share of what is promised,
 // or 0; the point goes to trial_.
 double GaussNewton::search(Objective& objective, std::span<const double> x, double promised,
@@ -32,7 +42,10 @@ double GaussNewton::search(Objective& objective, std::span<const double> x, doub
     for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
     const double trial = objective.value(trial_);
     ++report.evaluations;
-    if (trial <= linear_->value() - 0.1 * length * promised) return length;  // not NaN either
+    if (trial <= linear_->value() - 0.1 * length * promised) {  // not NaN either
+      value_ = trial;
+      return length;
+    }
   }
   return 0;
 }
@@ -57,7 +70,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     if (!linear_->damp(lambda)) continue;
     linear_->solve(direction_);
     if (!all_finite(direction_)) continue;
-    const double promised = linear_->predicted_decrease(direction_);
+    const double left = value_of_model(source, x), promised = linear_->value() - left;
     if (attempt == 0 && promised <= options_.tolerance * linear_->value()) {
       report.status = Status::converged;
       report.message =
@@ -68,6 +81,14 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     const double length = search(objective, x, promised, report);
     if (length == 0) continue;
     move(x, length, direction_, report);
+    // Where the linear model held to its minimum, another step would promise less than the tolerance. A step
+    // longer than x was wasted on what x had to get rid of, and says nothing.
+    if (length == 1 && value_ <= left / (1 - options_.tolerance) && norm(direction_) <= 2 * norm(x)) {
+      report.status = Status::converged;
+      report.message =
+          fmt::format("Gauss-Newton has converged: the step promised a loss of {:.1e} and has reached {:.1e}",
+                      left, value_);
+    }
     diagnostics_.push_back({"all", "lambda", lambda});
     diagnostics_.push_back({"all", "length", length});
     return report;

@@ -6,7 +6,8 @@
 //                                                        D: the norms of the n columns of J
 //   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
 //
-// Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease.
+// Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease,
+// or has reached what it promised.
 
 #include <memory>
 
@@ -37,12 +38,14 @@ class GaussNewton final : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  private:
+  double value_of_model(Residuals& source, std::span<const double> x) const;
   double search(Objective& objective, std::span<const double> x, double promised, StepReport& report);
 
   std::size_t size_;
   GaussNewtonOptions options_;
   std::unique_ptr<Linearization> linear_;
   std::vector<double> direction_, trial_;
+  double value_ = 0;  // where the last search ended
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
 };
