@@ -89,22 +89,6 @@ struct BlockSettings {
   }
 };
 
-// Scalars and lists of JSON are TOML as they stand, objects are not.
-std::string toml_text(const Json& value) {
-  std::string text;
-  if (value.is_array()) {
-    for (const auto& item : value) text += (text.empty() ? "" : ", ") + toml_text(item);
-    return "[" + text + "]";
-  }
-  if (value.is_object()) {
-    for (const auto& [key, item] : value.items())
-      text += (text.empty() ? "" : ", ") + Json(key).dump() + " = " + toml_text(item);
-    return "{" + text + "}";
-  }
-  if (value.is_null()) throw Error("settings: set: null is not a value");
-  return value.dump();
-}
-
 void flatten(const Json& tree, const std::string& prefix, std::vector<pde::Override>& out) {
   for (const auto& [key, value] : tree.items()) {
     const std::string path = prefix.empty() ? key : prefix + "." + key;

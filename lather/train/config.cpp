@@ -87,7 +87,7 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
 void add_overrides(std::vector<pde::Override>& overrides, const std::string& section,
                    const std::vector<TomlEntry>& entries) {
   for (const auto& entry : entries)
-    overrides.push_back({section + "." + entry.key, entry.value.to_json().dump()});  // JSON values are TOML
+    overrides.push_back({section + "." + entry.key, toml_text(entry.value.to_json())});
 }
 
 void choose_limits(Config& config, const ConfigRequest& request) {
@@ -308,6 +308,8 @@ Config resolve(const ConfigRequest& request) {
   add_overrides(config.problem.overrides, "network", recipe.network);
   add_overrides(config.problem.overrides, "parameters", recipe.parameters);
   add_overrides(config.problem.overrides, "ansatz", recipe.ansatz);
+  for (const auto& conditions : recipe.conditions)
+    config.problem.overrides.push_back({"condition", toml_text(conditions.value.to_json())});
   config.problem.overrides.insert(config.problem.overrides.end(), settings.problem.begin(),
                                   settings.problem.end());
   with_recipe(root, recipe);  // its parameters exist

@@ -29,8 +29,8 @@ struct RecipeKeys {
 
 // Keys of [training] and of every recipe.
 std::vector<std::string> recipe_keys() {
-  std::vector<std::string> keys = {"optimizer", "network",        "parameters",
-                                   "ansatz",    "resample_every", "causal_tolerance"};
+  std::vector<std::string> keys = {"optimizer", "network",        "parameters",      "ansatz",
+                                   "condition", "resample_every", "causal_tolerance"};
   for (const auto& field : options::describe(RecipeKeys{})) {
     const std::string key = field.name.substr(0, field.name.find('.'));
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
@@ -150,7 +150,7 @@ const TomlValue* family_table(const TomlValue& root, const std::string& name, co
   return own ? own->find(family) : nullptr;
 }
 
-// The layers of a recipe, one over the other.
+// The layers of a recipe, one over the other; no name: [training] alone.
 TomlValue merged_recipe(const TomlValue& root, const std::string& name) {
   const auto names = recipe_names(root);
   const TomlValue& training = training_of(root);
@@ -164,7 +164,7 @@ TomlValue merged_recipe(const TomlValue& root, const std::string& name) {
   if (contains(names, name)) {
     merged.where = training.find(name)->where;
     lay_over(merged, without_families(*training.find(name), name));
-  } else if (name != "quick") {
+  } else if (name != "quick" && !name.empty()) {
     throw Error(training.where, unknown_name_message("recipe", name, names));
   }
   if (!find_entry(merged, "optimizer"))
@@ -183,13 +183,29 @@ void erase_key(TomlValue& table, std::string_view key) {
   std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
 }
 
+// A recipe for fixed features says nothing of use to methods that train the whole network: theirs is that of
+// [training.NAME.least-squares].
+bool leave_fixed_features(TomlValue& merged, const TomlValue& root, const std::string& recipe) {
+  const TomlValue* table = family_table(root, recipe, "least-squares");
+  if (!table) return false;
+  merged = merged_recipe(root, "");
+  lay_over(merged, *table);
+  if (!table->find("optimizer"))
+    find_entry(merged, "optimizer")->value = toml_from_json({{"name", "lm"}}, {});
+  return true;
+}
+
 // Another optimizer than the recipe's. What is said of the one is not meant
 // for the other, but within a family the learning rate and the wrappers are.
 std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& recipe,
                   const std::string& optimizer) {
   const auto& entry = optim::find_optimizer(optimizer);
-  const std::string before = optimizer_name(merged);
-  if (before == optimizer) return "";
+  const bool left = entry.family != optim::Family::output_layer &&
+                    optim::find_optimizer(optimizer_name(merged)).family == optim::Family::output_layer &&
+                    leave_fixed_features(merged, root, recipe);
+  const std::string before = optimizer_name(merged),
+                    unchanged = left ? fmt::format("settings of [training.{}.least-squares]", recipe) : "";
+  if (before == optimizer) return unchanged;
   const optim::Family family = entry.family, own = optim::find_optimizer(before).family;
   TomlValue chosen = toml_from_json({{"name", optimizer}}, {});
   if (family == own) {
@@ -205,7 +221,7 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
   find_entry(merged, "optimizer")->value = chosen;
   if (family == own) {
     lay_over(merged, network_for(optimizer));
-    return "";
+    return unchanged;
   }
 
   const std::string name(name_of(family));
@@ -256,6 +272,12 @@ Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlVal
   recipe.network = take_table(merged, "network");
   recipe.parameters = take_table(merged, "parameters");
   recipe.ansatz = take_table(merged, "ansatz");
+  if (const TomlEntry* conditions = find_entry(merged, "condition")) {
+    if (!conditions->value.is_array())
+      throw Error(conditions->where, "condition: expected a list of tables, [[training.NAME.condition]]");
+    recipe.conditions = {*conditions};
+    erase_key(merged, "condition");
+  }
   expand(*find_entry(merged, "optimizer"));
   recipe.optimizer = find_entry(merged, "optimizer")->value;
   erase_key(merged, "optimizer");
@@ -278,6 +300,10 @@ TomlValue with_recipe(TomlValue root, const Recipe& recipe) {
   lay("network", recipe.network);
   lay("parameters", recipe.parameters);
   lay("ansatz", recipe.ansatz);
+  for (const auto& conditions : recipe.conditions) {
+    erase_key(root, "condition");
+    root.entries.push_back(conditions);
+  }
   return root;
 }
 

@@ -26,6 +26,7 @@ struct Recipe {
   TrainingOptions training;
   RecordOptions record;
   std::vector<TomlEntry> network, parameters, ansatz;  // what differs from the rest of the file
+  std::vector<TomlEntry> conditions;                   // `condition`, instead of the file's; or none
 };
 
 // The recipe a person means who names none: `quick`; on the GPU `best`, if there is one.
@@ -38,8 +39,7 @@ std::string default_recipe(const TomlValue& root, Device device);
 Recipe read_recipe(const TomlValue& root, const std::string& name, const TomlValue& settings = {},
                    const std::string& optimizer = "");
 
-// The problem file with the recipe's network, parameters and
-// ansatz. Throws Error for a parameter the file does not have.
+// The problem file with the recipe's network, parameters, ansatz and conditions. Throws Error for a parameter the file does not have.
 TomlValue with_recipe(TomlValue root, const Recipe& recipe);
 
 // Throws Error for whatever a recipe asks of a problem that the problem does not have: point sets,

@@ -43,7 +43,8 @@ TEST_P(Recipes, AreResolvedAndTheQuickOneTakesAStep) {
   Trainer trainer(resolve(request));
   EXPECT_EQ(trainer.term_names().size(), trainer.problem().terms.size());
   const std::vector<double> before(trainer.parameters().begin(), trainer.parameters().end());
-  EXPECT_EQ(trainer.advance().status, optim::Status::running);
+  const auto status = trainer.advance().status;  // one step may be all that a few features can gain
+  EXPECT_TRUE(status == optim::Status::running || status == optim::Status::converged);
   EXPECT_EQ(trainer.step(), 1);
   EXPECT_FALSE(std::equal(before.begin(), before.end(), trainer.parameters().begin()));
   EXPECT_TRUE(std::isfinite(trainer.loss()));

@@ -78,6 +78,9 @@ TomlValue read_toml(const std::string& path);
 // A JSON object as such a tree; every value stands at `where`.
 TomlValue toml_from_json(const nlohmann::json& json, const SourceLocation& where);
 
+// A value of JSON on one line of TOML. Scalars are the same in both; there is no null.
+std::string toml_text(const nlohmann::json& value);
+
 // Lays `over` on `table`: tables are merged key by key, anything else is replaced.
 void merge_toml(TomlValue& table, const TomlValue& over);
 

@@ -50,6 +50,21 @@ TomlValue make_table(std::vector<TomlEntry> entries, const SourceLocation& where
   return table;
 }
 
+std::string toml_text(const nlohmann::json& value) {
+  std::string text;
+  if (value.is_array()) {
+    for (const auto& item : value) text += (text.empty() ? "" : ", ") + toml_text(item);
+    return "[" + text + "]";
+  }
+  if (value.is_object()) {
+    for (const auto& [key, item] : value.items())
+      text += (text.empty() ? "" : ", ") + nlohmann::json(key).dump() + " = " + toml_text(item);
+    return "{" + text + "}";
+  }
+  if (value.is_null()) throw Error("null is not a value");
+  return value.dump();
+}
+
 TomlValue toml_from_json(const nlohmann::json& json, const SourceLocation& where) {
   if (!json.is_object()) throw Error(where, fmt::format("expected a table of options, got {}", json.dump()));
   return value_from_json(json, where);

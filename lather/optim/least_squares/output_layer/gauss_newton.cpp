@@ -76,9 +76,9 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
       report.message =
           fmt::format("Gauss-Newton has converged: a step promises to lower the loss by {:.1e} of it",
                       promised / linear_->value());
-      return report;
     }
-    const double length = search(objective, x, promised, report);
+    const double length = promised > 0 ? search(objective, x, promised, report) : 0;
+    if (length == 0 && report.status == Status::converged) return report;
     if (length == 0) continue;
     move(x, length, direction_, report);
     // Where the linear model held to its minimum, another step would promise less than the tolerance. A step
