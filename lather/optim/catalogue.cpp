@@ -86,13 +86,13 @@ std::vector<OptimizerEntry>& catalogue_entries() {
       // Methods that use the Jacobian of the residuals.
       residual_entry<LevenbergMarquardt>("lm", "Levenberg-Marquardt on the residuals",
                                          LevenbergMarquardtOptions{}),
-      residual_entry<GaussNewton>("gauss-newton",
-                                  "Gauss-Newton by QR, undamped: for networks of which only the output layer "
-                                  "is trained",
-                                  GaussNewtonOptions{}, Family::output_layer),
-      residual_entry<Linear>("linear",
-                             "linear problems: hidden weights drawn, the output layer solved exactly",
-                             LinearOptions{}, Family::output_layer),
+      output_layer_entry<GaussNewton>(
+          "gauss-newton",
+          "Gauss-Newton by QR, undamped: for networks of which only the output layer is trained",
+          GaussNewtonOptions{}, HiddenLayers::kept),
+      output_layer_entry<Linear>("linear",
+                                 "linear problems: hidden weights drawn, the output layer solved exactly",
+                                 LinearOptions{}, HiddenLayers::drawn),
       residual_entry<Engd>("engd", "energy natural gradient: pseudo-inverse of the Gramian, grid line search",
                            EngdOptions{}),
       residual_entry<Anagram>("anagram", "natural gradient by SVD of the Jacobian with a cut-off",

@@ -16,6 +16,10 @@ namespace lather::optim {
 enum class Family { first_order, kronecker, quasi_newton, least_squares, output_layer };
 std::string_view name_of(Family family);  // "first-order", …
 
+// What becomes of the hidden layers of a network: they are trained with the others; they stay as they were initialized;
+// or the method draws them itself.
+enum class HiddenLayers { trained, kept, drawn };
+
 struct OptimizerEntry {
   std::string name;     // "ss-esoap"
   std::string summary;  // one line
@@ -27,6 +31,7 @@ struct OptimizerEntry {
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const AnyOptions&)> construct_on_device =
       {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
+  HiddenLayers hidden_layers = HiddenLayers::trained;
 
   // With its defaults.
   std::unique_ptr<Optimizer> make(const ParameterLayout& layout) const { return construct(layout, defaults); }
@@ -57,6 +62,16 @@ OptimizerEntry residual_entry(std::string name, std::string summary, Options def
                               Family family = Family::least_squares) {
   auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), family);
   e.needs_residuals = true;
+  return e;
+}
+
+// For a method that finds the output layer alone.
+template <class Method, class Options>
+OptimizerEntry output_layer_entry(std::string name, std::string summary, Options defaults,
+                                  HiddenLayers hidden_layers) {
+  auto e =
+      residual_entry<Method>(std::move(name), std::move(summary), std::move(defaults), Family::output_layer);
+  e.hidden_layers = hidden_layers;
   return e;
 }
 

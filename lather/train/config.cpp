@@ -252,9 +252,12 @@ void require_device(Device device) {
 
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
-  const bool least_squares = request.optimizer.empty() || request.optimizer == "linear" ||
-                             optim::find_optimizer(request.optimizer).family == optim::Family::least_squares;
-  if (!least_squares || request.precision == pde::Precision::float32) return root;
+  const auto by_size = [](const optim::OptimizerEntry& entry) {
+    return entry.family == optim::Family::least_squares || entry.hidden_layers == optim::HiddenLayers::drawn;
+  };
+  if (!(request.optimizer.empty() || by_size(optim::find_optimizer(request.optimizer))) ||
+      request.precision == pde::Precision::float32)
+    return root;
   TomlValue seen = root, asked = settings.part("training");
   for (const auto& [path, value] : settings.problem) set_toml(seen, path, value);
   if (request.steps) set_toml(asked, "steps", std::to_string(*request.steps));

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "lather/net/architecture.hpp"
 
 namespace lather::train {
 
@@ -52,13 +55,21 @@ TomlValue recipe_for(const std::string& optimizer) {
 }
 
 TomlValue network_for(const std::string& optimizer) {
-  Json network = Json::object();
-  if (optim::find_optimizer(optimizer).family == Family::output_layer) network["activation"] = "sin";
-  // `linear` draws the hidden weights itself, at several scales.
-  if (optimizer == "linear")
-    network.update(Json{{"train", "all"}, {"initialization", "glorot"}, {"input_scales", Json::array()}});
-  if (optimizer == "gauss-newton") network.update(Json{{"train", "output"}, {"initialization", "features"}});
-  return toml_from_json(network.empty() ? Json::object() : Json{{"network", network}}, {});
+  const auto with_sines = [](Json network) {
+    network["activation"] = "sin";
+    return toml_from_json(Json{{"network", std::move(network)}}, {});
+  };
+  switch (optim::find_optimizer(optimizer).hidden_layers) {
+    case optim::HiddenLayers::trained: break;
+    case optim::HiddenLayers::kept: return with_sines({{"train", "output"}, {"initialization", "features"}});
+    case optim::HiddenLayers::
+        drawn:  // at several scales of its own: those of a recipe for features are taken back
+      return with_sines({{"train", "all"},
+                         {"initialization", "glorot"},
+                         {"feature_scale", net::NetworkOptions{}.feature_scale},
+                         {"input_scales", Json::array()}});
+  }
+  return toml_from_json(Json::object(), {});
 }
 
 TomlValue optimizer_of_family(const std::string& optimizer) {

@@ -307,20 +307,37 @@ TomlValue with_recipe(TomlValue root, const Recipe& recipe) {
   return root;
 }
 
+// Settings of hidden layers that nothing would read.
+static void check_hidden_layers(const Recipe& recipe, const net::NetworkOptions& network) {
+  const bool features = network.initialization == net::Initialization::features;
+  const TomlValue* name = recipe.optimizer.find("name");
+  const bool drawn = std::ranges::any_of(optim::catalogue(), [&](const auto& entry) {
+    return name && entry.name == name->text.text && entry.hidden_layers == optim::HiddenLayers::drawn;
+  });
+  if (drawn && (features || network.train != net::TrainedLayers::all))
+    throw Error(fmt::format(
+        "training: {} draws the hidden weights itself, at the scales of its own options: leave out "
+        "network.train, network.initialization and network.input_scales, or take gauss-newton",
+        name->text.text));
+  if (!features && recipe.training.corrections.count == 0 &&
+      network.feature_scale != net::NetworkOptions{}.feature_scale)
+    throw Error(
+        drawn
+            ? fmt::format("network: {} draws the hidden weights at the scales of its own options: leave out "
+                          "network.feature_scale, or take gauss-newton",
+                          name->text.text)
+            : "network: feature_scale belongs to features and would be ignored: add "
+              "network.initialization=features, or leave it out");
+}
+
 void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Problem& problem) try {
   const TrainingOptions& training = recipe.training;
   check_points(recipe.tree, problem);
   pde::sampling_settings(training.points, problem);
   make_weighting(training.weighting, training.causal, problem);
   const TimeWindows windows(problem, training.time_windows);
-  if (const TomlValue* name = recipe.optimizer.find("name");
-      name && name->text.text == "linear" &&
-      (problem.network.train != net::TrainedLayers::all ||
-       problem.network.initialization == net::Initialization::features))
-    throw Error(
-        "training: linear draws the hidden weights itself, at the scales of its own options: leave out "
-        "network.train, network.initialization and network.input_scales, or take gauss-newton");
   const CorrectionOptions& corrections = training.corrections;
+  check_hidden_layers(recipe, problem.network);
   if (corrections.count == 0 &&
       (corrections.width > 0 || corrections.depth > 0 || corrections.feature_scale > 0))
     throw Error("training: corrections need a count: {count = 1, width = 40}");

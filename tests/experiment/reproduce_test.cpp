@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "lather/core/files.hpp"
@@ -203,6 +204,14 @@ TEST(Reproduce, WritesTablesAPictureAndAPage) {
   EXPECT_NE(page.html().find("<svg"), std::string::npos);
   EXPECT_NE(page.markdown("figures").find("](figures/small-steps.svg)"), std::string::npos);
   EXPECT_NE(page.markdown("figures").find("Adam leads."), std::string::npos);
+  // Machine and commit are those that the runs have recorded, also where they differ.
+  const auto file = results[0].cells[0].seeds[0].folder / "environment.json";
+  auto environment = nlohmann::json::parse(read_file(file));
+  const std::string built = environment["commit"];
+  environment["commit"] = "0a1b2c3";
+  write_file_atomically(file, environment.dump());
+  const std::string text = write_page(results, "lather reproduce small").markdown("figures");
+  EXPECT_NE(text.find("commits 0a1b2c3, " + built), std::string::npos);
 }
 
 const std::string kWithMaps = std::string(kSmallExperiment) + "\n[maps]\nvariant = \"ss-esoap\"\n";

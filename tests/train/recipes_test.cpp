@@ -126,6 +126,22 @@ TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
       resolve({.problem = "wave",
                .settings = {{"network.initialization", "features"}, {"network.input_scales", "[1, 1]"}}}),
       Error);
+  // A scale that nothing would read; the second network of a correction reads it.
+  const auto message = [](const char* optimizer, std::vector<pde::Override> settings) -> std::string {
+    try {
+      resolve({.problem = "burgers", .optimizer = optimizer, .settings = std::move(settings)});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message("lm", {{"network.feature_scale", "8"}}).find("network.initialization=features"),
+            std::string::npos);
+  EXPECT_NE(message("linear", {{"network.feature_scale", "8"}}).find("leave out network.feature_scale"),
+            std::string::npos);
+  EXPECT_EQ(message("gauss-newton", {{"network.feature_scale", "8"}}), "");
+  EXPECT_EQ(message("lm", {{"network.feature_scale", "8"}, {"network.initialization", "features"}}), "");
+  EXPECT_EQ(message("lm", {{"network.feature_scale", "8"}, {"training.corrections", "1"}}), "");
   // Features are no network for the others.
   for (const char* other : {"adam", "soap", "lbfgs", "lm"}) {
     EXPECT_EQ(network("burgers-viscous", other).train, net::TrainedLayers::all) << other;

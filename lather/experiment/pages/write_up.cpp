@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/comparisons.hpp"
@@ -67,18 +68,22 @@ Tally tally_of(const ExperimentResult& result) {
   return tally;
 }
 
+// As the runs recorded it: they may have come from several machines and commits.
 std::string machine_of(const ExperimentResult& result) {
+  std::set<std::string> machines, versions, commits;
   for (const auto& cell : result.cells)
     for (const auto& run : cell.seeds)
-      if (const auto file = run.folder / "environment.json"; fs::exists(file)) {
+      if (const auto file = run.folder / "environment.json"; !run.folder.empty() && fs::exists(file)) {
         const auto json = train::read_json(file);
-        const auto word = [&](const char* key) { return json.value(key, ""); };
         const bool on_gpu =
             result.plan->device == Device::cuda && !json.value("gpus", nlohmann::json()).empty();
-        const std::string machine = on_gpu ? json["gpus"][0].get<std::string>() : word("cpu");
-        return fmt::format("{}; Lather {}, commit {}", machine, word("version"), word("commit"));
+        machines.insert(on_gpu ? json["gpus"][0].get<std::string>() : json.value("cpu", ""));
+        versions.insert(json.value("version", ""));
+        commits.insert(json.value("commit", ""));
       }
-  return "no run has ended yet";
+  if (machines.empty()) return "no run has ended yet";
+  return fmt::format("{}; Lather {}, commit{} {}", fmt::join(machines, ", "), fmt::join(versions, ", "),
+                     commits.size() == 1 ? "" : "s", fmt::join(commits, ", "));
 }
 
 std::string conditions_of(const ExperimentResult& result) {

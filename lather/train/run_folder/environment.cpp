@@ -15,6 +15,8 @@
 #include "lather/core/version.hpp"
 #include "lather/linalg/simd.hpp"
 
+#include LATHER_COMMIT_HEADER
+
 namespace lather::train {
 
 namespace fs = std::filesystem;

@@ -1,0 +1,10 @@
+# Writes the commit that is being built into a header, if it is another one than before: asked at every build, for a commit made
+# after the configuration would otherwise not be seen.
+if(NOT COMMIT)
+  execute_process(COMMAND git describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE_DIR}
+    OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+if(NOT COMMIT)
+  set(COMMIT "unknown commit")
+endif()
+file(CONFIGURE OUTPUT ${OUTPUT} CONTENT "#define LATHER_COMMIT \"@COMMIT@\"\n" @ONLY)
