@@ -1,5 +1,5 @@
 // What a derivative of high order costs: loss + gradient and its preparation for highest orders 2 … 6, in turn.
-//   bench_orders [width] [points]
+//   bench_orders [width] [points] [cuda]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,11 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lather/core/clock.hpp"
+#include "lather/core/device.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/file/problem_file.hpp"
@@ -31,19 +33,23 @@ pde::Problem problem_of(const std::string& family, int order, int width) {
   return pde::read_problem_text(text, "bench", {{"network.width", std::to_string(width)}});
 }
 
-// Processor time: the machine may be shared.
-double thread_seconds() {
+// Processor time on the CPU: the machine may be shared.
+double seconds_on(Device device) {
+  static const Stopwatch watch;
+  if (device == Device::cuda) return watch.seconds();
   timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 struct Run {
-  Run(const std::string& family, int order, int width, std::size_t points) : order(order) {
+  Run(Device device, const std::string& family, int order, int width, std::size_t points)
+      : order(order), device(device) {
     const pde::Problem problem = problem_of(family, order, width);
-    const double start = thread_seconds();
-    objective = std::make_unique<pde::PinnObjective>(problem, pde::EngineOptions{.threads = 1});
-    preparation = thread_seconds() - start;
+    const double start = seconds_on(device);
+    objective =
+        std::make_unique<pde::PinnObjective>(problem, pde::EngineOptions{.device = device, .threads = 1});
+    preparation = seconds_on(device) - start;
     x = objective->initialize(1);
     const auto set = pde::compile_set(problem, objective->tape(), std::vector{problem.terms[0].residual});
     jets = set.jets.size();
@@ -58,11 +64,12 @@ struct Run {
     gradient.resize(x.size());
   }
   void time() {
-    const double start = thread_seconds();
+    const double start = seconds_on(device);
     objective->value_and_gradient(x, gradient);
-    best = std::min(best, thread_seconds() - start);
+    best = std::min(best, seconds_on(device) - start);
   }
   int order, jets = 0;
+  Device device;
   std::size_t instructions = 0;
   double preparation = 0, best = 1e9;
   std::unique_ptr<pde::PinnObjective> objective;
@@ -74,12 +81,13 @@ struct Run {
 int main(int argc, char** argv) {
   const int width = argc > 1 ? std::atoi(argv[1]) : 64;
   const std::size_t points = argc > 2 ? std::atoi(argv[2]) : 2048;
-  fmt::print("loss + gradient, mlp 4x{} tanh, float64, {} points, one thread, best of 12 rounds\n", width,
-             points);
+  const Device device = argc > 3 && std::string_view(argv[3]) == "cuda" ? Device::cuda : Device::cpu;
+  fmt::print("loss + gradient, mlp 4x{} tanh, float64, {} points, {}, best of 12 rounds\n", width, points,
+             device == Device::cuda ? "one GPU, parameters and gradient on the host" : "one thread");
   for (const std::string family : {"x", "xy"}) {
     std::vector<Run> runs;
     for (int order = 2; order <= symbolic::kMaxOrder; ++order)
-      runs.emplace_back(family, order, width, points);
+      runs.emplace_back(device, family, order, width, points);
     for (int round = 0; round < 12; ++round)
       for (auto& run : runs) run.time();
     fmt::print("{:22} {:>6} {:>6} {:>8} {:>8} {:>10} {:>14} {:>12}\n",
