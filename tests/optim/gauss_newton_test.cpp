@@ -9,13 +9,11 @@ namespace {
 
 using namespace residual_problems;
 
-TEST(GaussNewton, SolvesALinearProblemInOneStep) {
+TEST(GaussNewton, SolvesALinearProblemInOneStepAndThenHasConverged) {
   auto problem = linear(40, 12, 0, 0.1);
   GaussNewton optimizer(problem.layout(), {});
   std::vector<double> x(12);
-  const auto first = optimizer.step(problem, x);
-  EXPECT_EQ(first.status, Status::converged);
-  EXPECT_NE(first.message.find("has reached"), std::string::npos) << first.message;
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
   std::vector<double> gradient(12);
   problem.value_and_gradient(x, gradient);
   for (const double g : gradient) EXPECT_NEAR(g, 0, 1e-11);

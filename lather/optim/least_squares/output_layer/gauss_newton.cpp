@@ -78,17 +78,18 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
                       promised / linear_->value());
     }
     const double length = promised > 0 ? search(objective, x, promised, report) : 0;
+    // A step that fits rounding promises parameters / residuals of the loss, and does not keep it.
+    const double kept = length > 0 ? linear_->value() - value_ : 0;
+    if (report.status == Status::running && attempt == 0 && promised < 0.5 * linear_->value() &&
+        kept < 0.5 * promised) {
+      report.status = Status::converged;
+      report.message = fmt::format(
+          "rounding floor reached: a step promises to lower the loss by {:.1e} of it and lowers it by {:.1e}",
+          promised / linear_->value(), kept / linear_->value());
+    }
     if (length == 0 && report.status == Status::converged) return report;
     if (length == 0) continue;
     move(x, length, direction_, report);
-    // Where the linear model held to its minimum, another step would promise less than the tolerance. A step
-    // longer than x was wasted on what x had to get rid of, and says nothing.
-    if (length == 1 && value_ <= left / (1 - options_.tolerance) && norm(direction_) <= 2 * norm(x)) {
-      report.status = Status::converged;
-      report.message =
-          fmt::format("Gauss-Newton has converged: the step promised a loss of {:.1e} and has reached {:.1e}",
-                      left, value_);
-    }
     diagnostics_.push_back({"all", "lambda", lambda});
     diagnostics_.push_back({"all", "length", length});
     return report;

@@ -7,7 +7,7 @@
 //   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
 //
 // Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease,
-// or has reached what it promised.
+// or no more than rounding could make it promise, and does not keep it.
 
 #include <memory>
 
@@ -19,9 +19,7 @@ namespace lather::optim {
 
 struct GaussNewtonOptions {
   double cutoff = 1e-18;
-  // A step that fits rounding alone promises parameters / residuals of the loss, a third where there are
-  // three rows for a feature.
-  double tolerance = 0.4;
+  double tolerance = 0.05;
   std::int64_t halvings = 6;
   std::int64_t tries = 5;
   void fields(FieldVisitor& v);
