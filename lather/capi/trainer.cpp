@@ -46,7 +46,7 @@ Json trainer_info(lather_trainer& handle) {
   auto warnings = problem.warnings;
   for (auto note :
        {train::warn_of_few_residuals(problem, config.training, config.optimizer, trainer.parameters().size()),
-        trainer.start_note()})
+        train::warn_of_few_steps(config.training), trainer.start_note()})
     if (!note.empty()) warnings.push_back(std::move(note));
   Json info = {{"folder", handle.path},
                {"config", train::to_json(config)},

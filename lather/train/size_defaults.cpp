@@ -222,4 +222,14 @@ std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOpt
       rows, parameters, optimizer.name, (3 * parameters / equations + 511) / 512 * 512);
 }
 
+std::string warn_of_few_steps(const TrainingOptions& training) {
+  const std::int64_t windows = training.time_windows.windows();
+  if (training.steps >= windows) return "";
+  return fmt::format(
+      "{} steps for {} time windows: windows without a step hand over what they began with; take --steps {} "
+      "or "
+      "more, or fewer windows (--set training.time_windows=…)",
+      training.steps, windows, windows);
+}
+
 }  // namespace lather::train

@@ -33,4 +33,7 @@ bool is_linear(const pde::Problem& problem);
 std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOptions& training,
                                   const optim::OptimizerSpec& optimizer, std::size_t parameters);
 
+// Time windows that get no step at all: what to do about it, or nothing.
+std::string warn_of_few_steps(const TrainingOptions& training);
+
 }  // namespace lather::train

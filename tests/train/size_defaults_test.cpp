@@ -84,5 +84,14 @@ TEST(SizeDefaults, WarnOfFewerThanTwoResidualsPerParameterAndNameTheRemedy) {
   EXPECT_NE(warning.find("training.points.interior=3072"), std::string::npos) << warning;
 }
 
+TEST(SizeDefaults, WarnOfWindowsWithoutAStep) {
+  ConfigRequest request{.problem = "burgers"};
+  EXPECT_EQ(warn_of_few_steps(resolve(request).training), "");
+  request.steps = 3;
+  const std::string warning = warn_of_few_steps(resolve(request).training);
+  EXPECT_NE(warning.find("3 steps for 16 time windows"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("--steps 16"), std::string::npos) << warning;
+}
+
 }  // namespace
 }  // namespace lather::train

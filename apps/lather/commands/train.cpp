@@ -162,9 +162,10 @@ int start(const TrainArguments& a) {
   if (!a.mode.quiet) {
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);
-    const std::string few = train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
-                                                         trainer.parameters().size());
-    if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
+    for (const auto& few : {train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
+                                                         trainer.parameters().size()),
+                            train::warn_of_few_steps(config.training)})
+      if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
   }
   if (!a.mode.quiet && !a.mode.json && !config.chosen.empty()) {
     fmt::print("no recipe in {}; chosen by the size of the problem:\n", config.problem.name);
