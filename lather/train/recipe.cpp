@@ -203,8 +203,8 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
   const bool left = entry.family != optim::Family::output_layer &&
                     optim::find_optimizer(optimizer_name(merged)).family == optim::Family::output_layer &&
                     leave_fixed_features(merged, root, recipe);
-  const std::string before = optimizer_name(merged),
-                    unchanged = left ? fmt::format("settings of [training.{}.least-squares]", recipe) : "";
+  const std::string before = optimizer_name(merged);
+  std::string unchanged = left ? fmt::format("settings of [training.{}.least-squares]", recipe) : "";
   if (before == optimizer) return unchanged;
   const optim::Family family = entry.family, own = optim::find_optimizer(before).family;
   TomlValue chosen = toml_from_json({{"name", optimizer}}, {});
