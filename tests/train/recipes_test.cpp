@@ -109,6 +109,24 @@ TEST(ReferenceAfterAChangeOfParameters, IsKnownUnlessTheEquationsChangeWithoutIt
   EXPECT_TRUE(other.starts_with("not available") && other.find("speed") != std::string::npos) << other;
 }
 
+TEST(RecipesOfFixedFeatures, HaveTheirOwnConditionsWhichOtherMethodsDoNotGet) {
+  const Config own = resolve({.problem = "burgers"});
+  const pde::Problem soft = read_problem(own);
+  ASSERT_EQ(soft.terms.size(), 3u);  // momentum, initial, walls
+  EXPECT_EQ(soft.terms[1].name, "initial");
+  EXPECT_EQ(own.training.time_windows.windows(), 16);
+  for (const char* optimizer : {"lm", "engd", "adam"}) {
+    const Config other = resolve({.problem = "burgers", .optimizer = optimizer});
+    EXPECT_EQ(read_problem(other).terms.size(), 1u) << optimizer;  // the others are built into the ansatz
+    EXPECT_EQ(read_problem(other).network.train, net::TrainedLayers::all) << optimizer;
+    EXPECT_EQ(other.training.time_windows.windows(), 1) << optimizer;
+    EXPECT_FALSE(other.adapted.empty()) << optimizer;
+  }
+  EXPECT_EQ(resolve({.problem = "burgers", .optimizer = "lm"}).adapted,
+            "settings of [training.quick.least-squares]");
+  EXPECT_THROW(resolve({.problem = "burgers", .settings = {{"training.condition", "3"}}}), Error);
+}
+
 TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
   const auto network = [](const std::string& problem, const std::string& optimizer) {
     return read_problem(resolve({.problem = problem, .optimizer = optimizer})).network;
