@@ -45,6 +45,25 @@ TEST(GaussNewton, ShortensAStepThatWouldRaiseTheValue) {
   EXPECT_NEAR(x[0], 0, 1e-12);
 }
 
+// Columns equal to 1e-13: the value falls to 1e-6 by parameters of size 1 and to zero by those of size 1e10, of which the
+// first cutoff, 1e-10, lets 1e-13 * 1e-3 / (2 * 1e-20) = 5000 pass.
+TEST(GaussNewton, TakesEnormousParametersOnlyWhereNothingElseIsLeft) {
+  ResidualFunction problem(2, 2, [](std::span<const double> x, std::span<double> r, double* J) {
+    const double a[] = {1, 1, 0, 1e-13};
+    std::copy_n(a, 4, J);
+    r[0] = x[0] + x[1] - 1;
+    r[1] = 1e-13 * x[1] - 1e-3;
+  });
+  GaussNewton optimizer(problem.layout(), {});
+  std::vector<double> x(2);
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
+  EXPECT_LT(std::abs(x[1]), 1e4);
+  EXPECT_NEAR(problem.value(x), 1e-6, 1e-7);
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
+  EXPECT_NEAR(x[1], 1e10, 1e8);
+  EXPECT_LT(problem.value(x), 1e-9);
+}
+
 TEST(GaussNewton, EndsWhereNoStepLowersTheValue) {
   // The Jacobian has the wrong sign: every step goes up.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {

@@ -2,16 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
 
 namespace lather::optim {
+
+namespace {
+
+constexpr double kFall = 1e4;   // of the cutoff
+constexpr double kGrowth = 10;  // of a direction that stays in what J sees
+
+}  // namespace
 
 void GaussNewtonOptions::fields(FieldVisitor& v) {
   v.real("cutoff", cutoff,
          "singular values of J, its columns scaled to norm 1, below about this part of the largest count as "
          "zero",
          positive());
+  v.real("first_cutoff", first_cutoff,
+         "the cutoff of the first step; it falls to `cutoff`, 10,000 times at once", positive());
+  v.real("enough", enough,
+         "the cutoff falls where |r + J d|^2 is more than this part of |r|^2, or d hardly grows by it",
+         unit_open_right());
   v.real("tolerance", tolerance,
          "converged when a step promises to lower the loss by less than this part of it", unit_open_right());
   v.integer("halvings", halvings, "shorter steps tried along a direction, each half as long as the last",
@@ -21,7 +37,11 @@ void GaussNewtonOptions::fields(FieldVisitor& v) {
 }
 
 GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options)
-    : size_(layout.size()), options_(options), direction_(size_), trial_(size_) {}
+    : size_(layout.size()),
+      options_(options),
+      direction_(size_),
+      trial_(size_),
+      cutoff_(std::max(options.cutoff, options.first_cutoff)) {}
 
 // |r + J d|^2. What the damped model promises by d.(lambda D d - J^T r) is lost in rounding where J is
 // ill-conditioned.
@@ -31,6 +51,35 @@ double GaussNewton::value_of_model(Residuals& source, std::span<const double> x)
   source.jacobian_times(x, direction_, w);
   for (std::size_t k = 0; k < w.size(); ++k) w[k] += r[k];
   return dot(w, w);
+}
+
+// The direction of a cutoff, and |r + J d|^2; infinite if there is none.
+double GaussNewton::solve(Residuals& source, std::span<const double> x, double cutoff) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  if (!linear_->damp(lambda(cutoff))) return kNone;
+  linear_->solve(direction_);
+  return all_finite(direction_) ? value_of_model(source, x) : kNone;
+}
+
+// Lowers the cutoff as long as the direction leaves too much of the value, or grows little by that; keeps the
+// direction that leaves least.
+double GaussNewton::descend(Residuals& source, std::span<const double> x) {
+  double left = solve(source, x, cutoff_);
+  std::vector<double> kept;
+  for (double cutoff = cutoff_; cutoff > options_.cutoff;) {
+    kept = direction_;
+    cutoff = std::max(cutoff / kFall, options_.cutoff);
+    const double deeper = solve(source, x, cutoff);
+    const bool enough = left <= options_.enough * linear_->value();
+    if (deeper <= left && (!enough || norm(direction_) <= kGrowth * norm(kept))) {
+      left = deeper;
+      cutoff_ = cutoff;
+      continue;
+    }
+    direction_ = kept;
+    if (enough) break;
+  }
+  return left;
 }
 
 // The first of the lengths 1, 1/2, 1/4, … that lowers the value by a tenth of its share of what is promised,
@@ -65,12 +114,12 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
   if (steps_++ == 0) report.message = linear_->description();
 
-  double lambda = options_.cutoff * options_.cutoff * static_cast<double>(size_);  // of diag J^T J
-  for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, lambda *= 1e4) {
-    if (!linear_->damp(lambda)) continue;
-    linear_->solve(direction_);
-    if (!all_finite(direction_)) continue;
-    const double left = value_of_model(source, x), promised = linear_->value() - left;
+  double cutoff = cutoff_;
+  for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, cutoff *= 100) {
+    const double left = attempt == 0 ? descend(source, x) : solve(source, x, cutoff);
+    if (attempt == 0) cutoff = cutoff_;
+    if (!std::isfinite(left)) continue;
+    const double promised = linear_->value() - left;
     if (attempt == 0 && promised <= options_.tolerance * linear_->value()) {
       report.status = Status::converged;
       report.message =
@@ -90,7 +139,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     if (length == 0 && report.status == Status::converged) return report;
     if (length == 0) continue;
     move(x, length, direction_, report);
-    diagnostics_.push_back({"all", "lambda", lambda});
+    diagnostics_.push_back({"all", "lambda", lambda(cutoff)});
     diagnostics_.push_back({"all", "length", length});
     return report;
   }
@@ -104,6 +153,9 @@ std::size_t GaussNewton::memory_bytes() const {
   return linear_ ? linear_->bytes() : 2 * sizeof(double) * size_ * size_;
 }
 
-void GaussNewton::state(StateVisitor& visitor) { visitor.integer("steps", steps_); }
+void GaussNewton::state(StateVisitor& visitor) {
+  visitor.integer("steps", steps_);
+  visitor.real("cutoff", cutoff_);
+}
 
 }  // namespace lather::optim

@@ -6,8 +6,11 @@
 //                                                        D: the norms of the n columns of J
 //   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
 //
-// Where no s does, the cutoff is raised for this step. Converged: the step promises hardly any decrease,
-// or no more than rounding could make it promise, and does not keep it.
+// The cutoff falls from first_cutoff to the least: from step to step, as long as |r + J d|^2 is not a small
+// part of |r|^2. A first step of the least cutoff would fit what is not linear in r by enormous parameters in
+// directions that J hardly sees, and rounding leaves a tenth of those, or all of them, to the next step.
+// Where no s lowers the value, the cutoff is raised for this step. Converged: the step promises hardly any
+// decrease, or no more than rounding could make it promise, and does not keep it.
 
 #include <memory>
 
@@ -19,6 +22,8 @@ namespace lather::optim {
 
 struct GaussNewtonOptions {
   double cutoff = 1e-18;
+  double first_cutoff = 1e-10;
+  double enough = 1e-4;
   double tolerance = 0.05;
   std::int64_t halvings = 6;
   std::int64_t tries = 5;
@@ -36,13 +41,19 @@ class GaussNewton final : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  private:
+  double lambda(double cutoff) const {
+    return cutoff * cutoff * static_cast<double>(size_);
+  }  // of diag J^T J
   double value_of_model(Residuals& source, std::span<const double> x) const;
+  double solve(Residuals& source, std::span<const double> x, double cutoff);
+  double descend(Residuals& source, std::span<const double> x);
   double search(Objective& objective, std::span<const double> x, double promised, StepReport& report);
 
   std::size_t size_;
   GaussNewtonOptions options_;
   std::unique_ptr<Linearization> linear_;
   std::vector<double> direction_, trial_;
+  double cutoff_;     // of the last step
   double value_ = 0;  // where the last search ended
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
