@@ -9,6 +9,8 @@
 
 #include "lather/pde/coefficient_table.hpp"
 #include "lather/pde/sampling/region.hpp"
+#include "lather/symbolic/differentiate.hpp"
+#include "lather/symbolic/evaluate.hpp"
 
 namespace lather::pde {
 
@@ -49,6 +51,7 @@ Expr ProblemBuilder::coordinate(const std::string& name, double low, double high
   problem_.symbols->add_coordinate(name);
   problem_.domain.push_back({low, high});
   periodic_.push_back(false);
+  fed_by_inputs_.push_back(false);
   return x;
 }
 
@@ -271,15 +274,47 @@ void ProblemBuilder::periodic(const std::string& coordinate, const SourceLocatio
   periodic_[i] = true;
 }
 
+// The input and its slope, compared at some values of the other coordinates.
+void ProblemBuilder::require_same_at_both_ends(Expr input, int coordinate,
+                                               const SourceLocation& where) const {
+  constexpr int kPlaces = 5;
+  constexpr double kRounding = 1e-9;
+  const Expr x = problem_.symbols->coordinate(coordinate);
+  const std::vector<Expr> both = {input, symbolic::differentiate(input, x)};
+  for (int place = 0; place < kPlaces; ++place) {
+    symbolic::ExprMap<double> at;
+    for (int i = 0; i < problem_.dimensions(); ++i) {
+      const auto [low, high] = problem_.domain[i];
+      at[problem_.symbols->coordinate(i)] = low + (high - low) * (place + 0.5) / kPlaces;
+    }
+    at[x] = problem_.domain[coordinate].low;
+    const auto first = symbolic::evaluate<double>(both, at);
+    at[x] = problem_.domain[coordinate].high;
+    const auto last = symbolic::evaluate<double>(both, at);
+    for (std::size_t k = 0; k < both.size(); ++k)
+      if (!(std::abs(first[k] - last[k]) <= kRounding * (1 + std::abs(first[k]))))
+        throw Error(where,
+                    fmt::format("'{0}' is periodic, but {1} of this input is {2:.3g} at one end of {0} "
+                                "and {3:.3g} at the other",
+                                x.node().name, k == 0 ? "the value" : "the slope", first[k], last[k]));
+  }
+}
+
 void ProblemBuilder::network_input(Expr input, const SourceLocation& where) {
   names_.require_coordinates_only(input, false, where, "an input of the network");
-  for (Expr s : symbolic::symbols_of(std::span(&input, 1)))
-    if (periodic_[coordinate_index(s.node().name, where)])
-      throw Error(
-          where,
-          fmt::format("the coordinate '{}' is periodic and fed as cosine and sine; inputs cannot use it",
-                      s.node().name));
+  for (Expr s : symbolic::symbols_of(std::span(&input, 1))) {
+    const int i = coordinate_index(s.node().name, where);
+    if (!periodic_[i]) continue;
+    require_same_at_both_ends(input, i, where);
+    fed_by_inputs_[i] = true;
+  }
   inputs_.push_back(input);
+}
+
+bool ProblemBuilder::feeds_cosines() const {
+  for (std::size_t i = 0; i < periodic_.size(); ++i)
+    if (periodic_[i] && !fed_by_inputs_[i]) return true;
+  return false;
 }
 
 void ProblemBuilder::exact(const std::string& field, Expr value, const SourceLocation& where) {
@@ -297,6 +332,7 @@ std::vector<Expr> ProblemBuilder::default_inputs() const {
     const Expr x = problem_.symbols->coordinate(i);
     const auto [low, high] = problem_.domain[i];
     if (periodic_[i]) {
+      if (fed_by_inputs_[i]) continue;
       for (int k = 1; k <= harmonics_; ++k) {
         const Expr angle = (2 * std::numbers::pi * k / (high - low)) * (x - low);
         inputs.push_back(cos(angle));

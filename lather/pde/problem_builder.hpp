@@ -85,8 +85,10 @@ class ProblemBuilder {
                 const SourceLocation& where = {});  // cosines and sines instead
   void harmonics(int count) { harmonics_ = count; }
   void normalize(bool on) { normalize_ = on; }
-  void network_input(Expr input,
-                     const SourceLocation& where = {});  // instead of all coordinates that are not periodic
+  // Instead of all coordinates that are not periodic, and of those periodic ones that it contains; in these it
+  // must be periodic itself.
+  void network_input(Expr input, const SourceLocation& where = {});
+  bool feeds_cosines() const;  // of any coordinate, so that harmonics matter
 
   void exact(const std::string& field, Expr value, const SourceLocation& where = {});
 
@@ -104,11 +106,12 @@ class ProblemBuilder {
   void add_columns(PointSet& set, const std::vector<Expr>& residuals, const SourceLocation& where) const;
   void add_terms(const std::string& name, int point_set, const std::vector<Expr>& residuals, double weight,
                  const SourceLocation& where);
+  void require_same_at_both_ends(Expr input, int coordinate, const SourceLocation& where) const;
   std::vector<Expr> default_inputs() const;
 
   Problem problem_;
   NameTable names_;
-  std::vector<bool> periodic_;
+  std::vector<bool> periodic_, fed_by_inputs_;  // by coordinate
   int harmonics_ = 1;
   bool normalize_ = true;
   std::vector<Expr> inputs_;

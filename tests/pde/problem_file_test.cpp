@@ -284,6 +284,14 @@ TEST(ProblemFile, NetworkInputsReplaceTheCoordinatesThatAreNotPeriodic) {
             (std::vector<Expr>{plain.symbols->coordinate(0), plain.symbols->coordinate(1)}));
 }
 
+TEST(ProblemFile, NetworkInputsMayReplaceAPeriodicCoordinateTheyContain) {
+  const Problem p =
+      read_problem_text("periodic = [\"x\"]\n" + kTwo + equation("u_t - v") +
+                            "[network]\ninputs = [\"cos(pi/2*(x + 1))\", \"t*sin(pi/2*(x + 1))^2\", \"t\"]\n",
+                        "test.toml");
+  EXPECT_EQ(p.network_inputs.size(), 3u);
+}
+
 TEST(ProblemFile, ConditionsMayHoldOnEdgesPointsAndSeveralFaces) {
   const Problem p = read_problem_text(
       kTwo + equation("u + v") +

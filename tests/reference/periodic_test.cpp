@@ -86,6 +86,21 @@ TEST(AllenCahn, SolvesItsEquationAndIsEven) {
   expect_derivatives_match_differences(*u, {0.4, 0.6}, 2e-3, 1e-4);
 }
 
+// u_x jumps at x = ±1 and t = 0: what the kept modes lack there is added in closed form.
+TEST(AllenCahn, HasTheTipOfItsKink) {
+  const auto coarse = solved("allen-cahn", kCoarseAllenCahn, shared_cache());
+  for (const double x : {-1.0, 1.0, 0.9997, -0.3}) {
+    const double u = x * x * std::cos(std::numbers::pi * x);
+    EXPECT_NEAR(coarse->value(0, {x, 0}), u, 1e-15);
+  }
+  EXPECT_NEAR(coarse->derivative(0, {1, 0}, {0.9997, 0}), -2, 1e-2);
+  EXPECT_EQ(coarse->derivative(0, {1, 0}, {1, 0}), 0);
+  // The kink 2 |s| of the heat equation, s = 1 - x: u = -1 + 4 sqrt(t/1e4 / pi) + O(t).
+  const double t = 1e-5;
+  EXPECT_NEAR(coarse->value(0, {1, t}), -1 + 4 * std::sqrt(1e-4 * t / std::numbers::pi), 1e-7);
+  expect_derivatives_match_differences(*coarse, {0.9998, 5e-4}, 1e-6, 1e-4);
+}
+
 TEST(GinzburgLandau, SolvesItsEquationsAndIsOddUnderReflection) {
   const auto A = solved("ginzburg-landau", kCoarseGinzburgLandau);
   for (int i = 0; i < 20; ++i) {

@@ -8,13 +8,15 @@
 
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
+#include "lather/optim/least_squares/solvers/residual_rounding.hpp"
 
 namespace lather::optim {
 
 namespace {
 
-constexpr double kFall = 1e4;   // of the cutoff
-constexpr double kGrowth = 10;  // of a direction that stays in what J sees
+constexpr double kFall = 1e4;       // of the cutoff
+constexpr double kGrowth = 10;      // of a direction that stays in what J sees
+constexpr double kRounding = 1e-2;  // of a value that may be rounding alone
 
 }  // namespace
 
@@ -130,7 +132,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     // A step that fits rounding promises parameters / residuals of the loss, and does not keep it.
     const double kept = length > 0 ? linear_->value() - value_ : 0;
     if (report.status == Status::running && attempt == 0 && promised < 0.5 * linear_->value() &&
-        kept < 0.5 * promised) {
+        kept < 0.5 * promised && rounding_of_value(objective, x) > kRounding * linear_->value()) {
       report.status = Status::converged;
       report.message = fmt::format(
           "rounding floor reached: a step promises to lower the loss by {:.1e} of it and lowers it by {:.1e}",

@@ -48,6 +48,9 @@ void read_network(const TomlValue& root, ProblemBuilder& builder) {
   if (inputs)
     for (const auto& text : inputs->as_texts("inputs"))
       builder.network_input(builder.parse(text), text.where);
+  if (const TomlValue* harmonics = table.find("harmonics");
+      harmonics && harmonics->as_integer("harmonics") > 1 && !builder.feeds_cosines())
+    throw Error(harmonics->where, "harmonics has no effect: the inputs contain every periodic coordinate");
 }
 
 }  // namespace lather::pde
