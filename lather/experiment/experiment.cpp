@@ -31,6 +31,9 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
     {"storage", Quantity::storage},
 }};
 
+// What can become of runs that have no number.
+const std::vector<std::string> kResults = {"out of memory", "diverged", "did not reach it"};
+const std::vector<std::string> kEventLosses = {"loss_after_1", "loss_after_10"};
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
 
 // "task.gap" is a task metric of that name.
@@ -169,6 +172,52 @@ MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& pr
   return entry;
 }
 
+// The number of the metric with this label.
+std::size_t metric_index(const std::vector<MetricEntry>& metrics, const std::string& label,
+                         const SourceLocation& where) {
+  std::vector<std::string> labels;
+  for (const auto& metric : metrics) labels.push_back(metric.label);
+  if (label.empty()) return 0;
+  require_known("metric", label, labels, where);
+  return static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+}
+
+CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
+  const auto variants = names_of(e.variants);
+  CheckEntry entry;
+  entry.says = r.required_text("says");
+  entry.question = r.text("question");
+  entry.metric = metric_index(e.metrics, r.text("metric"), r.where());
+  entry.problems = known_texts(r, "problems", "problem", names_of(e.problems));
+  if (entry.problems.empty()) entry.problems = names_of(e.problems);
+  entry.variant = r.text("variant");
+  if (!entry.variant.empty()) require_known("variant", entry.variant, variants, r.where());
+  entry.below = known_texts(r, "below", "variant", variants);
+  entry.over = r.text("over");
+  if (!entry.over.empty()) require_known("variant", entry.over, variants, r.where());
+  if (const TomlValue* range = r.find("range")) {
+    const auto& items = range->items;
+    if (!range->is_array() || items.size() != 2 || !items[0].is_number() || !items[1].is_number() ||
+        !(items[0].real < items[1].real))
+      throw Error(range->where, "range of [[check]] must be [smallest, largest]");
+    entry.low = items[0].real, entry.high = items[1].real;
+  }
+  entry.events = r.text("events");
+  if (!entry.events.empty()) require_known("quantity of events", entry.events, kEventLosses, r.where());
+  entry.result = r.text("result");
+  if (!entry.result.empty()) require_known("result", entry.result, kResults, r.where());
+  entry.not_tested = r.text("not_tested");
+  const int kinds = !entry.below.empty() + !entry.over.empty() + !entry.events.empty() +
+                    !entry.result.empty() + !entry.not_tested.empty();
+  const bool ranged = !entry.over.empty() || !entry.events.empty();
+  if (kinds != 1 || ranged != (entry.high > 0) || entry.variant.empty() == entry.not_tested.empty())
+    throw Error(
+        r.where(),
+        "[[check]] needs a variant and one of `below`, `over` with `range`, `events` with `range`, `result`; "
+        "or, without a variant, `not_tested`");
+  return entry;
+}
+
 TableEntry read_table_entry(TableReader& r, const std::vector<std::string>& variants) {
   TableEntry entry;
   entry.title = r.required_text("title");
@@ -266,6 +315,11 @@ bool is_timed(Quantity quantity) {
          quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
 }
 
+bool is_of_the_solution(Quantity quantity) {
+  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss ||
+         quantity == Quantity::l2 || quantity == Quantity::h1;
+}
+
 bool MapsEntry::shows(const std::string& problem) const {
   return std::find(problems.begin(), problems.end(), problem) != problems.end();
 }
@@ -317,6 +371,7 @@ Experiment read_experiment(const TomlValue& root) {
   const auto variants = names_of(e.variants);
   e.metrics = read_list<MetricEntry>(
       r, "metric", true, [&](TableReader& m) { return read_metric_entry(m, problems, variants); });
+  e.checks = read_list<CheckEntry>(r, "check", false, [&](TableReader& c) { return read_check_entry(c, e); });
   e.tables =
       read_list<TableEntry>(r, "table", false, [&](TableReader& t) { return read_table_entry(t, variants); });
   e.figures = read_list<FigureEntry>(r, "figure", false,

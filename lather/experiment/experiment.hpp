@@ -88,7 +88,8 @@ enum class Quantity {
   task_metric,   // "task.loss", "task.gap", …: what a matrix problem measures
 };
 std::string_view name_of(Quantity quantity);
-bool is_timed(Quantity quantity);  // runs beside it would change it
+bool is_timed(Quantity quantity);            // runs beside it would change it
+bool is_of_the_solution(Quantity quantity);  // a residual, a loss or an error
 
 struct MetricEntry {
   Quantity quantity = Quantity::mean_square;
@@ -97,6 +98,22 @@ struct MetricEntry {
   double target = 0;                                               // of seconds_to_target
   bool ranked = true;                                              // whether smaller is better
   std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
+};
+
+// A claim of the paper that the runs can check, or the reason why they cannot. One of five kinds:
+//   below             the variant has smaller values than each of these
+//   over, low, high   its values divided by those of `over` lie in this range
+//   events, low, high this far from the loss before is the loss after a change of basis, in the worst tenth of its changes
+//   result            its runs end like this: "out of memory"
+//   not_tested        why there is nothing to check
+struct CheckEntry {
+  std::string says;        // the claim in a sentence
+  std::string question;    // the page answers it above its summary
+  std::size_t metric = 0;  // of the experiment's
+  std::vector<std::string> problems;
+  std::string variant, over, events, result, not_tested;
+  std::vector<std::string> below;
+  double low = 0, high = 0;
 };
 
 // A table of its own on the page: some of the variants as rows, each compared with the first one, or, in pairs, every
@@ -142,6 +159,7 @@ struct Experiment {
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;
   std::vector<MetricEntry> metrics;
+  std::vector<CheckEntry> checks;
   std::vector<TableEntry> tables;
   std::vector<FigureEntry> figures;
   MapsEntry maps;

@@ -175,6 +175,18 @@ std::vector<Settings> grid_points(const std::vector<GridAxis>& axes) {
   return points;
 }
 
+std::string Plan::problem_label(const ProblemEntry& problem) const {
+  const auto instead = budget->problem.find(problem.name);
+  if (instead == budget->problem.end()) return problem.label;
+  std::string changed;
+  for (const auto& own : problem.settings)
+    for (const auto& [path, value] : instead->second)
+      if (path == own.path && value != own.value)
+        changed +=
+            fmt::format("{}{} {}", changed.empty() ? "" : ", ", path.substr(path.rfind('.') + 1), value);
+  return changed.empty() ? problem.label : fmt::format("{} [here: {}]", problem.label, changed);
+}
+
 std::size_t Plan::runs() const {
   std::size_t count = 0;
   for (const auto& cell : cells)

@@ -43,6 +43,8 @@ struct Plan {
   std::vector<PlannedCell> cells;
 
   bool tunes(const PlannedCell& cell) const { return cell.candidates.size() > 1; }
+  // With what the budget has instead of the problem's own settings: "width 256 [here: width 64]".
+  std::string problem_label(const ProblemEntry& problem) const;
   std::size_t runs() const;  // at most: those that are done count too
   RunSpec tuning_run(const PlannedCell& cell, const Settings& candidate) const;
   RunSpec run(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -110,24 +111,26 @@ double value_in_line(const Json& line, Quantity quantity, const std::string& tas
   return worst;
 }
 
-std::optional<double> rank_value(const PaperValue& value) {
-  if (value.value) return value.value;
-  return value.text.empty() ? std::nullopt : std::optional(kInfinity);
+// A run that ends this many times above its first held-out loss has come to nothing, though its numbers are finite.
+constexpr double kBlowUp = 10;
+
+bool blew_up(const Json& summary, const std::filesystem::path& run) {
+  const double last = number_in(summary.value("final", Json()), "validation_loss");
+  std::ifstream lines(run / "history.jsonl");
+  for (std::string text; std::isfinite(last) && std::getline(lines, text);) {
+    const double first = number_in(Json::parse(text, nullptr, false), "validation_loss");
+    if (std::isfinite(first)) return last > kBlowUp * first;
+  }
+  return false;
 }
 
-struct Entrant {
-  const VariantEntry* variant;
-  double ours, error, paper;
-};
-
-bool apart(const Entrant& a, const Entrant& b) {
-  if (std::isinf(a.ours) || std::isinf(b.ours)) return a.ours != b.ours;
-  return std::abs(a.ours - b.ours) > 2 * std::hypot(a.error, b.error);
-}
-
-std::string lead(const Entrant& first, const Entrant& second) {
-  if (std::isinf(second.ours)) return "no value";
-  return fmt::format("{:.2g} times the value of {}", second.ours / first.ours, first.variant->label);
+// Not a number also where the run has diverged.
+double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
+                      const std::filesystem::path& run) {
+  const bool best = result.plan->experiment->best;
+  if (!best && is_of_the_solution(metric.quantity) && blew_up(summary, run))
+    return std::numeric_limits<double>::quiet_NaN();
+  return value_in(metric, summary, run, best);
 }
 
 }  // namespace
@@ -170,9 +173,33 @@ double Measured::standard_error() const {
   return std::sqrt(squares / (n - 1) / n);
 }
 
+double Measured::median() const {
+  auto sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+// From here on a mean is that of its largest value and a standard error says nothing.
+constexpr double kWideSpread = 10;
+
+bool Measured::is_spread() const {
+  if (values.size() < 2) return false;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return *low > 0 && *high > kWideSpread * *low;
+}
+
+double Measured::centre() const { return is_spread() ? median() : mean(); }
+
 std::optional<double> Measured::rank_value() const {
   if (pending > 0 || failed > 0 || !is_tested()) return {};
-  return static_cast<int>(values.size()) == seeds ? mean() : kInfinity;
+  if (static_cast<int>(values.size()) != seeds) return kInfinity;
+  double logarithms = 0;
+  for (const double v : values) {
+    if (!(v > 0)) return mean();
+    logarithms += std::log(v);
+  }
+  return std::exp(logarithms / static_cast<double>(values.size()));
 }
 
 std::string Measured::text() const {
@@ -186,9 +213,13 @@ std::string Measured::text() const {
   note(failed, "failed");
   note(pending, "not run");
   std::string text;
-  if (is_known())
+  if (is_spread()) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    text = fmt::format("median {:.2e} ({:.1e} … {:.1e})", median(), *low, *high);
+  } else if (is_known()) {
     text = values.size() > 1 ? fmt::format("{:.2e} ± {:.1e}", mean(), standard_error())
                              : fmt::format("{:.2e}", mean());
+  }
   for (const auto& words : notes) text += (text.empty() ? "" : "; ") + words;
   return text.empty() ? "–" : text;
 }
@@ -212,12 +243,12 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
     if (run.status == RunStatus::failed) ++measured.failed;
     const Json summary = read_summary(run);
     if (!summary.is_object()) continue;
-    const double value = value_in(metric, summary, run.folder, result.plan->experiment->best);
+    const double value = reported_value(result, metric, summary, run.folder);
     if (std::isfinite(value))
       measured.values.push_back(value);
     else if (metric.quantity == Quantity::seconds_to_target)
       ++measured.without;
-    else if (summary.value("reason", "") == "non_finite")
+    else if (summary.value("reason", "") == "non_finite" || blew_up(summary, run.folder))
       ++measured.diverged;
   }
   return measured;
@@ -228,9 +259,8 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
   std::vector<double> values;
   for (const auto& run : cell.seeds) {
     const Json summary = read_summary(run);
-    values.push_back(summary.is_object()
-                         ? value_in(metric, summary, run.folder, result.plan->experiment->best)
-                         : std::numeric_limits<double>::quiet_NaN());
+    values.push_back(summary.is_object() ? reported_value(result, metric, summary, run.folder)
+                                         : std::numeric_limits<double>::quiet_NaN());
   }
   return values;
 }
@@ -250,60 +280,6 @@ std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quan
     curve.push_back({step, at == seconds.end() ? kInfinity : at->second, value});
   }
   return curve;
-}
-
-Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem) {
-  Verdict verdict;
-  const auto row = metric.paper.find(problem);
-  if (!metric.ranked || row == metric.paper.end()) {
-    verdict.words = "the paper prints no ranking";
-    return verdict;
-  }
-  std::vector<Entrant> entrants;
-  bool one_seed = false;
-  for (const auto& cell : result.cells) {
-    if (cell.cell->problem->name != problem) continue;
-    const auto printed = row->second.find(cell.cell->variant->name);
-    if (printed == row->second.end()) continue;
-    const Measured measured = measure(result, metric, cell);
-    const auto ours = measured.rank_value(), paper = rank_value(printed->second);
-    if (!ours || !paper) continue;
-    entrants.push_back({cell.cell->variant, *ours, measured.standard_error(), *paper});
-    one_seed = one_seed || measured.seeds < 2;
-  }
-  for (std::size_t i = 0; i < entrants.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      const auto &a = entrants[i], &b = entrants[j];
-      if (a.paper == b.paper) continue;
-      ++verdict.pairs;
-      verdict.agreeing += (a.paper < b.paper) == (a.ours < b.ours) && a.ours != b.ours;
-    }
-  if (verdict.pairs == 0) {
-    verdict.words = "not tested";
-    return verdict;
-  }
-  const auto theirs = std::min_element(entrants.begin(), entrants.end(),
-                                       [](const auto& a, const auto& b) { return a.paper < b.paper; });
-  const auto ours = std::min_element(entrants.begin(), entrants.end(),
-                                     [](const auto& a, const auto& b) { return a.ours < b.ours; });
-  if (std::isinf(ours->ours)) {
-    verdict.words = "no method has a value";
-    return verdict;
-  }
-  if (ours->ours == theirs->ours) {
-    verdict.kind = Verdict::Kind::holds;
-    verdict.words = fmt::format("{} leads, as in the paper", theirs->variant->label);
-  } else if (!one_seed && !apart(*ours, *theirs)) {
-    verdict.kind = Verdict::Kind::within_error;
-    verdict.words = fmt::format("{} leads in the paper; here it is level with {} (two standard errors)",
-                                theirs->variant->label, ours->variant->label);
-  } else {
-    verdict.kind = Verdict::Kind::fails;
-    verdict.words = fmt::format("{} leads in the paper, {} here: {} has {}", theirs->variant->label,
-                                ours->variant->label, theirs->variant->label, lead(*ours, *theirs));
-  }
-  if (one_seed) verdict.words += " (one seed)";
-  return verdict;
 }
 
 std::string text_of(const PaperValue& value) {

@@ -19,16 +19,21 @@ std::vector<const VariantEntry*> variants_of(const ExperimentResult& result);
 struct Measured {
   std::vector<double> values;  // finite ones
   int seeds = 0;               // wanted
-  int pending = 0, out_of_memory = 0, failed = 0, diverged = 0,
-      without = 0;  // without: the target was not reached
+  int pending = 0, out_of_memory = 0, failed = 0;
+  int diverged = 0;  // not a number at the end, or a held-out loss more than ten times the first one
+  int without = 0;   // the target was not reached
   double mean() const;
   double standard_error() const;  // 0 for one value
+  double median() const;
+  bool is_spread() const;  // the largest value is more than ten times the smallest: a mean says nothing
+  double centre() const;   // the mean, or the median where values are spread
   bool is_known() const { return !values.empty(); }
   // Something was measured: a number, or that there is none.
   bool is_tested() const { return is_known() || out_of_memory > 0 || diverged > 0 || without > 0; }
-  // The mean where every seed has one, infinity where none of them got there.
+  // The geometric mean where every seed has a value, infinity where one has none.
   std::optional<double> rank_value() const;
-  std::string text() const;  // "1.23e-04 ± 2.1e-05", "out of memory", "did not reach it", …
+  // "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "out of memory", "did not reach it", …
+  std::string text() const;
 };
 
 // What a finished run has come to, at its best step or at its last one; not a number where it is not known.
@@ -45,15 +50,6 @@ struct CurvePoint {
 // The quantity at every validation of a run; empty where it is not recorded.
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric = "");
-
-// Does the paper's order of the methods appear? A pair counts where both know both values.
-struct Verdict {
-  enum class Kind { holds, within_error, fails, untested };
-  Kind kind = Kind::untested;
-  int pairs = 0, agreeing = 0;
-  std::string words;
-};
-Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem);
 
 std::string text_of(const PaperValue& value);
 

@@ -71,6 +71,9 @@ std::size_t width(const std::string& text) {
       text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+// Longer cells are sentences: others are not padded to their length.
+constexpr std::size_t kWidestColumn = 60;
+
 }  // namespace
 
 std::string to_markdown(const Table& table) {
@@ -81,11 +84,12 @@ std::string to_markdown(const Table& table) {
   }
   std::vector<std::size_t> widths(table.header.size(), 3);
   for (const auto& line : lines)
-    for (std::size_t k = 0; k < line.size(); ++k) widths[k] = std::max(widths[k], width(line[k]));
+    for (std::size_t k = 0; k < line.size(); ++k)
+      widths[k] = std::max(widths[k], std::min(width(line[k]), kWidestColumn));
   std::string out;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     for (std::size_t k = 0; k < lines[i].size(); ++k)
-      out += "| " + lines[i][k] + std::string(widths[k] - width(lines[i][k]) + 1, ' ');
+      out += "| " + lines[i][k] + std::string(widths[k] - std::min(widths[k], width(lines[i][k])) + 1, ' ');
     out += "|\n";
     if (i > 0) continue;
     for (const auto w : widths) out += "|" + std::string(w + 2, '-');

@@ -41,7 +41,7 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
       message_for("claim =", "clam ="),
       "small.toml:5:1: unknown key of an experiment file 'clam'; did you mean 'claim'? (known: name, title, "
       "paper, claim, about, conclusion, recipe, best, events, tau, settings, problem, variant, metric, "
-      "table, figure, maps, "
+      "check, table, figure, maps, "
       "budget)");
   const auto says = [](const std::string& message, const std::string& part) {
     EXPECT_NE(message.find(part), message.npos) << message;
@@ -64,6 +64,17 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   says(message_for(short_budget, "[maps]\nvariant = \"adm\"\n" + short_budget), "did you mean 'adam'?");
   says(message_for(short_budget, "[maps]\nvariant = \"adam\"\nproblems = [\"heat-1\"]\n" + short_budget),
        "did you mean 'heat-1d'?");
+  const auto check = [&](const std::string& keys) {
+    return message_for(short_budget, "[[check]]\nsays = \"So.\"\n" + keys + "\n" + short_budget);
+  };
+  says(check("variant = \"adam\"\nbelow = [\"ss-esap\"]"), "did you mean 'ss-esoap'?");
+  says(check("variant = \"adam\"\nmetric = \"mean_sqare\"\nbelow = [\"ss-esoap\"]"),
+       "did you mean 'mean_square'?");
+  says(check("variant = \"adam\"\nresult = \"out of memry\""), "did you mean 'out of memory'?");
+  says(check("variant = \"adam\"\nover = \"ss-esoap\"\nrange = [5, 2]"), "must be [smallest, largest]");
+  says(check("variant = \"adam\""), "[[check]] needs a variant and one of");
+  says(check("variant = \"adam\"\nover = \"ss-esoap\""), "[[check]] needs a variant and one of");
+  says(check("not_tested = \"why\"\nvariant = \"adam\""), "[[check]] needs a variant and one of");
 }
 
 TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {

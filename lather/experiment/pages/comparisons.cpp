@@ -4,13 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace lather::experiment {
 
 namespace {
-
-bool has_value(double v) { return std::isfinite(v) && v > 0; }
 
 // The variant that a row is compared with; itself: with none.
 const std::string& compared_with(const TableEntry& entry, std::size_t row) {
@@ -79,55 +76,6 @@ std::vector<std::string> better_in_all(const ExperimentResult& result,
 }
 
 }  // namespace
-
-Ratio::Kind Ratio::kind() const {
-  if (lost != other) return lost > other ? Kind::worse : Kind::better;
-  if (pairs < 2) return Kind::unknown;
-  return high < 1 ? Kind::better : low > 1 ? Kind::worse : Kind::level;
-}
-
-std::string Ratio::text() const {
-  std::string text = pairs == 0  ? "–"
-                     : pairs < 2 ? fmt::format("{:.2f}", factor)
-                                 : fmt::format("{:.2f} ({:.2f} … {:.2f})", factor, low, high);
-  if (lost > 0) text += fmt::format("; {} of {} have no value", lost, pairs + lost);
-  if (other > 0) text += fmt::format("; {} of {} have one where the other has none", other, pairs + other);
-  return text;
-}
-
-std::string_view name_of(Ratio::Kind kind) {
-  switch (kind) {
-    case Ratio::Kind::better: return "better";
-    case Ratio::Kind::level: return "level";
-    case Ratio::Kind::worse: return "worse";
-    case Ratio::Kind::unknown: break;
-  }
-  return "not known";
-}
-
-Ratio ratio_between(const ExperimentResult& result, const MetricEntry& metric, const std::string& variant,
-                    const std::string& other) {
-  Ratio ratio;
-  Measured logarithms;
-  for (const auto* problem : problems_of(result)) {
-    const CellResult *mine = find_cell(result, problem->name, variant),
-                     *theirs = find_cell(result, problem->name, other);
-    if (!mine || !theirs) continue;
-    const auto a = values_by_seed(result, metric, *mine), b = values_by_seed(result, metric, *theirs);
-    for (std::size_t s = 0; s < std::min(a.size(), b.size()); ++s) {
-      if (has_value(a[s]) && has_value(b[s])) logarithms.values.push_back(std::log(a[s] / b[s]));
-      ratio.lost += !has_value(a[s]) && has_value(b[s]);
-      ratio.other += has_value(a[s]) && !has_value(b[s]);
-    }
-  }
-  ratio.pairs = static_cast<int>(logarithms.values.size());
-  if (ratio.pairs == 0) return ratio;
-  const double mean = logarithms.mean(), error = logarithms.standard_error();
-  ratio.factor = std::exp(mean);
-  ratio.low = std::exp(mean - 2 * error);
-  ratio.high = std::exp(mean + 2 * error);
-  return ratio;
-}
 
 report::Table comparison_table(const ExperimentResult& result, const TableEntry& entry) {
   report::Table table;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "lather/core/files.hpp"
 
 namespace lather::experiment {
@@ -13,6 +15,7 @@ constexpr const char* kStyle = R"(
 body { font: 16px/1.5 Inter, 'Source Sans 3', system-ui, sans-serif; max-width: 74rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 0.88rem; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.7rem; text-align: left; border-bottom: 1px solid #8884; white-space: nowrap; }
+td.words { white-space: normal; min-width: 18rem; }
 th { border-bottom: 2px solid #8888; }
 div.wide { overflow-x: auto; }
 pre { background: #8882; padding: 0.6rem 0.9rem; border-radius: 6px; overflow-x: auto; }
@@ -30,13 +33,33 @@ std::string html_escaped(const std::string& text) {
   return out;
 }
 
+// **bold** and `code`, as Markdown has them.
+std::string html_words(const std::string& text) {
+  std::string out = html_escaped(text);
+  for (const auto& [mark, tag] : {std::pair<std::string, std::string>{"**", "b"}, {"`", "code"}})
+    for (std::size_t at = out.find(mark); at != std::string::npos; at = out.find(mark)) {
+      const std::size_t end = out.find(mark, at + mark.size());
+      if (end == std::string::npos) break;
+      out.replace(end, mark.size(), "</" + tag + ">");
+      out.replace(at, mark.size(), "<" + tag + ">");
+    }
+  return out;
+}
+
+// Sentences are broken into lines, numbers are not.
+constexpr std::size_t kLongCell = 40;
+
 std::string html_table(const report::Table& table) {
   std::string out = "<div class=\"wide\"><table>\n<tr>";
   for (const auto& name : table.header) out += fmt::format("<th>{}</th>", html_escaped(name));
   out += "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
-    for (const auto& cell : row) out += fmt::format("<td>{}</td>", html_escaped(report::to_text(cell)));
+    for (const auto& cell : row) {
+      const std::string text = report::to_text(cell);
+      out +=
+          fmt::format("<td{}>{}</td>", text.size() > kLongCell ? " class=\"words\"" : "", html_escaped(text));
+    }
     out += "</tr>\n";
   }
   return out + "</table></div>\n";
@@ -79,7 +102,7 @@ std::string Document::html() const {
   for (const auto& block : blocks_) switch (block.kind) {
       case Kind::heading: out += fmt::format("<h2>{}</h2>\n", html_escaped(block.text)); break;
       case Kind::subheading: out += fmt::format("<h3>{}</h3>\n", html_escaped(block.text)); break;
-      case Kind::paragraph: out += fmt::format("<p>{}</p>\n", html_escaped(block.text)); break;
+      case Kind::paragraph: out += fmt::format("<p>{}</p>\n", html_words(block.text)); break;
       case Kind::command: out += fmt::format("<pre>{}</pre>\n", html_escaped(block.text)); break;
       case Kind::table: out += html_table(block.table); break;
       case Kind::figure:

@@ -138,7 +138,7 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
   });
   for (const auto* variant : variants) drawing.methods.push_back(variant->label);
   for (const auto* problem : problems_of(result)) {
-    auto& panel = drawing.panels.emplace_back(Panel{problem->label, {}});
+    auto& panel = drawing.panels.emplace_back(Panel{result.plan->problem_label(*problem), {}});
     for (std::size_t v = 0; v < variants.size(); ++v)
       if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
         panel.curves.push_back(join_seeds(*cell, figure, static_cast<int>(v)));
@@ -154,7 +154,7 @@ GridMap make_grid_map(const ExperimentResult& result) {
   map.column_name = last_word(axis);
   map.columns = columns_of(result, axis);
   for (const auto* problem : problems_of(result)) {
-    GridMapPanel panel{problem->label, {}};
+    GridMapPanel panel{result.plan->problem_label(*problem), {}};
     for (const auto& cell : result.cells) {
       if (cell.cell->problem != problem || cell.judged.empty()) continue;
       for (std::size_t i = 0; i < cell.judged.size(); ++i) {

@@ -17,7 +17,8 @@ using report::Svg;
 namespace {
 
 // Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
-constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232;
+constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232,
+                 kLegendLine = 18;
 
 struct Limits {
   double low = 1e308, high = -1e308;
@@ -69,25 +70,30 @@ std::string svg_panels(const PanelFigure& figure) {
   const auto legend_width = [](const std::string& method) {
     return 34 + 6.6 * static_cast<double>(method.size());
   };
-  double legend = kLeft;
-  for (const auto& method : figure.methods) legend += legend_width(method);
-  const double width = std::max({kLeft + columns * (kPanelWidth + kGap), legend, 420.0}),
-               height = kTopOfPanels + rows * kRow;
-  Svg svg(width, height, figure.title);
-  double at = kLeft;
-  svg.text(at, 18, figure.y_name, "fill=\"#6a6f78\"");
+  const double width = std::max(kLeft + columns * (kPanelWidth + kGap), 560.0);
+  struct Entry {
+    double x, y;
+  };
+  std::vector<Entry> legend;  // in lines that are as wide as the panels
+  double at = kLeft, line = 30;
+  for (const auto& method : figure.methods) {
+    if (at > kLeft && at + legend_width(method) > width) at = kLeft, line += kLegendLine;
+    legend.push_back({at, line});
+    at += legend_width(method);
+  }
+  const double top = kTopOfPanels + line - 30;
+  Svg svg(width, top + rows * kRow, figure.title);
+  svg.text(kLeft, 18, figure.y_name, "fill=\"#6a6f78\"");
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
-    svg.line(at, 30, at + 16, 30, report::categorical_colour(static_cast<int>(m)), 2.5);
-    svg.text(at + 20, 34, figure.methods[m]);
-    at += legend_width(figure.methods[m]);
+    const auto [x, y] = legend[m];
+    svg.line(x, y, x + 16, y, report::categorical_colour(static_cast<int>(m)), 2.5);
+    svg.text(x + 20, y + 4, figure.methods[m]);
   }
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),
                  row = static_cast<double>(p / static_cast<std::size_t>(columns));
-    draw_panel(
-        svg,
-        {kLeft + column * (kPanelWidth + kGap), kTopOfPanels + 8 + row * kRow, kPanelWidth, kPanelHeight},
-        figure.panels[p], figure);
+    draw_panel(svg, {kLeft + column * (kPanelWidth + kGap), top + 8 + row * kRow, kPanelWidth, kPanelHeight},
+               figure.panels[p], figure);
   }
   return std::move(svg).finish();
 }

@@ -13,6 +13,7 @@
 #include "lather/experiment/pages/events_table.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/figures.hpp"
+#include "lather/experiment/pages/summary.hpp"
 #include "lather/experiment/pages/tau_table.hpp"
 
 namespace lather::experiment {
@@ -20,53 +21,6 @@ namespace lather::experiment {
 namespace {
 
 namespace fs = std::filesystem;
-
-const PaperValue* find_paper(const MetricEntry& metric, const std::string& problem,
-                             const std::string& variant) {
-  const auto row = metric.paper.find(problem);
-  if (row == metric.paper.end()) return nullptr;
-  const auto cell = row->second.find(variant);
-  return cell == row->second.end() ? nullptr : &cell->second;
-}
-
-std::string ratio_text(const Measured& measured, const PaperValue* paper) {
-  if (!paper || !paper->value || !measured.is_known() || measured.values.size() < std::size_t(measured.seeds))
-    return "";
-  return fmt::format("{:.2g}", measured.mean() / *paper->value);
-}
-
-std::string short_value(const std::string& text) {
-  return text.size() > 1 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
-}
-
-struct Tally {
-  int holds = 0, within_error = 0, fails = 0, untested = 0, pairs = 0, agreeing = 0;
-  std::string text() const {
-    std::vector<std::string> parts;
-    if (holds > 0) parts.push_back(fmt::format("holds {}", holds));
-    if (within_error > 0) parts.push_back(fmt::format("level {}", within_error));
-    if (fails > 0) parts.push_back(fmt::format("does not hold {}", fails));
-    if (untested > 0) parts.push_back(fmt::format("not tested {}", untested));
-    return parts.empty() ? "no ranking" : fmt::format("{}", fmt::join(parts, ", "));
-  }
-};
-
-Tally tally_of(const ExperimentResult& result) {
-  Tally tally;
-  for (const auto& metric : result.plan->experiment->metrics) {
-    if (!metric.ranked || metric.paper.empty()) continue;
-    for (const auto& [problem, row] : metric.paper) {
-      const Verdict verdict = judge(result, metric, problem);
-      tally.holds += verdict.kind == Verdict::Kind::holds;
-      tally.within_error += verdict.kind == Verdict::Kind::within_error;
-      tally.fails += verdict.kind == Verdict::Kind::fails;
-      tally.untested += verdict.kind == Verdict::Kind::untested;
-      tally.pairs += verdict.pairs;
-      tally.agreeing += verdict.agreeing;
-    }
-  }
-  return tally;
-}
 
 // As the runs recorded it: they may have come from several machines and commits.
 std::string machine_of(const ExperimentResult& result) {
@@ -99,7 +53,10 @@ std::string conditions_of(const ExperimentResult& result) {
     for (const auto& [path, value] : *list)
       changed.push_back(fmt::format("`{}` = {}", path, short_value(value)));
   if (!changed.empty()) text += fmt::format("; {}", fmt::join(changed, ", "));
-  return fmt::format("{}. Figures are those of the {} step. Machine: {}.", text,
+  if (!budget.problem.empty())
+    text += fmt::format("; what single problems have instead stands in `experiments/{}.toml`",
+                        result.plan->experiment->name);
+  return fmt::format("{}. Values are those of the {} step. Machine: {}.", text,
                      result.plan->experiment->best ? "best held-out" : "last", machine_of(result));
 }
 
@@ -115,98 +72,6 @@ std::vector<std::string> failures_of(const ExperimentResult& result) {
   return notes;
 }
 
-}  // namespace
-
-report::Table values_table(const ExperimentResult& result) {
-  report::Table table;
-  const auto variants = variants_of(result);
-  table.header = {"problem", ""};
-  for (const auto* variant : variants) table.header.push_back(variant->label);
-  for (const auto* problem : problems_of(result))
-    for (const auto& metric : result.plan->experiment->metrics) {
-      std::vector<report::Cell> ours{{problem->label, {}}, {metric.label, {}}},
-          paper{{"", {}}, {"paper", {}}}, ratio{{"", {}}, {"ratio", {}}};
-      bool printed = false;
-      for (const auto* variant : variants) {
-        const CellResult* cell = find_cell(result, problem->name, variant->name);
-        const PaperValue* value = find_paper(metric, problem->name, variant->name);
-        const Measured measured = cell ? measure(result, metric, *cell) : Measured{};
-        printed = printed || value;
-        ours.push_back({cell ? measured.text() : "", {}});
-        paper.push_back({value ? text_of(*value) : "", {}});
-        ratio.push_back({ratio_text(measured, value), {}});
-      }
-      table.rows.push_back(std::move(ours));
-      if (!printed) continue;
-      table.rows.push_back(std::move(paper));
-      table.rows.push_back(std::move(ratio));
-    }
-  return table;
-}
-
-report::Table long_table(const ExperimentResult& result) {
-  report::Table table;
-  table.header = {"experiment",     "budget", "problem", "variant", "quantity",        "mean",
-                  "standard_error", "seeds",  "result",  "paper",   "paper_deviation", "ratio"};
-  for (const auto& cell : result.cells)
-    for (const auto& metric : result.plan->experiment->metrics) {
-      const auto& problem = cell.cell->problem->name;
-      const auto& variant = cell.cell->variant->name;
-      const Measured m = measure(result, metric, cell);
-      const PaperValue* paper = find_paper(metric, problem, variant);
-      const auto number = [](std::optional<double> v) { return v ? fmt::format("{}", *v) : std::string(); };
-      std::vector<report::Cell> row;
-      for (const std::string& text :
-           {result.plan->experiment->name, result.plan->budget_name, problem, variant,
-            metric.task_metric.empty()
-                ? std::string(name_of(metric.quantity))
-                : "task." + metric.task_metric + (metric.step > 0 ? fmt::format("@{}", metric.step) : ""),
-            m.is_known() ? number(m.mean()) : std::string(),
-            m.is_known() ? number(m.standard_error()) : std::string(), std::to_string(m.values.size()),
-            m.text(), paper ? (paper->value ? number(paper->value) : paper->text) : std::string(),
-            paper ? number(paper->deviation) : std::string(), ratio_text(m, paper)})
-        row.push_back({text, {}});
-      table.rows.push_back(std::move(row));
-    }
-  return table;
-}
-
-report::Table verdict_table(const ExperimentResult& result) {
-  report::Table table;
-  table.header = {"problem", "metric", "the paper's ranking", "pairs in its order"};
-  for (const auto& metric : result.plan->experiment->metrics) {
-    if (!metric.ranked) continue;
-    for (const auto& problem : result.plan->experiment->problems) {
-      if (!metric.paper.contains(problem.name)) continue;
-      const Verdict verdict = judge(result, metric, problem.name);
-      table.rows.push_back(
-          {{problem.label, {}},
-           {metric.label, {}},
-           {verdict.words, {}},
-           {verdict.pairs > 0 ? fmt::format("{} of {}", verdict.agreeing, verdict.pairs) : "", {}}});
-    }
-  }
-  return table;
-}
-
-report::Table settings_table(const ExperimentResult& result) {
-  report::Table table;
-  table.header = {"problem", "variant", "chosen", "best at the edge of the grid"};
-  for (const auto& cell : result.cells) {
-    if (!result.plan->tunes(*cell.cell) || cell.chosen.empty()) continue;
-    std::vector<std::string> chosen;
-    for (const auto& [path, value] : cell.chosen)
-      chosen.push_back(fmt::format("{} = {}", path, short_value(value)));
-    table.rows.push_back({{cell.cell->problem->label, {}},
-                          {cell.cell->variant->label, {}},
-                          {fmt::format("{}", fmt::join(chosen, ", ")), {}},
-                          {fmt::format("{}", fmt::join(cell.edges, ", ")), {}}});
-  }
-  return table;
-}
-
-namespace {
-
 // What the paper says, how it was run, tables and pictures.
 void add_section(Document& page, const ExperimentResult& result) {
   const Experiment& experiment = *result.plan->experiment;
@@ -218,6 +83,7 @@ void add_section(Document& page, const ExperimentResult& result) {
   page.paragraph(conditions_of(result));
   page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
                            result.plan->device == Device::cuda ? " --device cuda" : ""));
+  if (const auto checks = checks_table(result); !checks.rows.empty()) page.table(checks);
   if (experiment.tables.empty()) page.table(values_table(result));
   if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
   if (const auto verdicts = verdict_table(result); !verdicts.rows.empty()) page.table(verdicts);
@@ -246,29 +112,49 @@ void add_section(Document& page, const ExperimentResult& result) {
   for (const auto& note : maps.notes) page.paragraph(note);
 }
 
-report::Table summary_table(std::span<const ExperimentResult> results) {
-  report::Table summary;
-  summary.header = {"experiment", "the paper says", "problems and metrics where its leader leads",
-                    "pairs of methods in its order"};
-  for (const auto& result : results) {
-    const Tally tally = tally_of(result);
-    summary.rows.push_back(
-        {{result.plan->experiment->title, {}},
-         {result.plan->experiment->claim, {}},
-         {tally.text() + (result.complete() ? "" : " (runs are missing)"), {}},
-         {tally.pairs > 0 ? fmt::format("{} of {}", tally.agreeing, tally.pairs) : "", {}}});
-  }
-  return summary;
+void add_explanations(Document& page) {
+  page.heading("How to read this page");
+  page.paragraph(
+      "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation). Where the "
+      "largest seed is "
+      "more than ten times the smallest, a mean says nothing, and the median and the range are given. "
+      "\"Diverged\": not a "
+      "number at the end, or a held-out loss more than ten times the first one; such seeds are counted, not "
+      "averaged. "
+      "\"Ratio\" is ours divided by the paper's; the paper's values depend on budgets and normalizations "
+      "that it does not "
+      "state, so a ratio shows the distance and does not compare methods. The paper's \"residual\" is taken "
+      "as a mean "
+      "square.");
+  page.paragraph(
+      "**Verdicts** compare values of the same problem and seed. \"0.5 times SOAP\" is the geometric mean of "
+      "their ratios; it is "
+      "given for the strongest rival. A claim holds where its method is ahead of all that it names with 95 % "
+      "confidence "
+      "(Student's t of the logarithms of these ratios), and does not hold where it is behind one of them "
+      "with the same "
+      "confidence. Otherwise the seeds cannot tell: three of them show only differences that are large or "
+      "very regular. A "
+      "method with more seeds that diverged, ran out of memory or missed a target than another (\"without a "
+      "value\") is "
+      "behind it, which is a rule and no test. \"One seed\": whoever has the smaller value is ahead. \"No "
+      "method solves it here\": the "
+      "best relative L² "
+      "error is above 0.5, and the order of residuals says little.");
+  page.paragraph(
+      "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
+      "that was "
+      "tried, so the search was not finished.");
 }
 
 // An experiment that stands for nothing in the paper has a page of its own.
 Document study_page(const ExperimentResult& result, const std::string& command) {
   Document page(result.plan->experiment->title);
   page.paragraph(fmt::format(
-      "Written by `{}`{}. Values are mean ± standard error over seeds. \"Over\" another row: the geometric "
-      "mean, "
-      "over problems and seeds, of the values divided by those of the other row with the same problem and "
-      "seed, and the range of two standard errors around it. Better or worse: 1 is outside of this range. "
+      "Written by `{}`{}. Values are mean ± standard error over seeds; median and range where the largest is "
+      "more than ten times the smallest. \"Over\" another row: the geometric mean, over problems and seeds, "
+      "of the values divided by those of the other row with the same problem and "
+      "seed, and the 95 % interval around it (Student's t). Better or worse: 1 is outside of this interval. "
       "There are {} such comparisons: in so many, some fall outside by chance.",
       command, result.complete() ? "" : ", before all runs had ended",
       comparisons_in(*result.plan->experiment)));
@@ -299,22 +185,23 @@ std::vector<std::string> write_experiment(const ExperimentResult& result, const 
 Document write_page(std::span<const ExperimentResult> results, const std::string& command) {
   if (results.size() == 1 && results[0].plan->experiment->is_study()) return study_page(results[0], command);
   Document page("Reproduction of \"Self-Scaled Adaptive Preconditioning for Physics-Informed Learning\"");
-  page.paragraph(
-      fmt::format("Written by `{}`. Values are mean ± standard error over seeds; \"ratio\" is ours divided "
-                  "by the paper's. The "
-                  "paper's absolute values depend on budgets and normalizations that it does not state; what "
-                  "can be compared is the "
-                  "order of the methods. \"Level\": the paper's leader is within two standard errors of "
-                  "ours. The paper's "
-                  "\"residual\" is taken as a mean square.",
-                  command));
+  page.paragraph(fmt::format("Written by `{}`.", command));
   if (std::any_of(results.begin(), results.end(),
                   [](const auto& result) { return result.plan->budget_name == "quick"; }))
     page.paragraph(
         "The budget `quick` shows that everything runs. It is too short, and its networks are too small, to "
         "say much about "
         "the paper.");
-  page.table(summary_table(results));
+  else if (std::any_of(results.begin(), results.end(),
+                       [](const auto& result) { return result.plan->budget_name != "paper"; }))
+    page.paragraph(
+        "Budgets below `paper` train smaller networks for far fewer steps than the paper. They test whether "
+        "its "
+        "rankings appear under equal conditions at that size. What does not hold here may hold at the "
+        "paper's.");
+  page.heading("Summary");
+  add_summary(page, results);
+  add_explanations(page);
   for (const auto& result : results) {
     page.heading(result.plan->experiment->title);
     add_section(page, result);

@@ -1,0 +1,19 @@
+#pragma once
+// What runs have logged about changes of bases (events.jsonl).
+
+#include <vector>
+
+#include "lather/experiment/reproduce.hpp"
+
+namespace lather::experiment {
+
+// Of all seeds of a cell. Losses after a change are relative to that before it.
+struct Events {
+  std::vector<double> rho, gamma, cosine, after_1, after_10;
+};
+Events read_events(const CellResult& cell);
+
+// The value that this share of them is at or below; not a number where there are none.
+double quantile(std::vector<double> values, double share);
+
+}  // namespace lather::experiment

@@ -1,0 +1,131 @@
+#include "lather/experiment/pages/summary.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lather/experiment/verdict.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+constexpr std::array kKinds = {CheckVerdict::Kind::holds, CheckVerdict::Kind::in_part,
+                               CheckVerdict::Kind::fails, CheckVerdict::Kind::undecided,
+                               CheckVerdict::Kind::untested};
+
+struct CheckedClaim {
+  const ExperimentResult* result;
+  const CheckEntry* check;
+  CheckVerdict verdict;
+};
+
+std::vector<CheckedClaim> check_all(std::span<const ExperimentResult> results) {
+  std::vector<CheckedClaim> checked;
+  for (const auto& result : results)
+    for (const auto& check : result.plan->experiment->checks)
+      checked.push_back({&result, &check, judge(result, check)});
+  return checked;
+}
+
+int count_of(const std::vector<CheckedClaim>& checked, CheckVerdict::Kind kind) {
+  return static_cast<int>(std::count_if(checked.begin(), checked.end(),
+                                        [&](const CheckedClaim& c) { return c.verdict.kind == kind; }));
+}
+
+const char* answer_to(CheckVerdict::Kind kind) {
+  switch (kind) {
+    case CheckVerdict::Kind::holds: return "Yes";
+    case CheckVerdict::Kind::in_part: return "Not everywhere";
+    case CheckVerdict::Kind::undecided: return "The seeds cannot tell";
+    case CheckVerdict::Kind::fails: return "No";
+    case CheckVerdict::Kind::untested: break;
+  }
+  return "Not tested";
+}
+
+report::Table claims_table(const std::vector<CheckedClaim>& checked) {
+  report::Table table;
+  table.header = {"here", "the paper says", "where, and by what factor", "section"};
+  for (const auto kind : kKinds)
+    for (const auto& claim : checked)
+      if (claim.verdict.kind == kind)
+        table.rows.push_back({{claim.verdict.text(), {}},
+                              {claim.check->says, {}},
+                              {claim.verdict.evidence, {}},
+                              {claim.result->plan->experiment->title, {}}});
+  return table;
+}
+
+// Of experiments with numbers of the paper and no claims in words.
+report::Table rankings_table(std::span<const ExperimentResult> results) {
+  report::Table table;
+  table.header = {"section", "the paper says", "here (problems and metrics)"};
+  for (const auto& result : results) {
+    const Experiment& experiment = *result.plan->experiment;
+    if (!experiment.checks.empty()) continue;
+    std::array<int, 4> counts{};
+    for (const auto& metric : experiment.metrics)
+      for (const auto& [problem, row] : metric.paper)
+        if (metric.ranked) ++counts[static_cast<std::size_t>(judge(result, metric, problem).kind)];
+    std::vector<std::string> parts;
+    constexpr std::array kWords = {"holds", "level", "does not hold", "not tested"};
+    for (std::size_t k = 0; k < counts.size(); ++k)
+      if (counts[k] > 0) parts.push_back(fmt::format("{} {}", kWords[k], counts[k]));
+    table.rows.push_back(
+        {{experiment.title, {}},
+         {experiment.claim, {}},
+         {parts.empty() ? experiment.conclusion : fmt::format("{}", fmt::join(parts, ", ")), {}}});
+  }
+  return table;
+}
+
+// "K-FAC: 4 of 18 (Boussinesq with K-FAC, …)"
+std::string missing_in(const ExperimentResult& result) {
+  int missing = 0, wanted = 0;
+  std::vector<std::string> cells;
+  for (const auto& cell : result.cells) {
+    int here = 0;
+    for (const auto& run : cell.seeds)
+      here += run.status != RunStatus::done && run.status != RunStatus::out_of_memory;
+    wanted += static_cast<int>(cell.seeds.size());
+    missing += here;
+    if (here > 0)
+      cells.push_back(fmt::format("{} with {}", cell.cell->problem->label, cell.cell->variant->label));
+  }
+  if (missing == 0) return "";
+  return fmt::format("{}: {} of {} ({})", result.plan->experiment->title, missing, wanted,
+                     fmt::join(cells, ", "));
+}
+
+}  // namespace
+
+void add_summary(Document& page, std::span<const ExperimentResult> results) {
+  const auto checked = check_all(results);
+  if (!checked.empty()) {
+    page.paragraph(fmt::format(
+        "**Claims of the paper that were looked at: {}. Hold: {}; hold in part: {}; do not hold: {}; the "
+        "seeds cannot tell: {}; "
+        "not tested: {}.**",
+        checked.size(), count_of(checked, kKinds[0]), count_of(checked, kKinds[1]),
+        count_of(checked, kKinds[2]), count_of(checked, kKinds[3]), count_of(checked, kKinds[4])));
+    for (const auto& claim : checked)
+      if (!claim.check->question.empty())
+        page.paragraph(fmt::format("**{}** {}: {}.", claim.check->question, answer_to(claim.verdict.kind),
+                                   claim.verdict.evidence));
+    page.table(claims_table(checked));
+  }
+  if (const auto rankings = rankings_table(results); !rankings.rows.empty()) page.table(rankings);
+  std::vector<std::string> missing;
+  for (const auto& result : results)
+    if (auto words = missing_in(result); !words.empty()) missing.push_back(std::move(words));
+  if (!missing.empty())
+    page.paragraph(
+        fmt::format("**Runs that are missing.** {}. Their cells say \"not run\", and claims that "
+                    "need them are not tested.",
+                    fmt::join(missing, "; ")));
+}
+
+}  // namespace lather::experiment

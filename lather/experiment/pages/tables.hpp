@@ -1,0 +1,27 @@
+#pragma once
+// Tables of what runs have come to beside what the paper says.
+
+#include <string>
+
+#include "lather/experiment/results.hpp"
+#include "lather/report/table.hpp"
+
+namespace lather::experiment {
+
+// A setting's value without quotation marks.
+std::string short_value(const std::string& text);
+
+// Three lines for each problem and metric: ours, the paper's, their ratio. A column per variant; where there are many, and
+// no values of the paper, a row per variant.
+report::Table values_table(const ExperimentResult& result);
+// One line for each problem, metric and variant, for other programs.
+report::Table long_table(const ExperimentResult& result);
+// One line for each problem and metric with a ranking: does it hold?
+report::Table verdict_table(const ExperimentResult& result);
+// One line for each claim: does it hold, and where?
+report::Table checks_table(const ExperimentResult& result);
+// What tuning has chosen, a column per problem, and where the best value is the last that was tried; empty if nothing was
+// searched.
+report::Table settings_table(const ExperimentResult& result);
+
+}  // namespace lather::experiment

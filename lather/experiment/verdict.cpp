@@ -1,0 +1,319 @@
+#include "lather/experiment/verdict.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "lather/experiment/events.hpp"
+
+namespace lather::experiment {
+
+namespace {
+
+// With a larger error nothing is solved, and the order of residuals says little about methods.
+constexpr double kUnsolved = 0.5;
+constexpr double kWorstTenth = 0.9;
+constexpr double kNoBound = 1e300;
+
+std::string factor_text(double factor) {
+  return factor >= 0.1 && factor < 10 ? fmt::format("{:.2f}", factor) : fmt::format("{:.2g}", factor);
+}
+
+std::string seeds_text(int count) { return fmt::format("{} seed{}", count, count == 1 ? "" : "s"); }
+
+// One variant against another on a problem.
+struct Contest {
+  const VariantEntry* other;
+  Ratio ratio;
+
+  bool one_seed() const { return ratio.pairs + ratio.lost + ratio.other < 2; }
+  Ratio::Kind kind() const {
+    if (ratio.pairs != 1 || ratio.lost != ratio.other) return ratio.kind();
+    return ratio.factor < 1   ? Ratio::Kind::better
+           : ratio.factor > 1 ? Ratio::Kind::worse
+                              : Ratio::Kind::level;
+  }
+  // In order of how badly the variant stands.
+  double badness() const {
+    if (ratio.lost != ratio.other) return ratio.lost > ratio.other ? 1e300 : 0;
+    return ratio.factor;
+  }
+  std::string text() const {
+    if (ratio.lost > ratio.other) return fmt::format("{} without a value", seeds_text(ratio.lost));
+    if (ratio.lost < ratio.other)
+      return fmt::format("{} has {} without a value", other->label, seeds_text(ratio.other));
+    return fmt::format("{} times {}", factor_text(ratio.factor), other->label);
+  }
+};
+
+const Contest& hardest(const std::vector<Contest>& contests) {
+  return *std::max_element(contests.begin(), contests.end(),
+                           [](const Contest& a, const Contest& b) { return a.badness() < b.badness(); });
+}
+
+// Ahead of all, behind one at least, or neither.
+Verdict::Kind kind_of(const std::vector<Contest>& contests) {
+  const auto is = [](Ratio::Kind kind) { return [kind](const Contest& c) { return c.kind() == kind; }; };
+  if (std::any_of(contests.begin(), contests.end(), is(Ratio::Kind::worse))) return Verdict::Kind::fails;
+  if (std::all_of(contests.begin(), contests.end(), is(Ratio::Kind::unknown))) return Verdict::Kind::untested;
+  return std::all_of(contests.begin(), contests.end(), is(Ratio::Kind::better)) ? Verdict::Kind::holds
+                                                                                : Verdict::Kind::within_error;
+}
+
+std::string labels_of(const std::vector<Contest>& contests, Ratio::Kind kind) {
+  std::vector<std::string> labels;
+  for (const auto& contest : contests)
+    if (contest.kind() == kind) labels.push_back(contest.other->label);
+  return fmt::format("{}", fmt::join(labels, ", "));
+}
+
+std::optional<double> rank_value(const PaperValue& value) {
+  if (value.value) return value.value;
+  return value.text.empty() ? std::nullopt : std::optional(std::numeric_limits<double>::infinity());
+}
+
+struct Entrant {
+  const VariantEntry* variant;
+  double ours, paper;
+};
+
+std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEntry& metric,
+                                 const std::string& problem) {
+  std::vector<Entrant> entrants;
+  for (const auto& cell : result.cells) {
+    if (cell.cell->problem->name != problem) continue;
+    const auto printed = metric.paper.at(problem).find(cell.cell->variant->name);
+    if (printed == metric.paper.at(problem).end()) continue;
+    const auto ours = measure(result, metric, cell).rank_value(), paper = rank_value(printed->second);
+    if (ours && paper) entrants.push_back({cell.cell->variant, *ours, *paper});
+  }
+  return entrants;
+}
+
+Contest contest(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
+                const std::string& variant, const VariantEntry& other) {
+  return {&other, ratio_on(result, metric, problem, variant, other.name)};
+}
+
+void count_pairs(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
+                 const std::vector<Entrant>& entrants, Verdict& verdict) {
+  for (std::size_t i = 0; i < entrants.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      if (entrants[i].paper == entrants[j].paper) continue;
+      const bool first = entrants[i].paper < entrants[j].paper;
+      const auto kind = contest(result, metric, problem, entrants[first ? i : j].variant->name,
+                                *entrants[first ? j : i].variant)
+                            .kind();
+      ++verdict.pairs;
+      verdict.agreeing += kind == Ratio::Kind::better;
+      verdict.level += kind == Ratio::Kind::level || kind == Ratio::Kind::unknown;
+    }
+}
+
+std::string ranking_words(Verdict::Kind kind, const std::string& leader,
+                          const std::vector<Contest>& contests) {
+  const Contest& worst = hardest(contests);
+  if (kind == Verdict::Kind::holds) return fmt::format("{} leads, as in the paper", leader);
+  if (kind == Verdict::Kind::within_error)
+    return fmt::format("{} leads in the paper; here the seeds cannot tell it from {}", leader,
+                       labels_of(contests, Ratio::Kind::level));
+  return fmt::format(
+      "{} leads in the paper, {} here: {} has {}", leader, worst.other->label, leader,
+      worst.ratio.lost > worst.ratio.other
+          ? "seeds without a value"
+          : fmt::format("{:.2g} times the value of {}", worst.ratio.factor, worst.other->label));
+}
+
+// The smallest relative L² error of all methods; not a number where fewer than two have one.
+double best_error(const ExperimentResult& result, const std::string& problem) {
+  MetricEntry metric;
+  metric.quantity = Quantity::l2;
+  std::vector<double> errors;
+  for (const auto& cell : result.cells)
+    if (const Measured measured = measure(result, metric, cell);
+        cell.cell->problem->name == problem && measured.is_known())
+      errors.push_back(measured.centre());
+  return errors.size() < 2 ? std::numeric_limits<double>::quiet_NaN()
+                           : *std::min_element(errors.begin(), errors.end());
+}
+
+bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
+                 Verdict& verdict) {
+  if (!is_of_the_solution(metric.quantity)) return false;
+  const double error = best_error(result, problem);
+  if (!(error > kUnsolved)) return false;
+  verdict.words = fmt::format("no method solves it here: the best relative L² error is {:.2f}", error);
+  return true;
+}
+
+Verdict judge_result(const CheckEntry& check, const Measured& measured) {
+  Verdict verdict;
+  verdict.words = measured.text();
+  if (measured.pending + measured.failed == 0)
+    verdict.kind = verdict.words == check.result ? Verdict::Kind::holds : Verdict::Kind::fails;
+  return verdict;
+}
+
+// The bounds are those of the experiment file, not the paper's: the reader should see them.
+std::string range_text(const CheckEntry& check) {
+  if (check.low <= 0) return fmt::format("at most {:g} counts", check.high);
+  if (check.high >= kNoBound) return fmt::format("{:g} or more counts", check.low);
+  return fmt::format("{:g} to {:g} counts", check.low, check.high);
+}
+
+Verdict judge_range(const CheckEntry& check, const Contest& contest) {
+  Verdict verdict;
+  verdict.words = "no values";
+  if (contest.ratio.pairs == 0) return verdict;
+  verdict.words = fmt::format("{}; {}", contest.text(), range_text(check));
+  const double factor = contest.ratio.factor;
+  verdict.kind = factor >= check.low && factor <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
+  return verdict;
+}
+
+Verdict judge_events(const CheckEntry& check, const Events& events) {
+  const double worst =
+      quantile(check.events == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
+  Verdict verdict;
+  verdict.words = "no changes of bases";
+  if (std::isnan(worst)) return verdict;
+  verdict.words = fmt::format("{} times the loss before, in the worst tenth of changes; {}",
+                              factor_text(worst), range_text(check));
+  verdict.kind = worst >= check.low && worst <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
+  return verdict;
+}
+
+Verdict judge_order(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
+                    const std::vector<Contest>& contests) {
+  Verdict verdict;
+  if (is_unsolved(result, metric, problem, verdict)) return verdict;
+  verdict.kind = kind_of(contests);
+  if (verdict.kind == Verdict::Kind::untested) {
+    verdict.words =
+        metric.quantity == Quantity::seconds_to_target ? "no method reaches it" : "no method has a value";
+    return verdict;
+  }
+  verdict.words = hardest(contests).text();
+  if (verdict.kind == Verdict::Kind::within_error && contests.size() > 1)
+    verdict.words = fmt::format("from {}; {}", labels_of(contests, Ratio::Kind::level), verdict.words);
+  if (std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.one_seed(); }))
+    verdict.words += ", one seed";
+  return verdict;
+}
+
+}  // namespace
+
+std::string Verdict::pairs_text() const {
+  if (pairs == 0) return "";
+  return fmt::format("{} in its order, {} not told apart, {} reversed", agreeing, level,
+                     pairs - agreeing - level);
+}
+
+Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem) {
+  Verdict verdict;
+  if (!metric.ranked || !metric.paper.contains(problem)) {
+    verdict.words = "the paper prints no ranking";
+    return verdict;
+  }
+  const auto entrants = entrants_of(result, metric, problem);
+  count_pairs(result, metric, problem, entrants, verdict);
+  if (verdict.pairs == 0) {
+    verdict.words = "not tested";
+    return verdict;
+  }
+  const auto leader = std::min_element(entrants.begin(), entrants.end(),
+                                       [](const auto& a, const auto& b) { return a.paper < b.paper; });
+  if (std::all_of(entrants.begin(), entrants.end(), [](const auto& e) { return std::isinf(e.ours); })) {
+    verdict.words = "no method has a value";
+    return verdict;
+  }
+  if (is_unsolved(result, metric, problem, verdict)) return verdict;
+  std::vector<Contest> contests;
+  for (const auto& entrant : entrants)
+    if (entrant.variant != leader->variant)
+      contests.push_back(contest(result, metric, problem, leader->variant->name, *entrant.variant));
+  verdict.kind = kind_of(contests);
+  verdict.words = ranking_words(verdict.kind, leader->variant->label, contests);
+  if (std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.one_seed(); }))
+    verdict.words += " (one seed)";
+  return verdict;
+}
+
+Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std::string& problem) {
+  Verdict verdict;
+  if (!check.not_tested.empty()) {
+    verdict.words = check.not_tested;
+    return verdict;
+  }
+  const Experiment& experiment = *result.plan->experiment;
+  const MetricEntry& metric = experiment.metrics[check.metric];
+  const CellResult* own = find_cell(result, problem, check.variant);
+  auto others = check.below;
+  if (!check.over.empty()) others.push_back(check.over);
+  std::erase_if(others, [&](const auto& other) { return !find_cell(result, problem, other); });
+  if (!own || (others.empty() && check.result.empty() && check.events.empty())) {
+    verdict.words = "not part of this budget";
+    return verdict;
+  }
+  std::vector<Contest> contests;
+  bool ended = measure(result, metric, *own).rank_value().has_value();
+  for (const auto& other : others) {
+    ended = ended && measure(result, metric, *find_cell(result, problem, other)).rank_value();
+    contests.push_back(contest(result, metric, problem, check.variant, experiment.variant(other)));
+  }
+  if (!ended) {
+    verdict.words = "runs are missing";
+    return verdict;
+  }
+  if (!check.result.empty()) return judge_result(check, measure(result, metric, *own));
+  if (!check.events.empty()) return judge_events(check, read_events(*own));
+  return check.over.empty() ? judge_order(result, metric, problem, contests)
+                            : judge_range(check, contests.front());
+}
+
+std::string CheckVerdict::text() const {
+  switch (kind) {
+    case CheckVerdict::Kind::holds: return partly ? "holds where tested" : "holds";
+    case CheckVerdict::Kind::in_part: return "holds in part";
+    case CheckVerdict::Kind::undecided: return "cannot tell";
+    case CheckVerdict::Kind::fails: return "does not hold";
+    case CheckVerdict::Kind::untested: break;
+  }
+  return "not tested";
+}
+
+CheckVerdict judge(const ExperimentResult& result, const CheckEntry& check) {
+  if (!check.not_tested.empty()) return {CheckVerdict::Kind::untested, false, check.not_tested};
+  std::map<Verdict::Kind, std::vector<std::string>> found;
+  for (const auto& name : check.problems) {
+    const Verdict verdict = judge(result, check, name);
+    found[verdict.kind].push_back(fmt::format(
+        "{} ({})", result.plan->problem_label(result.plan->experiment->problem(name)), verdict.words));
+  }
+  CheckVerdict whole;
+  const bool holds = found.contains(Verdict::Kind::holds),
+             level = found.contains(Verdict::Kind::within_error),
+             fails = found.contains(Verdict::Kind::fails);
+  whole.partly = found.contains(Verdict::Kind::untested);
+  if (holds)
+    whole.kind = level || fails ? CheckVerdict::Kind::in_part : CheckVerdict::Kind::holds;
+  else if (fails)
+    whole.kind = CheckVerdict::Kind::fails;
+  else if (level)
+    whole.kind = CheckVerdict::Kind::undecided;
+  std::vector<std::string> parts;
+  for (const auto& [kind, words] : std::initializer_list<std::pair<Verdict::Kind, const char*>>{
+           {Verdict::Kind::holds, "holds on"},
+           {Verdict::Kind::within_error, "cannot tell on"},
+           {Verdict::Kind::fails, "does not hold on"},
+           {Verdict::Kind::untested, "not tested on"}})
+    if (found.contains(kind)) parts.push_back(fmt::format("{} {}", words, fmt::join(found[kind], ", ")));
+  whole.evidence = fmt::format("{}", fmt::join(parts, "; "));
+  return whole;
+}
+
+}  // namespace lather::experiment
