@@ -17,10 +17,11 @@ namespace lather::reference {
 
 inline constexpr double kPi = std::numbers::pi;
 
-inline std::unique_ptr<ReferenceSolution> solved(const std::string& name,
-                                                 const nlohmann::json& settings = nlohmann::json::object(),
+// Without settings ({}): the defaults.
+inline std::unique_ptr<ReferenceSolution> solved(const std::string& name, const nlohmann::json& settings = {},
                                                  const std::filesystem::path& cache = {}) {
-  return make_reference(name, toml_from_json(settings, {}), cache);
+  return make_reference(name, toml_from_json(settings.is_null() ? nlohmann::json::object() : settings, {}),
+                        cache);
 }
 
 // Tests run one by one in processes of their own; they share what they solved, in a folder that belongs to
