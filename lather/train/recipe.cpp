@@ -226,13 +226,19 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
 
   const std::string name(name_of(family));
   if (!alike(family, own)) {
-    for (const char* key : {"steps", "points"}) erase_key(merged, key);
+    TomlValue of_family = recipe_for(optimizer);
+    // Equations on parts of a shape have points of their own names, and keep them.
+    const TomlEntry* points = find_entry(merged, "points");
+    const bool named = points && points->value.is_table() && !points->value.find("interior");
+    if (named) erase_key(of_family, "points");
+    if (!named) erase_key(merged, "points");
+    erase_key(merged, "steps");
     if (TomlEntry* sampling = find_entry(merged, "sampling"))
       if (sampling->value.is_table()) erase_key(sampling->value, "every");
     if (TomlEntry* network = find_entry(merged, "network"); network && own == optim::Family::output_layer)
       for (const char* key : {"activation", "initialization", "feature_scale", "input_scales", "train"})
         erase_key(network->value, key);
-    lay_over(merged, recipe_for(optimizer));
+    lay_over(merged, of_family);
   }
   const TomlValue* table = family_table(root, recipe, name);
   if (table) lay_over(merged, *table);

@@ -127,6 +127,20 @@ TEST(RecipesOfFixedFeatures, HaveTheirOwnConditionsWhichOtherMethodsDoNotGet) {
   EXPECT_THROW(resolve({.problem = "burgers", .settings = {{"training.condition", "3"}}}), Error);
 }
 
+TEST(RecipesOfOtherMethods, KeepPointsThatHaveNamesOfTheirOwn) {
+  for (const char* optimizer : {"adam", "lbfgs", "soap"}) {
+    const Config config = resolve({.problem = "two-materials", .optimizer = optimizer});
+    EXPECT_EQ(config.training.points.points.count("interior"), 0u) << optimizer;
+    EXPECT_EQ(config.training.points.points.at("inside"), 1024) << optimizer;
+    EXPECT_NO_THROW(pde::PinnObjective(read_problem(config))) << optimizer;
+  }
+}
+
+TEST_P(Recipes, AreResolvedForMethodsOfEveryFamily) {
+  for (const char* optimizer : {"adam", "soap", "lbfgs", "lm"})
+    EXPECT_NO_THROW(resolve({.problem = GetParam(), .optimizer = optimizer})) << optimizer;
+}
+
 TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
   const auto network = [](const std::string& problem, const std::string& optimizer) {
     return read_problem(resolve({.problem = problem, .optimizer = optimizer})).network;
