@@ -230,8 +230,7 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
     // Equations on parts of a shape have points of their own names, and keep them.
     const TomlEntry* points = find_entry(merged, "points");
     const bool named = points && points->value.is_table() && !points->value.find("interior");
-    if (named) erase_key(of_family, "points");
-    if (!named) erase_key(merged, "points");
+    erase_key(named ? of_family : merged, "points");
     erase_key(merged, "steps");
     if (TomlEntry* sampling = find_entry(merged, "sampling"))
       if (sampling->value.is_table()) erase_key(sampling->value, "every");

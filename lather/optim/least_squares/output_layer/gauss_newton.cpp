@@ -48,10 +48,9 @@ GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions
 // |r + J d|^2. What the damped model promises by d.(lambda D d - J^T r) is lost in rounding where J is
 // ill-conditioned.
 double GaussNewton::value_of_model(Residuals& source, std::span<const double> x) const {
-  std::vector<double> r(source.residual_count()), w(r.size());
-  source.residuals(x, r);
+  std::vector<double> w(residuals_.size());
   source.jacobian_times(x, direction_, w);
-  for (std::size_t k = 0; k < w.size(); ++k) w[k] += r[k];
+  for (std::size_t k = 0; k < w.size(); ++k) w[k] += residuals_[k];
   return dot(w, w);
 }
 
@@ -115,6 +114,8 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   report.evaluations = 1;
   if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
   if (steps_++ == 0) report.message = linear_->description();
+  residuals_.resize(source.residual_count());
+  source.residuals(x, residuals_);
 
   double cutoff = cutoff_;
   for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, cutoff *= 100) {

@@ -52,6 +52,7 @@ class GaussNewton final : public Optimizer {
   std::size_t size_;
   GaussNewtonOptions options_;
   std::unique_ptr<Linearization> linear_;
+  std::vector<double> residuals_;  // of this step, for all its cutoffs
   std::vector<double> direction_, trial_;
   double cutoff_;     // of the last step
   double value_ = 0;  // where the last search ended
