@@ -10,7 +10,7 @@
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/write_up.hpp"
-#include "lather/experiment/verdict.hpp"
+#include "lather/experiment/verdicts/verdict.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
 

@@ -1,5 +1,5 @@
 // Verdicts about the paper's order of methods, from made-up runs.
-#include "lather/experiment/verdict.hpp"
+#include "lather/experiment/verdicts/verdict.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lather/experiment/ratio.hpp"
+#include "lather/experiment/verdicts/ratio.hpp"
 #include "lather/report/table.hpp"
 
 namespace lather::experiment {

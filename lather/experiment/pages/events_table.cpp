@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lather/experiment/events.hpp"
+#include "lather/experiment/verdicts/events.hpp"
 
 namespace lather::experiment {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lather/experiment/verdict.hpp"
+#include "lather/experiment/verdicts/verdict.hpp"
 
 namespace lather::experiment {
 

@@ -1,4 +1,4 @@
-#include "lather/experiment/verdict.hpp"
+#include "lather/experiment/verdicts/verdict.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "lather/experiment/events.hpp"
+#include "lather/experiment/verdicts/events.hpp"
 
 namespace lather::experiment {
 

@@ -1,4 +1,4 @@
-#include "lather/experiment/events.hpp"
+#include "lather/experiment/verdicts/events.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "lather/experiment/ratio.hpp"
+#include "lather/experiment/verdicts/ratio.hpp"
 
 #include <fmt/format.h>
 
