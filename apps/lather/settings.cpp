@@ -9,6 +9,7 @@
 
 #include "arguments.hpp"
 #include "lather/core/error.hpp"
+#include "lather/train/saved_run.hpp"
 #include "progress.hpp"
 
 namespace lather::command {

@@ -12,6 +12,7 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/files.hpp"
 #include "lather/train/run_folder/checkpoint.hpp"
+#include "lather/train/saved_run.hpp"
 #include "lather/train/size_defaults.hpp"
 
 namespace lather::capi {

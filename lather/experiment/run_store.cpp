@@ -14,6 +14,7 @@
 #include "lather/experiment/kept_fields.hpp"
 #include "lather/train/accuracy/known_values.hpp"
 #include "lather/train/run_folder/environment.hpp"
+#include "lather/train/saved_run.hpp"
 
 namespace lather::experiment {
 

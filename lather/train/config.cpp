@@ -243,13 +243,13 @@ Device parse_device(const std::string& name) {
   throw Error(unknown_name_message("device", name, std::vector<std::string>{"cpu", "cuda"}));
 }
 
-// The problem file, with settings by the size of its problem where it has no recipe.
 void require_device(Device device) {
   if (device == Device::cpu) return;
   if (const auto cuda = cuda_report(); !cuda.usable)
     throw Error("--device cuda: " + cuda.text + "; use --device cpu");
 }
 
+// The problem file, with settings by the size of its problem where it has no recipe.
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
   const auto by_size = [](const optim::OptimizerEntry& entry) {
@@ -367,7 +367,6 @@ Config config_from(const Json& json, std::string_view text, const SourceLocation
   config.optimizer.validate();
   if (config.record.record_every < 1 || config.record.validate_every < 1)
     throw Error(where, "record_every and validate_every must be at least 1");
-  require_device(config.device);
   return config;
 }
 

@@ -17,24 +17,11 @@
 #include "lather/train/run_folder/environment.hpp"
 #include "lather/train/run_folder/history.hpp"
 #include "lather/train/run_folder/summary.hpp"
+#include "lather/train/saved_run.hpp"
 
 namespace lather::train {
 
 namespace {
-
-// The state of a run beside that of its trainer.
-struct RunState {
-  std::array<std::uint64_t, kLogs> log_sizes{};
-  double seconds = 0;
-  void state(StateVisitor& v) {
-    for (auto& size : log_sizes) {
-      auto number = static_cast<std::int64_t>(size);
-      v.integer("log_size", number);
-      size = static_cast<std::uint64_t>(number);
-    }
-    v.real("seconds", seconds);
-  }
-};
 
 class Run {
  public:
@@ -331,70 +318,6 @@ std::string_view name_of(EndReason reason) {
 
 Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before) {
   return Run(trainer, folder, watcher).to_the_end(seconds_before);
-}
-
-double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages) {
-  std::optional<Checkpoint> checkpoint;
-  if (folder.writes()) checkpoint = folder.checkpoints().load_newest(identity(trainer.config()), messages);
-  std::string state = checkpoint ? checkpoint->state : "";
-  Agreement(trainer.config().ranks).share(state);
-  if (state.empty()) {
-    messages.push_back("there is no checkpoint yet: starting from the beginning");
-    folder.truncate_logs({});
-    return 0;
-  }
-  StateReader reader(state);
-  RunState own;
-  own.state(reader);
-  trainer.set_seconds(own.seconds);
-  trainer.state(reader);
-  if (!folder.truncate_logs(own.log_sizes))
-    messages.push_back(
-        fmt::format("the history is shorter than at step {}: lines before it are lost", trainer.step()));
-  return own.seconds;
-}
-
-StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages) {
-  const auto trainer = read_run(run, messages);
-  const auto x = trainer->best_parameters();
-  const auto frozen = trainer->objective().frozen();
-  return {std::filesystem::absolute(run).lexically_normal().string(),
-          trainer->best_step() < 0 ? trainer->step() : trainer->best_step(),
-          trainer->objective().layout(),
-          {x.begin(), x.end()},
-          {frozen.begin(), frozen.end()}};
-}
-
-namespace {
-
-std::unique_ptr<Trainer> read_newest(const std::filesystem::path& path, bool for_viewing,
-                                     std::vector<std::string>& messages) {
-  if (!std::filesystem::exists(path / "config.json"))
-    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
-  Config config = read_config(path / "config.json");
-  const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
-  if (for_viewing) {
-    config.threads = 1;
-    config.device = Device::cpu;
-  }
-  auto trainer = std::make_unique<Trainer>(config);
-  StateReader reader(checkpoint.state);
-  RunState own;
-  own.state(reader);
-  trainer->state(reader);
-  trainer->set_seconds(own.seconds);
-  return trainer;
-}
-
-}  // namespace
-
-std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages) {
-  return read_newest(path, false, messages);
-}
-
-std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
-                                              std::vector<std::string>& messages) {
-  return read_newest(path, true, messages);
 }
 
 }  // namespace lather::train

@@ -50,17 +50,4 @@ struct Outcome {
 // written; what was saved before stays.
 Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before = 0);
 
-// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any
-// checkpoint it starts from the beginning. Returns the seconds of computing so far.
-double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
-
-// The best network of a run, to start another from.
-StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages);
-
-// A run for reading only, in the state of its newest whole checkpoint.
-std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
-// The same on one thread of the host, whatever the run itself uses: to look at it while it is trained.
-std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
-                                              std::vector<std::string>& messages);
-
 }  // namespace lather::train

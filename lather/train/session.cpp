@@ -6,6 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/parallel/in_turn.hpp"
+#include "lather/train/saved_run.hpp"
 
 namespace lather::train {
 

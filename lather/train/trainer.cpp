@@ -27,6 +27,7 @@ std::int64_t coarse_grid(int dimensions) {
 }  // namespace
 
 Trainer::Trainer(const Config& config) : config_(config), plan_(config), control_(config.training.stages) {
+  require_device(config_.device);
   if (!config_.from.empty() && !config_.start)
     throw Error(fmt::format("the network of '{}', from which this run starts, is missing (start.json)",
                             config_.from));

@@ -10,8 +10,8 @@
 #include <ctime>
 
 #include "lather/core/error.hpp"
-#include "lather/train/run.hpp"
 #include "lather/train/run_folder/summary.hpp"
+#include "lather/train/saved_run.hpp"
 
 namespace lather::watch {
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "lather/train/run.hpp"
+#include "lather/train/saved_run.hpp"
 #include "process.hpp"
 
 namespace lather::testing {

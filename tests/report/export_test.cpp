@@ -6,9 +6,12 @@
 #include "lather/core/error.hpp"
 #include "lather/core/formats/npz_file.hpp"
 #include "lather/report/export/csv.hpp"
+#include "lather/report/export/export.hpp"
 #include "lather/report/export/npz.hpp"
 #include "lather/report/export/vtk.hpp"
 #include "lather/report/table.hpp"
+#include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/trainer.hpp"
 
 namespace lather::report {
 namespace {
@@ -54,6 +57,46 @@ TEST(Npz, IsReadBackAndDamageIsFound) {
   }
   bytes.replace(bytes.find("'<f8'"), 5, "'<U8'");
   EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
+}
+
+// Also where the reference is a solver and not a formula.
+TEST(ErrorArrays, HoldReferenceAndErrorOfEveryFieldThatIsKnown) {
+  train::ConfigRequest request;
+  request.problem = "burgers";
+  request.optimizer = "adam";
+  request.threads = 1;
+  request.settings = {{"network.width", "4"}, {"training.points.interior", "32"}};
+  train::Trainer trainer(train::resolve(request));
+  const auto solution = trainer.solution();
+  const std::vector<std::size_t> counts{5, 4};
+  const auto grid = train::grid_of(solution.problem(), counts);
+  const auto truth = trainer.reference_values(grid.points());
+  ASSERT_EQ(truth.size(), 1u);
+  const auto arrays = error_arrays(solution, grid, truth);
+  ASSERT_EQ(arrays.size(), 3u);
+  EXPECT_EQ(arrays[0].name, "u.reference");
+  EXPECT_EQ(arrays[1].name, "u.error");
+  EXPECT_EQ(arrays[2].name, "residual.momentum");
+  const auto u = solution.evaluate(train::field_values(solution.problem()), grid.points())[0];
+  for (std::size_t i = 0; i < u.size(); ++i) EXPECT_EQ(arrays[1].values[i], u[i] - arrays[0].values[i]) << i;
+  EXPECT_EQ(error_arrays(solution, grid, {}).size(), 1u);
+}
+
+TEST(PointwiseError, LeavesOutAConstantThatIsNotDetermined) {
+  pde::Problem problem;
+  problem.fields.resize(2);
+  problem.fields[0].name = "u";
+  problem.fields[1].name = "p";
+  problem.reference.up_to_constant = {"p"};
+  const double nan = std::nan("");
+  const std::vector<double> values{5, 7, nan, 9}, truth{1, 2, nan, 3};
+  const auto u = train::pointwise_error(problem, 0, values, truth);
+  const auto p = train::pointwise_error(problem, 1, values, truth);
+  for (const std::size_t i : {0, 1, 3}) {
+    EXPECT_EQ(u[i], values[i] - truth[i]);
+    EXPECT_DOUBLE_EQ(p[i], u[i] - 5);  // the mean of 4, 5, 6
+  }
+  EXPECT_TRUE(std::isnan(p[2]));
 }
 
 TEST(Vti, HasTheFirstCoordinateFastest) {

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "lather/train/run.hpp"
+#include "lather/train/saved_run.hpp"
 #include "small_problem.hpp"
 
 namespace lather::train {

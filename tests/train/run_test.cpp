@@ -5,7 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
+#include "lather/train/saved_run.hpp"
 #include "small_problem.hpp"
 
 namespace lather::train {
@@ -102,6 +104,33 @@ TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   std::vector<std::string> messages;
   run(trainer, broken, {}, restore(trainer, broken, messages));
   expect_same_run(folder / "whole", folder / "broken");
+}
+
+// A checkpoint does not depend on the device, so a run of a GPU machine is read anywhere.
+TEST(Run, OneThatUsedAGpuIsReadWithoutOne) {
+  TemporaryFolder folder;
+  Config config = small_config(folder.path(), "adam", {{"training.steps", "10"}});
+  std::vector<double> trained;
+  {
+    Trainer trainer(config);
+    auto here = RunFolder::create(folder / "here", config);
+    run(trainer, here, {});
+    trained.assign(trainer.parameters().begin(), trainer.parameters().end());
+  }
+  std::vector<std::string> messages;
+  auto checkpoint = read_newest_checkpoint(folder / "here", identity(config), messages);
+  config.device = Device::cuda;
+  checkpoint.identity = identity(config);
+  RunFolder::create(folder / "there", config).checkpoints().save(checkpoint);
+
+  const auto trainer = read_run(folder / "there", messages);
+  EXPECT_TRUE(
+      std::equal(trained.begin(), trained.end(), trainer->parameters().begin(), trainer->parameters().end()));
+  if (cuda_report().usable) return;
+  EXPECT_EQ(trainer->config().device, Device::cpu);
+  ASSERT_EQ(messages.size(), 1u);
+  EXPECT_NE(messages[0].find("read on the CPU"), std::string::npos) << messages[0];
+  EXPECT_THROW(Trainer{config}, Error);  // going on with it needs the GPU
 }
 
 TEST(Run, TheSameConfigurationGivesTheSameBytes) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lather/train/run.hpp"
+#include "lather/train/saved_run.hpp"
 #include "small_problem.hpp"
 
 namespace lather::train::test {

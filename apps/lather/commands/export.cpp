@@ -95,7 +95,8 @@ void add_export(CLI::App& app, int&) {
       "  lather export runs/burgers-ss-esoap-0-1 --format tensorboard    # then: tensorboard --logdir runs");
   command->callback([a, command] {
     if (a->format == "tensorboard") return export_curves(*a, *command);
-    const auto solution = load_run(a->run)->solution(!a->last);
+    const auto trainer = load_run(a->run);
+    const auto solution = trainer->solution(!a->last);
     const auto& problem = solution.problem();
     auto quantities = train::field_values(problem);
     if (a->derivatives.empty())
@@ -113,8 +114,14 @@ void add_export(CLI::App& app, int&) {
     else {
       const auto grid = grid_for(problem, a->grid, quantities.size());
       if (a->errors && a->format == "vtk") throw Error("--errors: choose --format npz or vtu");
-      bytes = a->format == "npz"   ? report::export_npz(solution, grid, quantities, a->errors)
-              : a->format == "vtu" ? report::export_vtu(solution, grid, quantities, a->errors)
+      std::vector<report::NamedArray> more;
+      if (a->errors) {
+        const auto truth = trainer->reference_values(grid.points());
+        if (truth.empty()) fmt::print(stderr, "lather: --errors: no reference is known, residuals only\n");
+        more = report::error_arrays(solution, grid, truth);
+      }
+      bytes = a->format == "npz"   ? report::export_npz(solution, grid, quantities, std::move(more))
+              : a->format == "vtu" ? report::export_vtu(solution, grid, quantities, std::move(more))
                                    : report::export_vti(solution, grid, quantities);
     }
     write_file_atomically(file, bytes);

@@ -8,6 +8,7 @@
 #include "lather/core/files.hpp"
 #include "lather/experiment/results.hpp"
 #include "lather/report/draw/figure.hpp"
+#include "lather/train/saved_run.hpp"
 
 namespace lather::experiment {
 

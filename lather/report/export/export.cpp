@@ -49,23 +49,20 @@ std::vector<NamedArray> grid_arrays(const train::Solution& solution, const train
   return arrays;
 }
 
-std::vector<NamedArray> error_arrays(const train::Solution& solution, const train::Grid& grid) {
+std::vector<NamedArray> error_arrays(const train::Solution& solution, const train::Grid& grid,
+                                     std::span<const std::vector<double>> truth) {
   const pde::Problem& problem = solution.problem();
   std::vector<std::size_t> shape;
   for (const auto& axis : grid.axes) shape.push_back(axis.size());
   const pde::Points points = grid.points();
   std::vector<NamedArray> arrays;
-  if (const auto truth = train::closed_form(problem); truth) {
-    const auto values = solution.evaluate(train::field_values(problem), points);
-    const std::vector<int> orders(problem.domain.size());
-    for (const int f : truth->fields()) {
-      const std::string& name = problem.fields[f].name;
-      auto exact = truth->evaluate(f, orders, points);
-      std::vector<double> error(exact.size());
-      for (std::size_t i = 0; i < error.size(); ++i) error[i] = values[f][i] - exact[i];
-      arrays.push_back({name + ".reference", shape, std::move(exact)});
-      arrays.push_back({name + ".error", shape, std::move(error)});
-    }
+  const auto values = truth.empty() ? std::vector<std::vector<double>>()
+                                    : solution.evaluate(train::field_values(problem), points);
+  for (std::size_t f = 0; f < truth.size(); ++f) {
+    if (truth[f].empty()) continue;
+    const std::string& name = problem.fields[f].name;
+    arrays.push_back({name + ".reference", shape, truth[f]});
+    arrays.push_back({name + ".error", shape, train::pointwise_error(problem, f, values[f], truth[f])});
   }
   for (auto& [name, values] : solution.residuals(points))
     arrays.push_back({"residual." + name, shape, std::move(values)});
@@ -73,10 +70,9 @@ std::vector<NamedArray> error_arrays(const train::Solution& solution, const trai
 }
 
 std::string export_npz(const train::Solution& solution, const train::Grid& grid,
-                       std::span<const train::FieldDerivative> quantities, bool errors) {
+                       std::span<const train::FieldDerivative> quantities, std::vector<NamedArray> more) {
   auto arrays = grid_arrays(solution, grid, quantities);
-  if (errors)
-    for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));
+  std::move(more.begin(), more.end(), std::back_inserter(arrays));
   if (const auto& geometry = solution.problem().geometry) {
     const auto inside = pde::in_closed_domain(geometry.get(), grid.points());
     arrays.push_back({"inside", arrays.back().shape, {inside.begin(), inside.end()}});
@@ -85,13 +81,12 @@ std::string export_npz(const train::Solution& solution, const train::Grid& grid,
 }
 
 std::string export_vtu(const train::Solution& solution, const train::Grid& grid,
-                       std::span<const train::FieldDerivative> quantities, bool errors) {
+                       std::span<const train::FieldDerivative> quantities, std::vector<NamedArray> more) {
   std::vector<std::size_t> used;
   const auto cells =
       cells_inside(grid.axes, pde::in_closed_domain(solution.problem().geometry.get(), grid.points()), used);
   auto arrays = field_arrays(solution, grid, quantities);
-  if (errors)
-    for (auto& array : error_arrays(solution, grid)) arrays.push_back(std::move(array));
+  std::move(more.begin(), more.end(), std::back_inserter(arrays));
   for (auto& array : arrays) {
     std::vector<double> kept;
     for (const std::size_t i : used) kept.push_back(array.values[i]);

@@ -107,6 +107,20 @@ ErrorMeter::ErrorMeter(const pde::Problem& problem, const TrueSolution& truth, c
   }
 }
 
+std::vector<double> pointwise_error(const pde::Problem& problem, std::size_t field,
+                                    std::span<const double> values, std::span<const double> truth) {
+  std::vector<double> error(values.size());
+  double sum = 0, numbers = 0;
+  for (std::size_t i = 0; i < error.size(); ++i) {
+    error[i] = values[i] - truth[i];
+    if (std::isfinite(error[i])) sum += error[i], numbers += 1;
+  }
+  const auto& free = problem.reference.up_to_constant;
+  if (numbers > 0 && std::find(free.begin(), free.end(), problem.fields[field].name) != free.end())
+    for (double& e : error) e -= sum / numbers;
+  return error;
+}
+
 std::vector<FieldError> ErrorMeter::measure(const Predict& predict) const {
   const FieldValues computed = predict(grid_);
   std::vector<FieldError> errors;

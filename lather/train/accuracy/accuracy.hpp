@@ -57,6 +57,11 @@ std::int64_t default_grid(int dimensions);
 inline constexpr std::size_t kSpreadPoints = 1 << 14;
 std::string where_errors_are_taken(std::int64_t grid);  // in words
 
+// Values less the true ones, of a field that is determined up to a constant with the mean of both taken off. Values
+// that are not a number, as outside a shape, are left out of means.
+std::vector<double> pointwise_error(const pde::Problem& problem, std::size_t field,
+                                    std::span<const double> values, std::span<const double> truth);
+
 struct FieldError {
   std::string field;
   double relative_l2 = 0, relative_h1 = 0, maximum = 0;

@@ -235,9 +235,7 @@ std::string fields_text(Trainer& trainer) {
     append_array(out, name, values[f]);
     if (f >= truth.size() || truth[f].empty()) continue;
     append_array(out, name + ".reference", truth[f]);
-    std::vector<double> error(values[f].size());
-    for (std::size_t i = 0; i < error.size(); ++i) error[i] = values[f][i] - truth[f][i];
-    append_array(out, name + ".error", error);
+    append_array(out, name + ".error", pointwise_error(problem, f, values[f], truth[f]));
   }
   for (const auto& [name, array] : residuals) append_array(out, "residual." + name, array);
   out += "}";

@@ -1,0 +1,44 @@
+#pragma once
+// What a run folder keeps of a run, read back: to go on with it, to start another from it, or to look at it.
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lather/train/run_folder/run_folder.hpp"
+#include "lather/train/starting_point.hpp"
+#include "lather/train/trainer.hpp"
+
+namespace lather::train {
+
+// What a checkpoint holds beside the state of the trainer.
+struct RunState {
+  std::array<std::uint64_t, kLogs> log_sizes{};
+  double seconds = 0;
+  void state(StateVisitor& v) {
+    for (auto& size : log_sizes) {
+      auto number = static_cast<std::int64_t>(size);
+      v.integer("log_size", number);
+      size = static_cast<std::uint64_t>(number);
+    }
+    v.real("seconds", seconds);
+  }
+};
+
+// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any
+// checkpoint it starts from the beginning. Returns the seconds of computing so far.
+double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
+
+// The best network of a run, to start another from.
+StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages);
+
+// A run for reading only, in the state of its newest whole checkpoint. One that used a GPU is read on the CPU where
+// there is none; a message says so.
+std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
+// The same on one thread of the host, whatever the run itself uses: to look at it while it is trained.
+std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
+                                              std::vector<std::string>& messages);
+
+}  // namespace lather::train
