@@ -120,7 +120,7 @@ void check_points(const TomlValue& merged, const pde::Problem& problem) {
   const TomlValue* focus = merged.find("focus");
   if (!focus) return;
   std::vector<std::string> known = problem.symbols->coordinate_names();
-  known.insert(known.end(), {"share", "method", "near", "within"});
+  known.insert(known.end(), {"share", "points", "method", "near", "within"});
   for (const auto& item : focus->items) {
     item.only_keys("focus", known);
     item.required("share", "focus");

@@ -241,6 +241,29 @@ TEST(PointSource, FocusPutsTheGivenShareIntoABoxAndItsPlainRestEverywhere) {
   EXPECT_NEAR(static_cast<double>(left), 240 + 125, 15);  // the grid takes 15 × 16 of its 250
 }
 
+TEST(PointSource, FocusOnABoundaryIsSharedAmongItsPiecesAndLeavesTheInteriorAlone) {
+  const Json counts{{"interior", 100}, {"initial", 200}, {"walls", 80}};
+  Sampled plain(Json{{"points", counts}});
+  Sampled run({{"points", counts},
+               {"focus", Json::parse(R"([{"share": 0.3, "points": "initial", "x": [0.9, 1]},
+                                         {"share": 0.5, "points": "walls", "t": [0, 0.01]}])")}});
+  plain.update(0);
+  run.update(0);
+  EXPECT_EQ(run.points("interior").coordinates, plain.points("interior").coordinates);
+  const auto& initial = run.points("initial").coordinates;
+  ASSERT_EQ(initial[0].size(), 200u);
+  EXPECT_NEAR(static_cast<double>(std::count_if(initial[0].begin(), initial[0].end(), [](double x) { return x > 0.9; })),
+              60 + 140 * 0.05, 2);
+  for (const double t : initial[1]) EXPECT_EQ(t, 0);
+  const auto& walls = run.points("walls").coordinates;
+  ASSERT_EQ(walls[0].size(), 80u);
+  int early[2] = {0, 0};
+  for (std::size_t i = 0; i < 80; ++i)
+    if (walls[1][i] < 0.01) ++early[walls[0][i] > 0];
+  EXPECT_NEAR(early[0], 20, 1);
+  EXPECT_NEAR(early[1], 20, 1);
+}
+
 TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
   ProblemBuilder b("peak");
   b.coordinate("x", 0, 1);
@@ -368,6 +391,9 @@ TEST(SamplingSettings, SayWhatIsWrong) {
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "x": [3, 4]}])")}}).find("outside the domain"),
             std::string::npos);
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7}])")}}).find("more than 1"),
+            std::string::npos);
+  EXPECT_EQ(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7, "points": "walls"}])")}}), "");
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "points": "wals"}])")}}).find("did you mean 'walls'"),
             std::string::npos);
 }
 

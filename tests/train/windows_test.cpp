@@ -19,8 +19,10 @@ using pde::PointSet;
 using pde::Problem;
 using test::set_named;
 
-std::vector<std::size_t> counts(const Problem& p, std::size_t n) {
-  return std::vector<std::size_t>(p.point_sets.size(), n);
+pde::SamplingSettings counts(const Problem& p, std::size_t n) {
+  pde::SamplingSettings settings;
+  settings.counts.assign(p.point_sets.size(), n);
+  return settings;
 }
 
 TEST(Windows, CutTheTimeAndLeaveEverythingElse) {
@@ -51,6 +53,39 @@ TEST(Windows, FeedEveryNetworkTheSameRangeOfTimes) {
       EXPECT_NEAR(symbolic::evaluate(third.network_inputs[i], now),
                   symbolic::evaluate(problem.network_inputs[i], then), 1e-14);
   }
+}
+
+TEST(Windows, LeaveInputsThatCombineTheTimeWithOtherCoordinates) {
+  Problem problem = test::heat();
+  const auto x = problem.symbols->coordinate(0), t = problem.symbols->coordinate(1);
+  problem.network_inputs = {2 * t - 1, x - 3 * t};
+  const TimeWindows windows(problem, {.count = 4});
+  const Problem third = windows.restored(2, {{}});
+  const symbolic::ExprMap<double> at{{x, 0.3}, {t, 0.5}};
+  EXPECT_NEAR(symbolic::evaluate(third.network_inputs[0], at), -1, 1e-14);
+  EXPECT_EQ(third.network_inputs[1], problem.network_inputs[1]);
+}
+
+TEST(Windows, HandOverInTheBoxesOfTheCondition) {
+  const Problem problem = test::heat();
+  const TimeWindows windows(problem, {.count = 2});
+  PinnObjective before(windows.first(), {.threads = 1});
+  pde::PointOptions options;
+  options.points["initial"] = 100;
+  pde::FocusOptions end;
+  end.share = 0.6;
+  end.points = "initial";
+  end.intervals["x"] = {0.9, 1};
+  options.focus.push_back(end);
+  const Problem second = windows.next(1, before, before.initialize(1), pde::sampling_settings(options, problem), 1);
+  const auto& rows = second.point_sets[set_named(second, "initial")].rows;
+  ASSERT_EQ(rows.size(), 100u);
+  int in_box = 0;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row[1], 0.5);
+    in_box += row[0] > 0.9;
+  }
+  EXPECT_NEAR(in_box, 64, 2);
 }
 
 TEST(Windows, HandOverTheStateOfTheLastNetwork) {

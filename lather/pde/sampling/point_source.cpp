@@ -37,6 +37,36 @@ constexpr std::int64_t kOftenEnough = 32;
 
 }  // namespace
 
+std::vector<PointPart> parts_of(const Problem& problem, int set, const std::vector<Focus>& focus,
+                                SamplingMethod method, std::size_t points) {
+  std::vector<Focus> regions;
+  for (const auto& region : focus)
+    if (region.concerns(problem.point_sets[set])) regions.push_back(region);
+  regions.push_back({0, "", problem.domain, {}});  // what the others leave
+  std::vector<Piece> pieces = problem.point_sets[set].pieces;
+  if (pieces.empty()) pieces.emplace_back();
+  const auto place = [&](double share) {
+    return static_cast<std::size_t>(std::llround(share * static_cast<double>(points)));
+  };
+  std::vector<PointPart> parts;
+  double end = 0;
+  for (std::size_t i = 0; i < regions.size(); ++i) {
+    const std::size_t first = place(end);
+    end = i + 1 == regions.size() ? 1 : end + regions[i].share;
+    const std::size_t count = place(end) - first;
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      const std::size_t from = count * k / pieces.size(), to = count * (k + 1) / pieces.size();
+      if (to == from) continue;
+      Piece piece = pieces[k];
+      if (regions[i].near)
+        piece.region = piece.region->close_to(regions[i].near, regions[i].within, problem.domain, piece);
+      parts.push_back({i * pieces.size() + k, first + from, to - from, regions[i].method.value_or(method),
+                       regions[i].box, std::move(piece)});
+    }
+  }
+  return parts;
+}
+
 PointSource::PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed)
     : problem_(problem),
       settings_(settings),
@@ -64,7 +94,8 @@ std::optional<PointPlan> PointSource::plan() const {
       if (period(set) > 0) return {};
       continue;
     }
-    for (const Part& part : parts_of(set)) {
+    for (const PointPart& part :
+         parts_of(problem_, set, settings_.focus, settings_.options.method, settings_.counts[set])) {
       if (part.method == SamplingMethod::adaptive || part.piece.region) return {};  // drawn on the host
       const SamplingMethod method = plain_method(part.method, settings_.options.shift);
       if (method != SamplingMethod::grid)  // which is always the same
@@ -114,7 +145,8 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
   const PointSet& s = problem_.point_sets[set];
   if (s.kind == PointSet::Kind::data) return draw_batch(set, draw);
   Points points = empty_points(problem_.domain.size());
-  for (const Part& part : parts_of(set)) {
+  for (const PointPart& part :
+       parts_of(problem_, set, settings_.focus, settings_.options.method, settings_.counts[set])) {
     const auto stream = stream_of({kTraining, static_cast<std::uint64_t>(set), draw, part.index});
     if (part.method == SamplingMethod::adaptive && draw > 0 && s.kind == PointSet::Kind::interior)
       append(points, draw_adaptive(set, part, stream, objective, x));
@@ -125,51 +157,7 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
   return points;
 }
 
-std::vector<PointSource::Part> PointSource::parts_of(int set) const {
-  const bool interior = problem_.point_sets[set].kind == PointSet::Kind::interior;
-  return interior ? regions_of(set) : pieces_of(set, settings_.counts[set]);
-}
-
-// Equal shares of the pieces of a boundary.
-std::vector<PointSource::Part> PointSource::pieces_of(int set, std::size_t count) const {
-  const auto& pieces = problem_.point_sets[set].pieces;
-  const std::size_t n = std::max<std::size_t>(1, pieces.size());
-  std::vector<Part> parts;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t first = count * i / n;
-    parts.push_back({i, first, count * (i + 1) / n - first, settings_.options.method, problem_.domain,
-                     pieces.empty() ? Piece{} : pieces[i]});
-  }
-  return parts;
-}
-
-// The regions of interest of the interior, and the rest over all of it.
-std::vector<PointSource::Part> PointSource::regions_of(int set) const {
-  const auto& pieces = problem_.point_sets[set].pieces;
-  std::vector<Focus> regions = settings_.focus;
-  double rest = 1;
-  for (const auto& region : regions) rest -= region.share;
-  regions.push_back({rest, problem_.domain, {}});
-  const auto place = [&](double share) {
-    return static_cast<std::size_t>(std::llround(share * static_cast<double>(settings_.counts[set])));
-  };
-  std::vector<Part> parts;
-  double end = 0;
-  for (std::size_t i = 0; i < regions.size(); ++i) {
-    const std::size_t first = place(end);
-    end = i + 1 == regions.size() ? 1 : end + regions[i].share;
-    const std::size_t count = place(end) - first;
-    if (count == 0) continue;
-    Piece piece = pieces.empty() ? Piece{} : pieces[0];
-    if (regions[i].near)
-      piece.region = piece.region->close_to(regions[i].near, regions[i].within, problem_.domain, piece);
-    parts.push_back({i, first, count, regions[i].method.value_or(settings_.options.method), regions[i].box,
-                     std::move(piece)});
-  }
-  return parts;
-}
-
-Points PointSource::draw_adaptive(int set, const Part& part, std::uint64_t stream, PinnObjective& objective,
+Points PointSource::draw_adaptive(int set, const PointPart& part, std::uint64_t stream, PinnObjective& objective,
                                   std::span<const double> x) const {
   const auto& o = settings_.options;
   const auto& columns = problem_.point_sets[set].columns;
@@ -254,7 +242,8 @@ Points PointSource::validation(int set) const {
   const auto chosen = static_cast<std::size_t>(settings_.options.validation);
   const std::size_t pieces = std::max<std::size_t>(1, problem_.point_sets[set].pieces.size());
   Points points = empty_points(problem_.domain.size());
-  for (const Part& part : pieces_of(set, chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
+  for (const PointPart& part : parts_of(problem_, set, {}, SamplingMethod::sobol,
+                                        chosen > 0 ? std::max(chosen, pieces) : settings_.counts[set]))
     append(points, points_in(part.box, part.piece, SamplingMethod::sobol, part.count, seed_,
                              stream_of({kValidation, static_cast<std::uint64_t>(set), 0, part.index}), 0,
                              problem_.point_sets[set].columns));

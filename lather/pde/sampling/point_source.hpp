@@ -35,9 +35,10 @@ struct SamplingOptions {
   void fields(FieldVisitor& v);
 };
 
-// Points of the interior that are drawn in a box of their own, as a recipe says it.
+// Points that are drawn in a box of their own, as a recipe says it.
 struct FocusOptions {
   double share = 0;
+  std::string points;                                    // the point set; empty: those of the interior
   std::optional<SamplingMethod> method;                  // default: that of `sampling`
   std::map<std::string, std::vector<double>> intervals;  // coordinate: low, high
   std::string near;   // the name of a shape; its points lie close to its boundary
@@ -55,17 +56,21 @@ struct PointOptions {
 
 // The same for a problem.
 struct Focus {
-  double share = 0;  // of the points of every interior set
+  double share = 0;  // of the points of `set`
+  std::string set;   // empty: every interior set
   std::vector<Interval> box;
   std::optional<SamplingMethod> method;  // default: that of the settings
   geometry::ShapePtr near = nullptr;     // close to its boundary
   double within = 0;
+  bool concerns(const PointSet& points) const {
+    return set.empty() ? points.kind == PointSet::Kind::interior : set == points.name;
+  }
 };
 
 struct SamplingSettings {
   SamplingOptions options;
   std::vector<std::size_t> counts;  // per point set; ignored for data
-  std::vector<Focus> focus;         // shares add up to at most 1; the rest is drawn over the whole domain
+  std::vector<Focus> focus;         // shares of a set add up to at most 1; the rest is drawn over all of it
 };
 
 // Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
@@ -77,10 +82,22 @@ inline constexpr std::int64_t kMostPoints = 100'000'000;
 // points than pieces.
 SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem);
 
+// Consecutive points of a set: those of one box, or on one piece of a boundary.
+struct PointPart {
+  std::uint64_t index;  // of the part, for its random stream
+  std::size_t first, count;
+  SamplingMethod method;
+  std::vector<Interval> box;
+  Piece piece;
+};
+// `points` of a set, those in the boxes of its focus first. A box's points are shared equally among the pieces of a
+// boundary.
+std::vector<PointPart> parts_of(const Problem& problem, int set, const std::vector<Focus>& focus,
+                                SamplingMethod method, std::size_t points);
+
 // Draws points when they are due and hands them to the objective.
 //
-// A set with several pieces gives each an equal share. Adaptive sampling and focus concern interior sets
-// only; adaptive sampling begins with the second draw, before that (and for candidates) the shifted Sobol'
+// A set with several pieces gives each an equal share. Adaptive sampling concerns interior sets only; it begins with the second draw, before that (and for candidates) the shifted Sobol'
 // sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
 // weight * residual^2) with the weights of the moment. A share of the rows of data is held out; the others
 // are used as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from
@@ -105,19 +122,9 @@ class PointSource {
   void state(StateVisitor& visitor);
 
  private:
-  struct Part {  // consecutive points of a set
-    std::uint64_t index;
-    std::size_t first, count;
-    SamplingMethod method;
-    std::vector<Interval> box;
-    Piece piece;
-  };
-  std::vector<Part> parts_of(int set) const;
-  std::vector<Part> pieces_of(int set, std::size_t count) const;
-  std::vector<Part> regions_of(int set) const;
   std::optional<PointPlan> plan() const;  // none where points are drawn rarely, or not by number alone
   Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
-  Points draw_adaptive(int set, const Part& part, std::uint64_t stream, PinnObjective& objective,
+  Points draw_adaptive(int set, const PointPart& part, std::uint64_t stream, PinnObjective& objective,
                        std::span<const double> x) const;
   Points draw_batch(int set, std::uint64_t batch) const;
   Points rows_of(int set, bool held_out) const;

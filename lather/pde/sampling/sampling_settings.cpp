@@ -81,17 +81,31 @@ void read_near(const FocusOptions& options, const Problem& problem, Focus& focus
   focus.within = options.within;
 }
 
+// Empty: every interior set.
+std::string focused_set(const FocusOptions& options, const Problem& problem) {
+  if (options.points.empty()) return "";
+  std::vector<std::string> names;
+  for (const auto& set : problem.point_sets) {
+    if (set.kind == PointSet::Kind::data) continue;
+    names.push_back(set.name);
+    if (set.name != options.points) continue;
+    if (set.kind == PointSet::Kind::boundary && !options.near.empty())
+      throw Error(fmt::format("focus: near is for points of the interior, '{}' are of a boundary", set.name));
+    return set.name;
+  }
+  throw Error("focus: " + unknown_name_message("point set", options.points, names));
+}
+
 std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Problem& problem) {
   const auto& coordinates = problem.symbols->coordinate_names();
   std::vector<Focus> focus;
-  double total = 0;
   for (const auto& options : list) {
     if (!(options.share > 0)) throw Error("focus: share is missing");
-    Focus f{options.share, problem.domain, options.method};
+    Focus f{options.share, focused_set(options, problem), problem.domain, options.method};
     for (const auto& [name, ends] : options.intervals) {
       const auto at = std::find(coordinates.begin(), coordinates.end(), name);
       if (at == coordinates.end()) {
-        std::vector<std::string> known{"share", "method", "near", "within"};
+        std::vector<std::string> known{"share", "points", "method", "near", "within"};
         known.insert(known.end(), coordinates.begin(), coordinates.end());
         throw Error("focus: " + unknown_name_message("key", name, known));
       }
@@ -99,10 +113,14 @@ std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Probl
       f.box[k] = read_interval(ends, name, problem.domain[k]);
     }
     if (!options.near.empty() || options.within != 0) read_near(options, problem, f);
-    total += f.share;
     focus.push_back(std::move(f));
   }
-  if (total > 1 + 1e-12) throw Error(fmt::format("focus: the shares add up to {}, more than 1", total));
+  for (const auto& set : problem.point_sets) {
+    double total = 0;
+    for (const auto& f : focus) total += f.concerns(set) ? f.share : 0;
+    if (total > 1 + 1e-12)
+      throw Error(fmt::format("focus: the shares of '{}' add up to {}, more than 1", set.name, total));
+  }
   return focus;
 }
 
@@ -128,6 +146,7 @@ void SamplingOptions::fields(FieldVisitor& v) {
 
 void FocusOptions::fields(FieldVisitor& v) {
   v.real("share", share, "of the points", unit_open_left());
+  v.text("points", points, "the set of points; default: those of the interior");
   visit_method(v, method, "how its points are chosen; default: as the others");
   v.text("near", near, "a shape: points lie close to its boundary");
   v.real("within", within, "at most so far from it", non_negative());
@@ -137,7 +156,7 @@ void FocusOptions::fields(FieldVisitor& v) {
 void PointOptions::fields(FieldVisitor& v) {
   v.by_name("points", points, "number of points by point set", between(1, kMostPoints));
   v.table("sampling", sampling, "how points are chosen", "method");
-  v.tables("focus", focus, "shares of the interior's points in boxes of their own");
+  v.tables("focus", focus, "shares of a set's points in boxes of their own");
 }
 
 SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem) {

@@ -47,15 +47,17 @@ pde::EngineOptions engine_options(const Config& config) {
   return options;
 }
 
-// For a problem whose conditions may have become data: numbers of points are for sets that are drawn.
+// For a problem whose conditions may have become data, or belong to other windows: only sets that are drawn have
+// numbers of points and boxes.
 pde::PointOptions points_for(const pde::Problem& problem, pde::PointOptions options) {
-  for (const auto& set : problem.point_sets)
-    if (set.kind == PointSet::Kind::data) options.points.erase(set.name);
-  // A window may lack a set.
-  std::erase_if(options.points, [&](const auto& entry) {
-    return std::none_of(problem.point_sets.begin(), problem.point_sets.end(),
-                        [&](const PointSet& set) { return set.name == entry.first; });
-  });
+  const auto is_drawn = [&](const std::string& name) {
+    return std::any_of(problem.point_sets.begin(), problem.point_sets.end(), [&](const PointSet& set) {
+      return set.name == name && set.kind != PointSet::Kind::data;
+    });
+  };
+  std::erase_if(options.points, [&](const auto& entry) { return !is_drawn(entry.first); });
+  std::erase_if(options.focus,
+                [&](const auto& focus) { return !focus.points.empty() && !is_drawn(focus.points); });
   return options;
 }
 
@@ -210,9 +212,9 @@ std::unique_ptr<Stage> StagePlan::make_stage(int index, const std::vector<Finish
   if (corrects(index))
     return std::make_unique<Stage>(corrected(problem_, config_.training.corrections, index), config_);
   const auto previous = window_objective(index - 1, finished);
-  const auto counts = pde::sampling_settings(config_.training.points, problem_).counts;
+  const auto points = pde::sampling_settings(config_.training.points, problem_);
   return std::make_unique<Stage>(
-      windows_.next(index, *previous, finished[index - 1].parameters, counts, config_.seed), config_);
+      windows_.next(index, *previous, finished[index - 1].parameters, points, config_.seed), config_);
 }
 
 void StagePlan::hand_over(const std::vector<FinishedStage>& finished, pde::PinnObjective& objective,

@@ -9,6 +9,7 @@
 #include "lather/core/error.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/sampling/sampling.hpp"
+#include "lather/symbolic/differentiate.hpp"
 
 namespace lather::train {
 
@@ -40,6 +41,13 @@ std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& 
   if (std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()) != edges.end())
     throw Error("time_windows.edges: expected increasing times");
   return edges;
+}
+
+bool depends_on_more_than(Expr e, int coordinate, const pde::OutputSymbols& symbols) {
+  const int count = static_cast<int>(symbols.coordinate_names().size());
+  for (int k = 0; k < count; ++k)
+    if (k != coordinate && !symbolic::differentiate(e, symbols.coordinate(k)).is_constant(0)) return true;
+  return false;
 }
 
 }  // namespace
@@ -98,8 +106,9 @@ Problem TimeWindows::part(int window) const {
   // t -> low + (t - t_i) (high - low) / (t_{i+1} - t_i)
   const Expr t = p.symbols->coordinate(time_);
   const double stretch = (whole.high - whole.low) / (now.high - now.low);
-  p.network_inputs = symbolic::substitute(p.network_inputs,
-                                          symbolic::ExprMap<Expr>{{t, whole.low + (t - now.low) * stretch}});
+  const symbolic::ExprMap<Expr> stretched{{t, whole.low + (t - now.low) * stretch}};
+  for (Expr& input : p.network_inputs)
+    if (!depends_on_more_than(input, time_, *p.symbols)) input = symbolic::substitute(input, stretched);
 
   // What belongs to other times is left out, with its terms. The last window takes the end of the interval,
   // others do not.
@@ -138,24 +147,23 @@ Problem TimeWindows::part(int window) const {
 }
 
 Problem TimeWindows::next(int window, pde::PinnObjective& previous, std::span<const double> x,
-                          std::span<const std::size_t> points, std::uint64_t seed) const {
+                          const pde::SamplingSettings& points, std::uint64_t seed) const {
   const double time = interval(window).low;
   std::vector<std::vector<std::vector<double>>> rows;
   for (std::size_t s = 0; s < problem_.point_sets.size(); ++s) {
     const PointSet& set = problem_.point_sets[s];
     if (!is_initial(set)) continue;
-    const std::size_t count = options_.points > 0 ? static_cast<std::size_t>(options_.points) : points[s];
+    const std::size_t count =
+        options_.points > 0 ? static_cast<std::size_t>(options_.points) : points.counts[s];
     std::vector<Expr> conditions;
     for (const auto& term : problem_.terms)
       if (term.point_set == static_cast<int>(s)) conditions.push_back(term.residual);
     auto& list = rows.emplace_back();
-    for (std::size_t i = 0; i < set.pieces.size(); ++i) {
-      pde::Piece piece = set.pieces[i];
-      piece[time_] = time;
-      const std::size_t share = count * (i + 1) / set.pieces.size() - count * i / set.pieces.size();
-      const auto stream = pde::stream_of({kHandOver, s, static_cast<std::uint64_t>(window), i});
+    for (auto& part : pde::parts_of(problem_, static_cast<int>(s), points.focus, pde::SamplingMethod::sobol, count)) {
+      part.piece[time_] = time;
+      const auto stream = pde::stream_of({kHandOver, s, static_cast<std::uint64_t>(window), part.index});
       const pde::Points face =
-          pde::points_in(problem_.domain, piece, pde::SamplingMethod::sobol, share, seed, stream);
+          pde::points_in(part.box, part.piece, pde::SamplingMethod::sobol, part.count, seed, stream);
       const auto values = previous.evaluate(x, conditions, face);
       for (std::size_t n = 0; n < face.count(); ++n) {
         auto& row = list.emplace_back();

@@ -14,9 +14,10 @@
 // of r[v] at points of that face become data. For conditions linear in the state (all that are usual) this is
 // u = v, u_t = v_t, …, without having to know which quantities make up the state.
 //
-// The network's inputs are rewritten so that the time of every window covers the range the whole problem's
-// time had: all windows see the same inputs, and weights may be carried over as a start. Conditions and data
-// at other times go to the windows that contain them.
+// Inputs of the network that are functions of the time alone are rewritten so that the time of every window covers
+// the range the whole problem's time had: all windows see the same inputs, and weights may be carried over as a
+// start. Inputs that combine it with other coordinates, x - c t or the width of a layer that spreads, stay as they
+// are. Conditions and data at other times go to the windows that contain them.
 
 #include <cstdint>
 #include <string>
@@ -24,6 +25,7 @@
 
 #include "lather/core/options.hpp"
 #include "lather/pde/objective.hpp"
+#include "lather/pde/sampling/point_source.hpp"
 
 namespace lather::train {
 
@@ -65,10 +67,11 @@ class TimeWindows {
   pde::Interval interval(int window) const;  // of more than one
 
   pde::Problem first() const { return part(0); }
-  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points[s]` (sets
-  // of the whole problem) says at how many points an initial condition is handed over; `seed` places them.
+  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points`, those
+  // of the whole problem, say how many points an initial condition is handed over at and in which boxes; `seed`
+  // places them.
   pde::Problem next(int window, pde::PinnObjective& previous, std::span<const double> x,
-                    std::span<const std::size_t> points, std::uint64_t seed) const;
+                    const pde::SamplingSettings& points, std::uint64_t seed) const;
   // The same with data that were handed over, one list of rows per initial set.
   pde::Problem restored(int window, const std::vector<std::vector<std::vector<double>>>& rows) const;
 
