@@ -84,6 +84,15 @@ TEST(SizeDefaults, WarnOfFewerThanTwoResidualsPerParameterAndNameTheRemedy) {
   EXPECT_NE(warning.find("training.points.interior=3072"), std::string::npos) << warning;
 }
 
+TEST(SizeDefaults, WarnOfFewResidualsForAnOutputLayerToo) {
+  const Config config = resolve({.problem = "burgers", .settings = {{"training.points.interior", "1500"}}});
+  ASSERT_EQ(config.optimizer.name, "gauss-newton");
+  pde::PinnObjective objective(read_problem(config));
+  const std::string warning = warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
+                                                    objective.layout().size());
+  EXPECT_NE(warning.find("for 1601 parameters: gauss-newton will fit"), std::string::npos) << warning;
+}
+
 TEST(SizeDefaults, WarnOfWindowsWithoutAStep) {
   ConfigRequest request{.problem = "burgers"};
   EXPECT_EQ(warn_of_few_steps(resolve(request).training), "");
