@@ -9,4 +9,5 @@
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/reference/reference.hpp"
 #include "lather/train/run.hpp"
+#include "lather/train/saved_run.hpp"
 #include "lather/train/trainer.hpp"

@@ -31,11 +31,6 @@ bool has_ended(const RunRecord& run) {
          run.status != RunStatus::elsewhere;
 }
 
-// It is not tried again.
-bool is_result(const RunRecord& run) {
-  return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
-}
-
 // The held-out loss at the last step: what settings are chosen by. Not a number: worse than any.
 double judged_by(const RunRecord& run) {
   const Json summary = read_summary(run);

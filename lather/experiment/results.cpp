@@ -128,7 +128,8 @@ bool blew_up(const Json& summary, const std::filesystem::path& run) {
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
-  if (!best && is_of_the_solution(metric.quantity) && blew_up(summary, run))
+  const bool asks_for_the_end = is_of_the_solution(metric.quantity) || metric.quantity == Quantity::seconds;
+  if (!best && asks_for_the_end && (summary.value("reason", "") == "non_finite" || blew_up(summary, run)))
     return std::numeric_limits<double>::quiet_NaN();
   return value_in(metric, summary, run, best);
 }

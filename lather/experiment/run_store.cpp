@@ -143,7 +143,8 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
            {"step", spec.length.steps},
            {"seconds", curve.seconds},
            {"steps_per_second", static_cast<double>(spec.length.steps) / std::max(curve.seconds, 1e-9)},
-           {"final", {{"task", last}, {"validation_loss", judged}}}}
+           {"final", {{"task", last}, {"validation_loss", judged}}},
+           {"best", {{"task", last}, {"validation_loss", judged}}}}
               .dump(2) +
           "\n");
   return true;

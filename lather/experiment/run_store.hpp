@@ -40,6 +40,10 @@ struct RunRecord {
   std::string message;     // why it ended or failed
   bool was_there = false;  // it had ended before it was asked for
 };
+// It is not tried again.
+inline bool is_result(const RunRecord& run) {
+  return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
+}
 
 // What is kept of a finished run, of which there are hundreds: everything, its history with what maps are drawn
 // from, its history, or only what it was and what it has come to.

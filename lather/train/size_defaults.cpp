@@ -208,7 +208,8 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
 std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOptions& training,
                                   const optim::OptimizerSpec& optimizer, std::size_t parameters) {
   const auto& entry = optim::find_optimizer(optimizer.name);
-  if (entry.family != optim::Family::least_squares && entry.hidden_layers != optim::HiddenLayers::kept) return "";
+  if (entry.family != optim::Family::least_squares && entry.hidden_layers != optim::HiddenLayers::kept)
+    return "";
   const auto counts = pde::sampling_settings(training.points, problem).counts;
   std::size_t rows = 0;
   for (const auto& term : problem.terms) {

@@ -218,7 +218,7 @@ std::string Trainer::describe_not_finite() {
 bool Trainer::objective_will_change() const { return !last_stage() || stage_->next_change(step_) != kNever; }
 
 std::vector<std::vector<double>> Trainer::reference_values(const pde::Points& points) {
-  const TrueSolution* known = config_.record.reference ? truth() : nullptr;
+  const TrueSolution* known = truth();
   if (!known) return {};
   std::vector<std::vector<double>> values(problem().fields.size());
   const std::vector<int> none(problem().dimensions(), 0);

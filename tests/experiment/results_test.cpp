@@ -1,4 +1,5 @@
 // Verdicts about the paper's order of methods, from made-up runs.
+#include "lather/experiment/verdicts/events.hpp"
 #include "lather/experiment/verdicts/verdict.hpp"
 
 #include <gtest/gtest.h>
@@ -90,7 +91,7 @@ TEST_F(Verdicts, HoldWhereTheLeaderIsThePapers) {
 TEST_F(Verdicts, FailWhereAnotherIsBetterInAllSeeds) {
   const Verdict verdict = of({4, 4.4}, {1, 1.1});
   EXPECT_EQ(verdict.kind, Verdict::Kind::fails);
-  EXPECT_EQ(verdict.words, "Adam leads in the paper, ss-esoap here: Adam has 4 times the value of ss-esoap");
+  EXPECT_EQ(verdict.words, "Adam leads in the paper; here it is behind ss-esoap (4.00 times ss-esoap)");
   EXPECT_EQ(verdict.agreeing, 0);
 }
 
@@ -131,7 +132,7 @@ TEST_F(Verdicts, OnClaimsInWords) {
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::holds);
   EXPECT_EQ(check(0).evidence, "holds on Heat (0.25 times ss-esoap)");
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::holds);
-  EXPECT_EQ(check(1).evidence, "holds on Heat (4.00 times Adam; 2 to 5 counts)");
+  EXPECT_EQ(check(1).evidence, "holds on Heat (4.00 (4.00 … 4.00) times Adam; 2 to 5 counts)");
   EXPECT_EQ(check(2).kind, CheckVerdict::Kind::fails);
   EXPECT_EQ(check(3).kind, CheckVerdict::Kind::untested);
   EXPECT_EQ(check(3).evidence, "there are no runs");
@@ -146,6 +147,48 @@ TEST_F(Verdicts, OnClaimsInWords) {
   EXPECT_EQ(check(2).kind, CheckVerdict::Kind::holds);
   of({4, 1}, {});
   EXPECT_EQ(check(0).evidence, "not tested on Heat (runs are missing)");
+}
+
+TEST_F(Verdicts, OnARangeAreOpenWhereTheIntervalCrossesItsEnds) {
+  of({1, 1}, {2, 5.5});
+  EXPECT_EQ(check(1).kind, CheckVerdict::Kind::undecided) << check(1).evidence;
+  of({1, 1}, {60, 60.1});
+  EXPECT_EQ(check(1).kind, CheckVerdict::Kind::fails);
+  of({1}, {3});
+  EXPECT_EQ(check(1).evidence, "holds on Heat (3.00 times Adam; 2 to 5 counts, one seed)");
+  of({1, 1}, {3, -1});  // a seed that has no value tells nothing about a factor
+  EXPECT_EQ(check(1).kind, CheckVerdict::Kind::untested);
+}
+
+TEST_F(Verdicts, CountOnlyRunsThatHaveEnded) {
+  of({1, 1.1, 1.2}, {4, 4.4, 4.8});
+  result_.cells[0].seeds[2].status = RunStatus::interrupted;
+  std::filesystem::remove(result_.cells[0].seeds[2].folder / "summary.json");
+  const Ratio ratio = ratio_between(result_, experiment_.metrics[0], "adam", "ss-esoap");
+  EXPECT_EQ(ratio.pairs, 2);
+  EXPECT_EQ(ratio.lost, 0);
+  EXPECT_EQ(ratio.kind(), Ratio::Kind::better);
+}
+
+TEST_F(Verdicts, CountZeroAsTheSmallestValue) {
+  of({0, 0}, {4, 4.4});
+  const Ratio ratio = ratio_between(result_, experiment_.metrics[0], "adam", "ss-esoap");
+  EXPECT_EQ(ratio.pairs, 2);
+  EXPECT_LT(ratio.factor, 1e-200);
+}
+
+TEST_F(Verdicts, CountARunThatEndedNotANumberAsDivergedWhateverItsLastNumberWas) {
+  of({1, 1.1}, {4, 4.4});
+  const auto& run = result_.cells[1].seeds[0].folder;
+  write_file_atomically(run / "summary.json", R"({"reason": "non_finite", "final": {"residual": 1e90}})");
+  EXPECT_EQ(measured(1).text(), "4.40e+00; 1 of 2 diverged");
+}
+
+TEST(Quantile, IsTheSmallestValueThatSuchAShareDoesNotExceed) {
+  EXPECT_EQ(quantile({3, 1}, 0.9), 3);
+  EXPECT_EQ(quantile({5, 4, 3, 2, 1}, 0.9), 5);
+  EXPECT_EQ(quantile({10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 0.9), 9);
+  EXPECT_EQ(quantile({1, 2, 3}, 0), 1);
 }
 
 TEST_F(Verdicts, CountARunThatEndsFarAboveItsStartAsDiverged) {

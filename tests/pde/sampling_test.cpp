@@ -244,15 +244,16 @@ TEST(PointSource, FocusPutsTheGivenShareIntoABoxAndItsPlainRestEverywhere) {
 TEST(PointSource, FocusOnABoundaryIsSharedAmongItsPiecesAndLeavesTheInteriorAlone) {
   const Json counts{{"interior", 100}, {"initial", 200}, {"walls", 80}};
   Sampled plain(Json{{"points", counts}});
-  Sampled run({{"points", counts},
-               {"focus", Json::parse(R"([{"share": 0.3, "points": "initial", "x": [0.9, 1]},
+  Sampled run(
+      {{"points", counts}, {"focus", Json::parse(R"([{"share": 0.3, "points": "initial", "x": [0.9, 1]},
                                          {"share": 0.5, "points": "walls", "t": [0, 0.01]}])")}});
   plain.update(0);
   run.update(0);
   EXPECT_EQ(run.points("interior").coordinates, plain.points("interior").coordinates);
   const auto& initial = run.points("initial").coordinates;
   ASSERT_EQ(initial[0].size(), 200u);
-  EXPECT_NEAR(static_cast<double>(std::count_if(initial[0].begin(), initial[0].end(), [](double x) { return x > 0.9; })),
+  EXPECT_NEAR(static_cast<double>(
+                  std::count_if(initial[0].begin(), initial[0].end(), [](double x) { return x > 0.9; })),
               60 + 140 * 0.05, 2);
   for (const double t : initial[1]) EXPECT_EQ(t, 0);
   const auto& walls = run.points("walls").coordinates;
@@ -393,7 +394,11 @@ TEST(SamplingSettings, SayWhatIsWrong) {
   EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7}])")}}).find("more than 1"),
             std::string::npos);
   EXPECT_EQ(error_of({{"focus", Json::parse(R"([{"share": 0.7}, {"share": 0.7, "points": "walls"}])")}}), "");
-  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "points": "wals"}])")}}).find("did you mean 'walls'"),
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.7, "points": "walls", "x": [-0.5, 0.5]}])")}})
+                .find("no part of 'walls' lies in the box"),
+            std::string::npos);
+  EXPECT_NE(error_of({{"focus", Json::parse(R"([{"share": 0.5, "points": "wals"}])")}})
+                .find("did you mean 'walls'"),
             std::string::npos);
 }
 

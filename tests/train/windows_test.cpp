@@ -77,7 +77,8 @@ TEST(Windows, HandOverInTheBoxesOfTheCondition) {
   end.points = "initial";
   end.intervals["x"] = {0.9, 1};
   options.focus.push_back(end);
-  const Problem second = windows.next(1, before, before.initialize(1), pde::sampling_settings(options, problem), 1);
+  const Problem second =
+      windows.next(1, before, before.initialize(1), pde::sampling_settings(options, problem), 1);
   const auto& rows = second.point_sets[set_named(second, "initial")].rows;
   ASSERT_EQ(rows.size(), 100u);
   int in_box = 0;

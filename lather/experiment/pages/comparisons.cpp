@@ -50,8 +50,8 @@ std::string sorted_words(const ExperimentResult& result, const TableEntry& entry
       if (other == entry.variants[row]) continue;
       const Ratio ratio = ratio_between(result, metric, entry.variants[row], other);
       if (ratio.kind() == kind)
-        arms.push_back(fmt::format("{} ({:.2f})", result.plan->experiment->variant(entry.variants[row]).label,
-                                   ratio.factor));
+        arms.push_back(fmt::format("{} ({})", result.plan->experiment->variant(entry.variants[row]).label,
+                                   ratio.pairs > 0 ? factor_text(ratio.factor) : "–"));
     }
     if (!arms.empty()) parts.push_back(fmt::format("{}: {}", name_of(kind), fmt::join(arms, ", ")));
   }
@@ -80,7 +80,8 @@ std::vector<std::string> better_in_all(const ExperimentResult& result,
 report::Table comparison_table(const ExperimentResult& result, const TableEntry& entry) {
   report::Table table;
   table.header = {"", ""};
-  for (const auto* problem : problems_of(result)) table.header.push_back(problem->label);
+  for (const auto* problem : problems_of(result))
+    table.header.push_back(result.plan->problem_label(*problem));
   table.header.emplace_back(entry.pairs ? "over the row above" : "over the first row");
   table.header.emplace_back("");
   for (const auto& metric : result.plan->experiment->metrics)

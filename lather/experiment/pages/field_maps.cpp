@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -32,9 +33,9 @@ const CellResult* best_cell(const ExperimentResult& result, const std::string& p
   double lowest = 0;
   for (const auto& cell : result.cells) {
     if (!metric || cell.cell->problem->name != problem) continue;
-    const Measured measured = measure(result, *metric, cell);
-    if (!measured.is_known() || (best && !(measured.mean() < lowest))) continue;
-    lowest = measured.mean();
+    const auto value = measure(result, *metric, cell).rank_value();  // infinite where a seed has none
+    if (!value || std::isinf(*value) || (best && !(*value < lowest))) continue;
+    lowest = *value;
     best = &cell;
   }
   return best;

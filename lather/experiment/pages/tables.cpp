@@ -24,7 +24,8 @@ const PaperValue* find_paper(const MetricEntry& metric, const std::string& probl
 }
 
 std::string ratio_text(const Measured& measured, const PaperValue* paper) {
-  if (!paper || !paper->value || !measured.is_known() || measured.values.size() < std::size_t(measured.seeds))
+  if (!paper || !paper->value || *paper->value == 0 || !measured.is_known() ||
+      measured.values.size() < std::size_t(measured.seeds))
     return "";
   return fmt::format("{:.2g}", measured.centre() / *paper->value);
 }

@@ -61,7 +61,7 @@ report::Table tau_table(const ExperimentResult& result) {
     const auto percent = [&](double sum) {
       return report::Cell{fmt::format("{:.1f} %", 100 * sum / shares.steps), {}};
     };
-    std::vector<report::Cell> row{{cell.cell->problem->label, {}},
+    std::vector<report::Cell> row{{result.plan->problem_label(*cell.cell->problem), {}},
                                   {cell.cell->variant->label, {}},
                                   percent(shares.at_one),
                                   percent(shares.at_least),

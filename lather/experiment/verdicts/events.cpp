@@ -1,8 +1,10 @@
 #include "lather/experiment/verdicts/events.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "lather/core/files.hpp"
@@ -17,16 +19,22 @@ void add_events(const std::filesystem::path& file, Events& events) {
   for (std::string text; std::getline(lines, text);) {
     const auto e = nlohmann::json::parse(text, nullptr, false);
     if (!e.is_object()) continue;
-    const auto number = [&](const char* key) {
+    // Infinity is written by its name; what is not known is left out.
+    const auto number = [&](const char* key) -> std::optional<double> {
       const auto found = e.find(key);
-      return found != e.end() && found->is_number() ? found->get<double>() : -1;
+      if (found == e.end()) return {};
+      return found->is_number() ? found->get<double>() : std::numeric_limits<double>::infinity();
     };
-    events.rho.push_back(std::max(number("rho_left"), number("rho_right")));
-    events.gamma.push_back(number("gamma"));
-    events.cosine.push_back(number("gradient_cosine"));
-    const double loss = number("loss");
-    if (loss > 0 && number("loss_after_1") >= 0) events.after_1.push_back(number("loss_after_1") / loss);
-    if (loss > 0 && number("loss_after_10") >= 0) events.after_10.push_back(number("loss_after_10") / loss);
+    const auto add = [](std::vector<double>& values, std::optional<double> value) {
+      if (value) values.push_back(*value);
+    };
+    add(events.rho, std::max(number("rho_left"), number("rho_right")));
+    add(events.gamma, number("gamma"));
+    add(events.cosine, number("gradient_cosine"));
+    const auto loss = number("loss");
+    if (!loss || !(*loss > 0) || std::isinf(*loss)) continue;
+    if (const auto after = number("loss_after_1")) events.after_1.push_back(*after / *loss);
+    if (const auto after = number("loss_after_10")) events.after_10.push_back(*after / *loss);
   }
 }
 
@@ -40,7 +48,9 @@ Events read_events(const CellResult& cell) {
 
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1));
+  // The smallest value that so large a share does not exceed.
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  const std::size_t at = std::clamp<std::size_t>(rank, 1, values.size()) - 1;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
   return values[at];
 }

@@ -10,7 +10,10 @@ namespace lather::experiment {
 
 namespace {
 
-bool has_value(double v) { return std::isfinite(v) && v > 0; }
+// An exact zero is the smallest value there is, not none.
+constexpr double kLeast = 1e-300;
+bool has_value(double v) { return std::isfinite(v) && v >= 0; }
+double logarithm(double v) { return std::log(std::max(v, kLeast)); }
 
 // Adds the pairs of one problem; their logarithms go to `logarithms`.
 void add_pairs(const ExperimentResult& result, const MetricEntry& metric, const CellResult* mine,
@@ -18,7 +21,8 @@ void add_pairs(const ExperimentResult& result, const MetricEntry& metric, const 
   if (!mine || !theirs) return;
   const auto a = values_by_seed(result, metric, *mine), b = values_by_seed(result, metric, *theirs);
   for (std::size_t s = 0; s < std::min(a.size(), b.size()); ++s) {
-    if (has_value(a[s]) && has_value(b[s])) logarithms.values.push_back(std::log(a[s] / b[s]));
+    if (!is_result(mine->seeds[s]) || !is_result(theirs->seeds[s])) continue;  // still to be made
+    if (has_value(a[s]) && has_value(b[s])) logarithms.values.push_back(logarithm(a[s]) - logarithm(b[s]));
     ratio.lost += !has_value(a[s]) && has_value(b[s]);
     ratio.other += has_value(a[s]) && !has_value(b[s]);
   }
@@ -55,10 +59,15 @@ Ratio::Kind Ratio::kind() const {
   return high < 1 ? Kind::better : low > 1 ? Kind::worse : Kind::level;
 }
 
+std::string factor_text(double factor) {
+  return factor >= 0.1 && factor < 10 ? fmt::format("{:.2f}", factor) : fmt::format("{:.2g}", factor);
+}
+
 std::string Ratio::text() const {
-  std::string text = pairs == 0  ? "–"
-                     : pairs < 2 ? fmt::format("{:.2f}", factor)
-                                 : fmt::format("{:.2f} ({:.2f} … {:.2f})", factor, low, high);
+  std::string text =
+      pairs == 0  ? "–"
+      : pairs < 2 ? factor_text(factor)
+                  : fmt::format("{} ({} … {})", factor_text(factor), factor_text(low), factor_text(high));
   if (lost > 0) text += fmt::format("; {} of {} have no value", lost, pairs + lost);
   if (other > 0) text += fmt::format("; {} of {} have one where the other has none", other, pairs + other);
   return text;

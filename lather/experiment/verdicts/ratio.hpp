@@ -11,14 +11,15 @@ namespace lather::experiment {
 // 95 % interval around it (Student's t of their logarithms: residuals spread over orders of magnitude, and seeds are few).
 struct Ratio {
   double factor = 1, low = 0, high = 0;
-  int pairs = 0;            // in which both have a value
+  int pairs = 0;            // of runs that have ended, in which both have a value
   int lost = 0, other = 0;  // in which only the other, or only this one, has one
   enum class Kind { better, level, worse, unknown };
-  Kind kind()
-      const;  // smaller values are better; level: 1 is in the interval; unknown from fewer than two pairs
+  // Smaller values are better; level: 1 is in the interval; unknown from fewer than two pairs.
+  Kind kind() const;
   std::string text() const;  // "0.82 (0.70 … 0.96)"
 };
 std::string_view name_of(Ratio::Kind kind);
+std::string factor_text(double factor);  // three digits or two
 
 // On all problems together, and on one of them.
 Ratio ratio_between(const ExperimentResult& result, const MetricEntry& metric, const std::string& variant,

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "lather/experiment/verdicts/events.hpp"
 
@@ -19,10 +20,6 @@ constexpr double kUnsolved = 0.5;
 constexpr double kWorstTenth = 0.9;
 constexpr double kNoBound = 1e300;
 
-std::string factor_text(double factor) {
-  return factor >= 0.1 && factor < 10 ? fmt::format("{:.2f}", factor) : fmt::format("{:.2g}", factor);
-}
-
 std::string seeds_text(int count) { return fmt::format("{} seed{}", count, count == 1 ? "" : "s"); }
 
 // One variant against another on a problem.
@@ -30,17 +27,16 @@ struct Contest {
   const VariantEntry* other;
   Ratio ratio;
 
-  bool one_seed() const { return ratio.pairs + ratio.lost + ratio.other < 2; }
+  bool one_seed() const { return ratio.pairs == 1 && ratio.lost == ratio.other; }
   Ratio::Kind kind() const {
     if (ratio.pairs != 1 || ratio.lost != ratio.other) return ratio.kind();
     return ratio.factor < 1   ? Ratio::Kind::better
            : ratio.factor > 1 ? Ratio::Kind::worse
                               : Ratio::Kind::level;
   }
-  // In order of how badly the variant stands.
-  double badness() const {
-    if (ratio.lost != ratio.other) return ratio.lost > ratio.other ? 1e300 : 0;
-    return ratio.factor;
+  // In order of how badly the variant stands: behind, then by seeds without a value, then by the factor.
+  std::tuple<bool, int, double> badness() const {
+    return {kind() == Ratio::Kind::worse, ratio.lost - ratio.other, ratio.factor};
   }
   std::string text() const {
     if (ratio.lost > ratio.other) return fmt::format("{} without a value", seeds_text(ratio.lost));
@@ -64,11 +60,15 @@ Verdict::Kind kind_of(const std::vector<Contest>& contests) {
                                                                                 : Verdict::Kind::within_error;
 }
 
-std::string labels_of(const std::vector<Contest>& contests, Ratio::Kind kind) {
+std::string labels_of(const std::vector<Contest>& contests, std::initializer_list<Ratio::Kind> kinds) {
   std::vector<std::string> labels;
   for (const auto& contest : contests)
-    if (contest.kind() == kind) labels.push_back(contest.other->label);
+    if (std::find(kinds.begin(), kinds.end(), contest.kind()) != kinds.end())
+      labels.push_back(contest.other->label);
   return fmt::format("{}", fmt::join(labels, ", "));
+}
+std::string not_told_apart(const std::vector<Contest>& contests) {
+  return labels_of(contests, {Ratio::Kind::level, Ratio::Kind::unknown});
 }
 
 std::optional<double> rank_value(const PaperValue& value) {
@@ -76,9 +76,23 @@ std::optional<double> rank_value(const PaperValue& value) {
   return value.text.empty() ? std::nullopt : std::optional(std::numeric_limits<double>::infinity());
 }
 
+// Of the methods the paper prints, the one with the smallest value.
+std::string leader_of(const std::map<std::string, PaperValue>& printed) {
+  std::string leader;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const auto& [name, value] : printed)
+    if (const auto rank = rank_value(value); rank && *rank < smallest) {
+      smallest = *rank;
+      leader = name;
+    }
+  return leader;
+}
+
+// A method that the paper and the runs know: all of its runs have ended.
 struct Entrant {
   const VariantEntry* variant;
-  double ours, paper;
+  double paper;
+  bool known;  // one of its seeds has a value at least
 };
 
 std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEntry& metric,
@@ -88,8 +102,9 @@ std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEnt
     if (cell.cell->problem->name != problem) continue;
     const auto printed = metric.paper.at(problem).find(cell.cell->variant->name);
     if (printed == metric.paper.at(problem).end()) continue;
-    const auto ours = measure(result, metric, cell).rank_value(), paper = rank_value(printed->second);
-    if (ours && paper) entrants.push_back({cell.cell->variant, *ours, *paper});
+    const Measured ours = measure(result, metric, cell);
+    const auto paper = rank_value(printed->second);
+    if (ours.rank_value() && paper) entrants.push_back({cell.cell->variant, *paper, ours.is_known()});
   }
   return entrants;
 }
@@ -116,16 +131,12 @@ void count_pairs(const ExperimentResult& result, const MetricEntry& metric, cons
 
 std::string ranking_words(Verdict::Kind kind, const std::string& leader,
                           const std::vector<Contest>& contests) {
-  const Contest& worst = hardest(contests);
   if (kind == Verdict::Kind::holds) return fmt::format("{} leads, as in the paper", leader);
   if (kind == Verdict::Kind::within_error)
     return fmt::format("{} leads in the paper; here the seeds cannot tell it from {}", leader,
-                       labels_of(contests, Ratio::Kind::level));
-  return fmt::format(
-      "{} leads in the paper, {} here: {} has {}", leader, worst.other->label, leader,
-      worst.ratio.lost > worst.ratio.other
-          ? "seeds without a value"
-          : fmt::format("{:.2g} times the value of {}", worst.ratio.factor, worst.other->label));
+                       not_told_apart(contests));
+  return fmt::format("{} leads in the paper; here it is behind {} ({})", leader,
+                     labels_of(contests, {Ratio::Kind::worse}), hardest(contests).text());
 }
 
 // The smallest relative L² error of all methods; not a number where fewer than two have one.
@@ -167,11 +178,17 @@ std::string range_text(const CheckEntry& check) {
 
 Verdict judge_range(const CheckEntry& check, const Contest& contest) {
   Verdict verdict;
+  const Ratio& ratio = contest.ratio;
   verdict.words = "no values";
-  if (contest.ratio.pairs == 0) return verdict;
-  verdict.words = fmt::format("{}; {}", contest.text(), range_text(check));
-  const double factor = contest.ratio.factor;
-  verdict.kind = factor >= check.low && factor <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
+  if (ratio.pairs == 0) return verdict;
+  verdict.words = fmt::format("{} times {}; {}", ratio.text(), contest.other->label, range_text(check));
+  if (ratio.lost > 0 || ratio.other > 0) return verdict;
+  const bool alone = ratio.pairs == 1;  // it has no interval
+  const double low = alone ? ratio.factor : ratio.low, high = alone ? ratio.factor : ratio.high;
+  if (alone) verdict.words += ", one seed";
+  verdict.kind = low >= check.low && high <= check.high ? Verdict::Kind::holds
+                 : high < check.low || low > check.high ? Verdict::Kind::fails
+                                                        : Verdict::Kind::within_error;
   return verdict;
 }
 
@@ -179,7 +196,7 @@ Verdict judge_events(const CheckEntry& check, const Events& events) {
   const double worst =
       quantile(check.events == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
   Verdict verdict;
-  verdict.words = "no changes of bases";
+  verdict.words = "no log of changes of bases was kept, or there were none";
   if (std::isnan(worst)) return verdict;
   verdict.words = fmt::format("{} times the loss before, in the worst tenth of changes; {}",
                               factor_text(worst), range_text(check));
@@ -199,7 +216,7 @@ Verdict judge_order(const ExperimentResult& result, const MetricEntry& metric, c
   }
   verdict.words = hardest(contests).text();
   if (verdict.kind == Verdict::Kind::within_error && contests.size() > 1)
-    verdict.words = fmt::format("from {}; {}", labels_of(contests, Ratio::Kind::level), verdict.words);
+    verdict.words = fmt::format("from {}; {}", not_told_apart(contests), verdict.words);
   if (std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.one_seed(); }))
     verdict.words += ", one seed";
   return verdict;
@@ -220,18 +237,19 @@ Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const s
     return verdict;
   }
   const auto entrants = entrants_of(result, metric, problem);
-  count_pairs(result, metric, problem, entrants, verdict);
-  if (verdict.pairs == 0) {
+  const auto leader = std::find_if(entrants.begin(), entrants.end(), [&](const Entrant& entrant) {
+    return entrant.variant->name == leader_of(metric.paper.at(problem));
+  });
+  if (leader == entrants.end() || entrants.size() < 2) {
     verdict.words = "not tested";
     return verdict;
   }
-  const auto leader = std::min_element(entrants.begin(), entrants.end(),
-                                       [](const auto& a, const auto& b) { return a.paper < b.paper; });
-  if (std::all_of(entrants.begin(), entrants.end(), [](const auto& e) { return std::isinf(e.ours); })) {
+  if (std::none_of(entrants.begin(), entrants.end(), [](const auto& e) { return e.known; })) {
     verdict.words = "no method has a value";
     return verdict;
   }
   if (is_unsolved(result, metric, problem, verdict)) return verdict;
+  count_pairs(result, metric, problem, entrants, verdict);
   std::vector<Contest> contests;
   for (const auto& entrant : entrants)
     if (entrant.variant != leader->variant)
@@ -254,7 +272,12 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
   const CellResult* own = find_cell(result, problem, check.variant);
   auto others = check.below;
   if (!check.over.empty()) others.push_back(check.over);
-  std::erase_if(others, [&](const auto& other) { return !find_cell(result, problem, other); });
+  std::vector<std::string> missing;
+  std::erase_if(others, [&](const auto& other) {
+    if (find_cell(result, problem, other)) return false;
+    missing.push_back(experiment.variant(other).label);
+    return true;
+  });
   if (!own || (others.empty() && check.result.empty() && check.events.empty())) {
     verdict.words = "not part of this budget";
     return verdict;
@@ -271,8 +294,11 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
   }
   if (!check.result.empty()) return judge_result(check, measure(result, metric, *own));
   if (!check.events.empty()) return judge_events(check, read_events(*own));
-  return check.over.empty() ? judge_order(result, metric, problem, contests)
-                            : judge_range(check, contests.front());
+  verdict = check.over.empty() ? judge_order(result, metric, problem, contests)
+                               : judge_range(check, contests.front());
+  if (!missing.empty()) verdict.words += fmt::format(", without {}", fmt::join(missing, ", "));
+  verdict.partly = !missing.empty();
+  return verdict;
 }
 
 std::string CheckVerdict::text() const {
@@ -288,17 +314,18 @@ std::string CheckVerdict::text() const {
 
 CheckVerdict judge(const ExperimentResult& result, const CheckEntry& check) {
   if (!check.not_tested.empty()) return {CheckVerdict::Kind::untested, false, check.not_tested};
+  CheckVerdict whole;
   std::map<Verdict::Kind, std::vector<std::string>> found;
   for (const auto& name : check.problems) {
     const Verdict verdict = judge(result, check, name);
+    whole.partly = whole.partly || verdict.partly;
     found[verdict.kind].push_back(fmt::format(
         "{} ({})", result.plan->problem_label(result.plan->experiment->problem(name)), verdict.words));
   }
-  CheckVerdict whole;
   const bool holds = found.contains(Verdict::Kind::holds),
              level = found.contains(Verdict::Kind::within_error),
              fails = found.contains(Verdict::Kind::fails);
-  whole.partly = found.contains(Verdict::Kind::untested);
+  whole.partly = whole.partly || found.contains(Verdict::Kind::untested);
   if (holds)
     whole.kind = level || fails ? CheckVerdict::Kind::in_part : CheckVerdict::Kind::holds;
   else if (fails)

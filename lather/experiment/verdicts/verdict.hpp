@@ -13,6 +13,7 @@ struct Verdict {
   enum class Kind { holds, within_error, fails, untested };
   Kind kind = Kind::untested;
   int pairs = 0, agreeing = 0, level = 0;  // level: the seeds cannot tell
+  bool partly = false;                     // of the methods a claim names, this budget lacks some
   std::string words;
   std::string pairs_text() const;  // "3 in its order, 2 not told apart, 1 reversed"
 };
@@ -28,7 +29,7 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
 struct CheckVerdict {
   enum class Kind { holds, in_part, undecided, fails, untested };
   Kind kind = Kind::untested;
-  bool partly = false;   // on some of its problems it is not tested
+  bool partly = false;   // on some of its problems, or against some methods, it is not tested
   std::string evidence;  // "holds on Burgers (0.50 times SOAP); cannot tell on Wave (1.10 times Muon)"
   std::string text() const;
 };

@@ -37,32 +37,44 @@ constexpr std::int64_t kOftenEnough = 32;
 
 }  // namespace
 
+std::vector<Piece> pieces_in(const std::vector<Interval>& box, const PointSet& set) {
+  if (set.pieces.empty()) return {Piece{}};
+  std::vector<Piece> pieces = set.pieces;
+  std::erase_if(pieces, [&](const Piece& piece) {
+    for (std::size_t k = 0; k < piece.size(); ++k)
+      if (piece[k] < box[k].low || piece[k] > box[k].high) return true;  // not where it is free: not a number
+    return false;
+  });
+  return pieces;
+}
+
 std::vector<PointPart> parts_of(const Problem& problem, int set, const std::vector<Focus>& focus,
                                 SamplingMethod method, std::size_t points) {
   std::vector<Focus> regions;
   for (const auto& region : focus)
     if (region.concerns(problem.point_sets[set])) regions.push_back(region);
   regions.push_back({0, "", problem.domain, {}});  // what the others leave
-  std::vector<Piece> pieces = problem.point_sets[set].pieces;
-  if (pieces.empty()) pieces.emplace_back();
   const auto place = [&](double share) {
     return static_cast<std::size_t>(std::llround(share * static_cast<double>(points)));
   };
   std::vector<PointPart> parts;
+  std::uint64_t index = 0;
   double end = 0;
   for (std::size_t i = 0; i < regions.size(); ++i) {
     const std::size_t first = place(end);
     end = i + 1 == regions.size() ? 1 : end + regions[i].share;
     const std::size_t count = place(end) - first;
+    const auto pieces = pieces_in(regions[i].box, problem.point_sets[set]);
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       const std::size_t from = count * k / pieces.size(), to = count * (k + 1) / pieces.size();
       if (to == from) continue;
       Piece piece = pieces[k];
       if (regions[i].near)
         piece.region = piece.region->close_to(regions[i].near, regions[i].within, problem.domain, piece);
-      parts.push_back({i * pieces.size() + k, first + from, to - from, regions[i].method.value_or(method),
-                       regions[i].box, std::move(piece)});
+      parts.push_back({index + k, first + from, to - from, regions[i].method.value_or(method), regions[i].box,
+                       std::move(piece)});
     }
+    index += pieces.size();
   }
   return parts;
 }
@@ -157,8 +169,8 @@ Points PointSource::draw(int set, std::uint64_t draw, PinnObjective& objective,
   return points;
 }
 
-Points PointSource::draw_adaptive(int set, const PointPart& part, std::uint64_t stream, PinnObjective& objective,
-                                  std::span<const double> x) const {
+Points PointSource::draw_adaptive(int set, const PointPart& part, std::uint64_t stream,
+                                  PinnObjective& objective, std::span<const double> x) const {
   const auto& o = settings_.options;
   const auto& columns = problem_.point_sets[set].columns;
   const std::size_t candidates =

@@ -82,6 +82,9 @@ inline constexpr std::int64_t kMostPoints = 100'000'000;
 // points than pieces.
 SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem);
 
+// The pieces of a set that lie in a box; one that is everywhere for the interior.
+std::vector<Piece> pieces_in(const std::vector<Interval>& box, const PointSet& set);
+
 // Consecutive points of a set: those of one box, or on one piece of a boundary.
 struct PointPart {
   std::uint64_t index;  // of the part, for its random stream

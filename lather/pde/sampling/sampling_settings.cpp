@@ -113,6 +113,9 @@ std::vector<Focus> read_focus(const std::vector<FocusOptions>& list, const Probl
       f.box[k] = read_interval(ends, name, problem.domain[k]);
     }
     if (!options.near.empty() || options.within != 0) read_near(options, problem, f);
+    for (const auto& set : problem.point_sets)
+      if (f.concerns(set) && pieces_in(f.box, set).empty())
+        throw Error(fmt::format("focus: no part of '{}' lies in the box", set.name));
     focus.push_back(std::move(f));
   }
   for (const auto& set : problem.point_sets) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -58,11 +59,15 @@ std::vector<NamedArray> error_arrays(const train::Solution& solution, const trai
   std::vector<NamedArray> arrays;
   const auto values = truth.empty() ? std::vector<std::vector<double>>()
                                     : solution.evaluate(train::field_values(problem), points);
+  const auto inside = pde::in_closed_domain(problem.geometry.get(), points);
   for (std::size_t f = 0; f < truth.size(); ++f) {
     if (truth[f].empty()) continue;
     const std::string& name = problem.fields[f].name;
+    auto known = values[f];  // outside a shape there is no error
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (!inside[i]) known[i] = std::numeric_limits<double>::quiet_NaN();
     arrays.push_back({name + ".reference", shape, truth[f]});
-    arrays.push_back({name + ".error", shape, train::pointwise_error(problem, f, values[f], truth[f])});
+    arrays.push_back({name + ".error", shape, train::pointwise_error(problem, f, known, truth[f])});
   }
   for (auto& [name, values] : solution.residuals(points))
     arrays.push_back({"residual." + name, shape, std::move(values)});

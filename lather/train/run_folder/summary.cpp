@@ -211,7 +211,8 @@ std::string fields_text(Trainer& trainer) {
   const Grid grid = picture_grid(problem);
   const pde::Points points = grid.points();
   auto values = solution.evaluate(field_values(problem), points);
-  auto truth = trainer.reference_values(points);
+  auto truth =
+      trainer.has_reference() ? trainer.reference_values(points) : std::vector<std::vector<double>>();
   auto residuals = solution.residuals(points);
   if (problem.geometry) {  // outside the domain there is nothing to show
     const auto inside = pde::in_closed_domain(problem.geometry.get(), points);

@@ -56,8 +56,17 @@ pde::PointOptions points_for(const pde::Problem& problem, pde::PointOptions opti
     });
   };
   std::erase_if(options.points, [&](const auto& entry) { return !is_drawn(entry.first); });
-  std::erase_if(options.focus,
-                [&](const auto& focus) { return !focus.points.empty() && !is_drawn(focus.points); });
+  const auto& names = problem.symbols->coordinate_names();
+  const auto is_elsewhere = [&](const pde::FocusOptions& focus) {
+    for (std::size_t k = 0; k < names.size(); ++k)
+      if (const auto ends = focus.intervals.find(names[k]); ends != focus.intervals.end())
+        if (ends->second.front() >= problem.domain[k].high || ends->second.back() <= problem.domain[k].low)
+          return true;
+    return false;
+  };
+  std::erase_if(options.focus, [&](const auto& focus) {
+    return (!focus.points.empty() && !is_drawn(focus.points)) || is_elsewhere(focus);
+  });
   return options;
 }
 
