@@ -124,12 +124,16 @@ bool blew_up(const Json& summary, const std::filesystem::path& run) {
   return false;
 }
 
+bool has_diverged(const Json& summary, const std::filesystem::path& run) {
+  return summary.value("reason", "") == "non_finite" || blew_up(summary, run);
+}
+
 // Not a number also where the run has diverged.
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
   const bool asks_for_the_end = is_of_the_solution(metric.quantity) || metric.quantity == Quantity::seconds;
-  if (!best && asks_for_the_end && (summary.value("reason", "") == "non_finite" || blew_up(summary, run)))
+  if (!best && asks_for_the_end && has_diverged(summary, run))
     return std::numeric_limits<double>::quiet_NaN();
   return value_in(metric, summary, run, best);
 }
@@ -249,7 +253,7 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
       measured.values.push_back(value);
     else if (metric.quantity == Quantity::seconds_to_target)
       ++measured.without;
-    else if (summary.value("reason", "") == "non_finite" || blew_up(summary, run.folder))
+    else if (has_diverged(summary, run.folder))
       ++measured.diverged;
   }
   return measured;

@@ -100,11 +100,11 @@ std::vector<PointPart> parts_of(const Problem& problem, int set, const std::vect
 
 // Draws points when they are due and hands them to the objective.
 //
-// A set with several pieces gives each an equal share. Adaptive sampling concerns interior sets only; it begins with the second draw, before that (and for candidates) the shifted Sobol'
-// sequence is used. Where several terms share a set, the residual of a candidate is sqrt(sum over terms of
-// weight * residual^2) with the weights of the moment. A share of the rows of data is held out; the others
-// are used as given, or in mini-batches: a new order in every pass, the last batch of a pass filled up from
-// the next.
+// A set with several pieces gives each an equal share. Adaptive sampling concerns interior sets only; it begins with
+// the second draw, before that (and for candidates) the shifted Sobol' sequence is used. Where several terms share a
+// set, the residual of a candidate is sqrt(sum over terms of weight * residual^2) with the weights of the moment. A
+// share of the rows of data is held out; the others are used as given, or in mini-batches: a new order in every pass,
+// the last batch of a pass filled up from the next.
 class PointSource {
  public:
   PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);

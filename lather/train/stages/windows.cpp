@@ -42,13 +42,10 @@ std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& 
   return edges;
 }
 
-bool depends_on_more_than(Expr e, int coordinate, const pde::OutputSymbols& symbols) {
-  const int count = static_cast<int>(symbols.coordinate_names().size());
-  for (int k = 0; k < count; ++k)
-    if (const Expr x = symbols.coordinate(k);
-        k != coordinate && symbolic::substitute(e, symbolic::ExprMap<Expr>{{x, x + 1}}) != e)
-      return true;
-  return false;
+// No other coordinate than the time: inputs have no other symbols.
+bool is_of_the_time_alone(Expr input, Expr time) {
+  const auto symbols = symbolic::symbols_of(std::span(&input, 1));
+  return std::all_of(symbols.begin(), symbols.end(), [&](Expr symbol) { return symbol == time; });
 }
 
 }  // namespace
@@ -109,7 +106,7 @@ Problem TimeWindows::part(int window) const {
   const double stretch = (whole.high - whole.low) / (now.high - now.low);
   const symbolic::ExprMap<Expr> stretched{{t, whole.low + (t - now.low) * stretch}};
   for (Expr& input : p.network_inputs)
-    if (!depends_on_more_than(input, time_, *p.symbols)) input = symbolic::substitute(input, stretched);
+    if (is_of_the_time_alone(input, t)) input = symbolic::substitute(input, stretched);
 
   // What belongs to other times is left out, with its terms. The last window takes the end of the interval,
   // others do not.
