@@ -25,6 +25,12 @@ struct Study {
   double tolerance = 0;  // for the values, default against the row before the last
 };
 
+const std::vector<Json> kBoussinesqRows = {
+    {{"q_points", 24}, {"eta_points", 16}}, {{"q_points", 32}, {"eta_points", 22}},
+    {{"q_points", 40}, {"eta_points", 28}}, {{"q_points", 48}, {"eta_points", 32}},
+    {{"q_points", 56}, {"eta_points", 36}}, {{"q_points", 72}, {"eta_points", 40}},
+    {{"q_points", 88}, {"eta_points", 44}}};
+
 const std::vector<Json> kKuramotoSivashinskyRows = {{{"modes", 256}, {"steps", 3200}},
                                                     {{"modes", 384}, {"steps", 3200}},
                                                     {{"modes", 512}, {"steps", 1600}},
@@ -128,19 +134,22 @@ std::vector<Study> studies() {
        .common = {{"lid", "unit"}, {"reynolds", 1000}},
        .box = {{0.1, 0.9}, {0.1, 0.9}}},
       {.name = "boussinesq",
-       .title = "Self-similar Boussinesq profile: Chebyshev collocation in (q, eta), Newton",
+       .title = "Self-similar Boussinesq profile: Chebyshev collocation in q and a stretched eta, Newton",
        .note = "Physical fields in 0 < y1, y2 < 50, uniform in log(1 + 10y). Convergence in q is algebraic: "
                "the equations contain q^5.84.",
        .columns = {"q_points", "eta_points"},
-       .rows = {{{"q_points", 24}, {"eta_points", 20}},
-                {{"q_points", 32}, {"eta_points", 28}},
-                {{"q_points", 40}, {"eta_points", 36}},
-                {{"q_points", 48}, {"eta_points", 44}},
-                {{"q_points", 56}, {"eta_points", 48}},
-                {{"q_points", 56}, {"eta_points", 64}}},
+       .rows = kBoussinesqRows,
        .common = {{"chart", "physical"}},
        .box = {{0.01, 50}, {0.01, 50}},
        .logarithmic = true,
+       .tolerance = 1e-6},
+      {.name = "boussinesq",
+       .title = "Self-similar Boussinesq profile: w, h, c up to |y| = 2e12",
+       .note = "Even chart, 0 < z < 0.9999, with the layer beside the axis.",
+       .columns = {"q_points", "eta_points"},
+       .rows = kBoussinesqRows,
+       .common = {{"chart", "even"}},
+       .box = {{0, 0.9999}, {0, std::acos(0.0)}},
        .tolerance = 1e-6},
   };
 }

@@ -7,7 +7,7 @@
 namespace lather::reference {
 namespace {
 
-const nlohmann::json kCoarse = {{"q_points", 24}, {"eta_points", 22}};
+const nlohmann::json kCoarse = {{"q_points", 28}, {"eta_points", 22}};
 
 nlohmann::json coarse(const char* chart) {
   auto settings = kCoarse;

@@ -26,6 +26,21 @@ std::array<Exponential, 3> prefactor(BoussinesqFields::Compact field, double alp
   }
 }
 
+// f_eta … f_etaetaeta from f_s … f_sss:  sum_n factor[b][n] ∂_s^n f  is  ∂_eta^b f.
+struct EtaChain {
+  double factor[kOrders][kOrders] = {};
+  explicit EtaChain(double eta) {
+    const double distance = std::acos(0.0) - eta, r2 = distance * distance + kLayer * kLayer,
+                 r = std::sqrt(r2), reach = std::asinh(std::acos(0.0) / kLayer);
+    const double s1 = 1 / (reach * r), s2 = s1 * distance / r2,
+                 s3 = s1 * (3 * distance * distance - r2) / (r2 * r2);
+    factor[0][0] = 1;
+    factor[1][1] = s1;
+    factor[2][1] = s2, factor[2][2] = s1 * s1;
+    factor[3][1] = s3, factor[3][2] = 3 * s1 * s2, factor[3][3] = s1 * s1 * s1;
+  }
+};
+
 constexpr double kBinomial[4][4] = {{1, 0, 0, 0}, {1, 1, 0, 0}, {1, 2, 1, 0}, {1, 3, 3, 1}};
 
 }  // namespace
@@ -35,7 +50,7 @@ BoussinesqFields::BoussinesqFields(const BoussinesqProfile& profile)
   const auto q = q_line<long double>(profile.q_points);
   const auto eta = eta_line<long double>(profile.eta_points);
   for (const auto x : q.nodes) q_.push_back(static_cast<double>(x));
-  for (const auto x : eta.nodes) eta_.push_back(static_cast<double>(x));
+  for (const auto x : eta.s.nodes) s_.push_back(static_cast<double>(x));
   const Table<long double>* sources[3] = {&profile.w, &profile.h, &profile.c};
   for (int f = 0; f < 3; ++f) {
     grids_[f].resize(kOrders * kOrders);
@@ -44,24 +59,37 @@ BoussinesqFields::BoussinesqFields(const BoussinesqProfile& profile)
       auto both = by_q;
       for (int b = 0; a + b < kOrders; ++b) {
         grids_[f][slot(a, b)] = converted<double>(both);
-        both = product_transposed(both, eta.D);
+        both = product_transposed(both, eta.s.D);
       }
       by_q = product(q.D, by_q);
     }
   }
 }
 
-double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, double eta) const {
-  std::vector<double> wq(q_.size()), we(eta_.size());
-  interpolation_weights<double>(q_, q, wq);
-  interpolation_weights<double>(eta_, eta, we);
-  const auto& grid = grids_[field][slot(by_q, by_eta)];
+BoussinesqFields::Weights BoussinesqFields::weights_at(double q, double eta) const {
+  Weights at{std::vector<double>(q_.size()), std::vector<double>(s_.size())};
+  interpolation_weights<double>(q_, q, at.q);
+  interpolation_weights<double>(s_, s_of_eta(eta), at.s);
+  return at;
+}
+
+double BoussinesqFields::nodal(Compact field, int by_q, int by_s, const Weights& at) const {
+  const auto& grid = grids_[field][slot(by_q, by_s)];
   double sum = 0;
-  for (std::size_t i = 0; i < wq.size(); ++i) {
+  for (std::size_t i = 0; i < at.q.size(); ++i) {
     double line = 0;
-    for (std::size_t j = 0; j < we.size(); ++j) line += grid(i, j) * we[j];
-    sum += wq[i] * line;
+    for (std::size_t j = 0; j < at.s.size(); ++j) line += grid(i, j) * at.s[j];
+    sum += at.q[i] * line;
   }
+  return sum;
+}
+
+double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, double eta) const {
+  const Weights at = weights_at(q, eta);
+  const EtaChain chain(eta);
+  double sum = 0;
+  for (int n = 0; n <= by_eta; ++n)
+    if (chain.factor[by_eta][n] != 0) sum += chain.factor[by_eta][n] * nodal(field, by_q, n, at);
   return sum;
 }
 
@@ -91,22 +119,18 @@ double BoussinesqFields::even(Compact field, int by_z, int by_eta, double z, dou
 double BoussinesqFields::plane(Compact field, int a, int b, double y1, double y2) const {
   const int order = a + b;
   const C z(y1, y2), zeta = std::asinh(z);
-  const double xi = std::abs(zeta.real()), eta = std::clamp(zeta.imag(), 0.0, eta_.back()),
+  const double xi = std::abs(zeta.real()), eta = std::clamp(zeta.imag(), 0.0, std::acos(0.0)),
                q = std::exp(-alpha_ * xi);
 
-  std::vector<double> wq(q_.size()), we(eta_.size());
-  interpolation_weights<double>(q_, q, wq);
-  interpolation_weights<double>(eta_, eta, we);
+  const Weights at = weights_at(q, eta);
+  const EtaChain chain(eta);
   double F[4][4] = {}, G[4][4] = {}, P[4] = {};
-  for (int m = 0; m <= order; ++m)
-    for (int n = 0; m + n <= order; ++n) {
-      const auto& grid = grids_[field][slot(m, n)];
-      for (std::size_t i = 0; i < wq.size(); ++i) {
-        double line = 0;
-        for (std::size_t j = 0; j < we.size(); ++j) line += grid(i, j) * we[j];
-        F[m][n] += wq[i] * line;
-      }
-    }
+  for (int m = 0; m <= order; ++m) {
+    double by_s[4] = {};
+    for (int n = 0; m + n <= order; ++n) by_s[n] = nodal(field, m, n, at);
+    for (int b = 0; m + b <= order; ++b)
+      for (int n = 0; n <= b; ++n) F[m][b] += chain.factor[b][n] * by_s[n];
+  }
   const double s = -alpha_;
   for (int n = 0; n <= order; ++n) {  // d/dxi = -alpha q d/dq, in place
     const double f1 = F[1][n], f2 = F[2][n], f3 = F[3][n];

@@ -26,13 +26,18 @@ class BoussinesqFields {
   double physical(Physical field, int a, int b, double y1, double y2) const;
 
  private:
+  struct Weights {
+    std::vector<double> q, s;
+  };
+  Weights weights_at(double q, double eta) const;
+  double nodal(Compact field, int by_q, int by_s, const Weights& at) const;
   double plane(Compact field, int a, int b, double y1,
                double y2) const;  // ∂_1^a ∂_2^b of Omega, Theta or psi, y1 >= 0
   double beside_focus(Compact field, int a, int b, double y1, double y2) const;
 
   double lambda_, alpha_;
-  std::vector<double> q_, eta_;
-  // grids_[field][index of (a, b)]: ∂_q^a ∂_eta^b at the nodes
+  std::vector<double> q_, s_;  // nodes; s: the stretched eta
+  // grids_[field][index of (a, b)]: ∂_q^a ∂_s^b at the nodes
   std::array<std::vector<Table<double>>, 3> grids_;
 };
 

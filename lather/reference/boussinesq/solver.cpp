@@ -35,7 +35,7 @@ class BoussinesqCollocation {
 
   std::size_t unknowns() const { return 3 * n_ + 1; }
   const ChebyshevLine<Real>& q() const { return q_; }
-  const ChebyshevLine<Real>& eta() const { return eta_; }
+  const EtaLine<Real>& eta() const { return eta_; }
 
   void residual(std::span<const Real> x, std::span<Real> r) const {
     const Parts p = parts(x);
@@ -131,7 +131,8 @@ class BoussinesqCollocation {
   }
 
   std::size_t nq_, ne_, n_;
-  ChebyshevLine<Real> q_, eta_;
+  ChebyshevLine<Real> q_;
+  EtaLine<Real> eta_;
   Table<Real> De2_, Dqq_;
   Table<double> dq_, de_, de2_, dqq_;
   Parts at_;
@@ -142,7 +143,7 @@ class BoussinesqCollocation {
 BoussinesqProfile refine(const BoussinesqProfile& start, int q_points, int eta_points, double tolerance) {
   BoussinesqCollocation equations(q_points, eta_points);
   const auto Bq = interpolation_matrix<Real>(q_line<Real>(start.q_points), equations.q().nodes);
-  const auto Be = interpolation_matrix<Real>(eta_line<Real>(start.eta_points), equations.eta().nodes);
+  const auto Be = interpolation_matrix<Real>(eta_line<Real>(start.eta_points).s, equations.eta().s.nodes);
   std::vector<Real> x;
   for (const auto* field : {&start.w, &start.h, &start.c}) {
     const auto moved = product_transposed(product(Bq, *field), Be);

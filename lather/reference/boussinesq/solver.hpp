@@ -1,6 +1,6 @@
 #pragma once
 // The self-similar Boussinesq profile in the compact coordinates of docs/boussinesq.md (formulation F3), by
-// Chebyshev collocation in (q, eta) on [0,1] x [0,π/2] and Newton's method.
+// Chebyshev collocation on [0,1] x [0,π/2], in q and in a stretched eta, and Newton's method.
 //
 //   y1 + i y2 = sinh(xi + i eta),  q = e^{-alpha xi},  alpha = 1/(1+lambda)
 //   Omega = q w,  psi = cosh²(xi) q c,  Theta = cosh(xi) q² h
@@ -8,6 +8,7 @@
 //   W = c_xi + (2S - alpha) c;  H = h_xi + (S - 2 alpha) h;  d/dxi = -alpha q d/dq
 
 #include <cmath>
+#include <vector>
 
 #include "lather/reference/numerics/chebyshev.hpp"
 
@@ -23,9 +24,36 @@ template <class Real>
 ChebyshevLine<Real> q_line(int points) {
   return chebyshev_line<Real>(points, 0, 1);
 }
+
+// Far away the profile has a layer of width 0.026 beside the axis eta = π/2: there it depends on (eta - π/2)² + 0.026².
+// Chebyshev points of s in [0, 1] with  π/2 - eta = sinh((1 - s) asinh(π/2 / kLayer)) kLayer  resolve it.
+inline constexpr double kLayer = 0.04;
+
 template <class Real>
-ChebyshevLine<Real> eta_line(int points) {
-  return chebyshev_line<Real>(points, 0, std::acos(Real(0)));
+Real s_of_eta(Real eta) {
+  const Real quarter = std::acos(Real(0));
+  return 1 - std::asinh((quarter - eta) / Real(kLayer)) / std::asinh(quarter / Real(kLayer));
+}
+
+template <class Real>
+struct EtaLine {
+  ChebyshevLine<Real> s;
+  std::vector<Real> nodes;  // eta at the nodes of s, from 0 to π/2
+  Table<Real> D;            // values at the nodes -> derivative by eta
+};
+
+template <class Real>
+EtaLine<Real> eta_line(int points) {
+  const Real quarter = std::acos(Real(0)), layer = kLayer, reach = std::asinh(quarter / layer);
+  EtaLine<Real> line{chebyshev_line<Real>(points, 0, 1), {}, {}};
+  line.D = line.s.D;
+  for (std::size_t i = 0; i < line.s.nodes.size(); ++i) {
+    const Real distance = (1 - line.s.nodes[i]) * reach;
+    line.nodes.push_back(quarter - layer * std::sinh(distance));
+    for (std::size_t k = 0; k < line.s.nodes.size(); ++k) line.D(i, k) /= layer * reach * std::cosh(distance);
+  }
+  line.nodes.front() = 0;
+  return line;
 }
 
 // Everything in the equations that depends on the place and on lambda alone.

@@ -124,7 +124,7 @@ class TermReader {
       if (const TomlValue* value = table.find("weight"); value && value->is_text()) {
         const Expr w = builder_.parse(value->text);
         if (w.is_constant())
-          result.weight = weight(table);
+          result.weight = not_negative(w.node().constant, value->where);
         else
           weigh(result.residuals, w, value->where);
       } else {
@@ -167,9 +167,12 @@ class TermReader {
   double weight(const TomlValue& table) {
     const TomlValue* value = table.find("weight");
     if (!value) return 1;
-    const double w = read_number(*value, "weight", builder_);
-    if (!(w >= 0)) throw Error(value->where, "a weight must not be negative");
-    return w;
+    return not_negative(read_number(*value, "weight", builder_), value->where);
+  }
+
+  static double not_negative(double weight, const SourceLocation& where) {
+    if (!(weight >= 0)) throw Error(where, "a weight must not be negative");
+    return weight;
   }
 
   SourceText term_name(const TomlValue& table, const std::string& what) {
