@@ -183,6 +183,9 @@ class PinnedMemory {
   std::size_t size_ = 0;
 };
 
+// Blas::square works in blocks of so many columns.
+int square_block(int n);
+
 // A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside
 // it.
 class Blas {
