@@ -183,9 +183,6 @@ class PinnedMemory {
   std::size_t size_ = 0;
 };
 
-// Blas::square works in blocks of so many columns.
-int square_block(int n);
-
 // A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside
 // it.
 class Blas {
@@ -219,6 +216,7 @@ class Blas {
     int n, k;
     bool of_rows = false;  // A A^T
     double beta = 0;
+    int block = 0;  // columns that are made at once; 0: chosen by n
   };
   void square(const Square& s, const double* a, int lda, double* c, int ldc) const;
   // With C lower triangular (n × n; what lies above is not read): B (k × n) = B C^{-1}, or, left, B (n × k) =

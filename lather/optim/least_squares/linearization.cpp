@@ -138,7 +138,14 @@ class OrthogonalForm final : public Linearization {
     lambda_ = lambda;
     return factor_->damp(lambda, D_);
   }
-  void solve(std::span<double> d) override { factor_->solve(d); }
+  void solve(std::span<double> d) override {
+    factor_->solve(d);
+    if (!options_.damp_whole) return;
+    std::vector<double> whole(n_);  // (J^T J + lambda D)^{-1} lambda D x
+    for (std::size_t i = 0; i < n_; ++i) whole[i] = lambda_ * D_[i] * x_[i];
+    factor_->solve_normal(whole);
+    for (std::size_t i = 0; i < n_; ++i) d[i] -= whole[i];
+  }
   // By the semi-normal equations: w is a correction (the bend of r), known to a few digits only.
   void solve(std::span<const double> w, std::span<double> d) override {
     std::vector<double> Jtw(n_);

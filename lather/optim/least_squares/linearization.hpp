@@ -32,6 +32,7 @@ struct LinearizationOptions {
   Preconditioner preconditioner = Preconditioner::diagonal;  // of conjugate gradients
   std::size_t rank = 0;                                      // of the Nyström approximation
   std::size_t sketch_columns = 0, sketch_rows = 0;           // rows 0: all rows of J
+  bool damp_whole = false;  // orthogonal form: lambda (x + d)^T D (x + d) in the place of lambda d^T D d
 };
 
 class Linearization {

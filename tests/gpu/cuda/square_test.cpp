@@ -12,7 +12,7 @@
 namespace lather::cuda {
 namespace {
 
-void expect_square(int n, int k, bool of_rows) {
+void expect_square(int n, int k, bool of_rows, int block) {
   const double beta = 0.5;
   const std::size_t entries = static_cast<std::size_t>(n) * n;
   const auto a = optim::testing_support::normal_numbers(3, 1, static_cast<std::size_t>(n) * k),
@@ -22,8 +22,8 @@ void expect_square(int n, int k, bool of_rows) {
   Memory<double> on_device_a(a.size()), on_device_c(c.size());
   on_device_a.upload(a);
   on_device_c.upload(c);
-  blas.square({.n = n, .k = k, .of_rows = of_rows, .beta = beta}, on_device_a.data(), of_rows ? k : n,
-              on_device_c.data(), n);
+  blas.square({.n = n, .k = k, .of_rows = of_rows, .beta = beta, .block = block}, on_device_a.data(),
+              of_rows ? k : n, on_device_c.data(), n);
   stream.synchronize();
   std::vector<double> got(entries);
   on_device_c.download(got);
@@ -41,18 +41,13 @@ void expect_square(int n, int k, bool of_rows) {
       }
       worst = std::max(worst, std::abs(got[at] - expected));
     }
-  EXPECT_LT(worst, 1e-13) << n << " × " << k << (of_rows ? ", rows" : ", columns");
+  EXPECT_LT(worst, 1e-13) << n << " × " << k << (of_rows ? ", rows" : ", columns") << ", blocks of " << block;
 }
 
 TEST(Square, OfBlocksIsThatOfTheWhole) {
   REQUIRE_GPU();
-  const int n = 2200;
-  ASSERT_LT(square_block(n), n);
-  ASSERT_NE(n % square_block(n), 0);
-  expect_square(n, 3, false);
-  expect_square(n, 3, true);
-  ASSERT_EQ(square_block(100), 100);
-  expect_square(100, 7, false);
+  for (const int block : {0, 100, 64, 1})
+    for (const bool of_rows : {false, true}) expect_square(100, 7, of_rows, block);
 }
 
 }  // namespace

@@ -14,9 +14,10 @@ namespace lather::optim {
 
 namespace {
 
-constexpr double kFall = 1e4;       // of the cutoff
-constexpr double kGrowth = 10;      // of a direction that stays in what J sees
-constexpr double kRounding = 1e-2;  // of a value that may be rounding alone
+constexpr double kFall = 1e4;        // of the cutoff
+constexpr double kGrowth = 10;       // of a direction that stays in what J sees
+constexpr double kRounding = 1e-2;   // of a value that may be rounding alone
+constexpr double kWorthwhile = 0.5;  // of the value, of a step by a larger cutoff where the least one fails
 
 }  // namespace
 
@@ -105,8 +106,9 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   Residuals& source = objective.source();
   if (!linear_ || !linear_->fits(source)) {
     linear_ = nullptr;  // its memory is free for the next
-    linear_ = make_linearization(source,
-                                 {.form = LeastSquaresForm::orthogonal, .damping = DampingMatrix::marquardt});
+    linear_ = make_linearization(
+        source,
+        {.form = LeastSquaresForm::orthogonal, .damping = DampingMatrix::marquardt, .damp_whole = true});
   }
   StepReport report;
   diagnostics_.clear();
@@ -118,11 +120,14 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   source.residuals(x, residuals_);
 
   double cutoff = cutoff_;
+  bool lost = false;  // in rounding: the least cutoff's step is worse than none
   for (std::int64_t attempt = 0; attempt < options_.tries; ++attempt, cutoff *= 100) {
     const double left = attempt == 0 ? descend(source, x) : solve(source, x, cutoff);
     if (attempt == 0) cutoff = cutoff_;
     if (!std::isfinite(left)) continue;
     const double promised = linear_->value() - left;
+    if (attempt == 0) lost = promised < -options_.tolerance * linear_->value();
+    if (lost && promised < kWorthwhile * linear_->value()) continue;
     if (attempt == 0 && promised <= options_.tolerance * linear_->value()) {
       report.status = Status::converged;
       report.message =
@@ -146,9 +151,12 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     diagnostics_.push_back({"all", "length", length});
     return report;
   }
-  report.status = Status::stalled;
-  report.message = fmt::format(
-      "no length and none of {} cutoffs lowers the loss; the rounding floor may be reached", options_.tries);
+  report.status = lost ? Status::converged : Status::stalled;
+  report.message =
+      lost
+          ? fmt::format("rounding floor reached: none of {} cutoffs promises a lower loss", options_.tries)
+          : fmt::format("no length and none of {} cutoffs lowers the loss; the rounding floor may be reached",
+                        options_.tries);
   return report;
 }
 

@@ -2,13 +2,15 @@
 // Gauss–Newton by QR, with next to no damping: for residuals that bend little, as those of a network whose
 // hidden layers are fixed (`network.train = "output"`), where a handful of steps is all training there is.
 //
-//   min over d of |r + J d|^2 + n (cutoff |D d|)^2       by QR of J, so the condition number is not squared;
-//                                                        D: the norms of the n columns of J
-//   x + s d for s = 1, 1/2, 1/4, …                       the first that lowers the value enough
+//   min over d of |r + J d|^2 + n (cutoff |D (x + d)|)^2   by QR of J, so the condition number is not squared;
+//                                                          D: the norms of the n columns of J
+//   x + s d for s = 1, 1/2, 1/4, …                         the first that lowers the value enough
 //
 // The cutoff falls from first_cutoff to the least: from step to step, as long as |r + J d|^2 is not a small
 // part of |r|^2. A first step of the least cutoff would fit what is not linear in r by enormous parameters in
 // directions that J hardly sees, and rounding leaves a tenth of those, or all of them, to the next step.
+// For the same reason it is x + d that stays small, not d: parameters that time windows hand on would
+// otherwise gather in such directions, and what they are beyond the last window is nothing that J could undo.
 // Where no s lowers the value, the cutoff is raised for this step. Converged: the step promises hardly any
 // decrease, or no more than rounding could make it promise, and does not keep it.
 
