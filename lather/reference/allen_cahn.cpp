@@ -5,8 +5,10 @@
 // linearized equation do, and are added as long as they have not decayed.
 #include <cmath>
 #include <complex>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numbers>
+#include <vector>
 
 #include "lather/reference/periodic.hpp"
 #include "lather/reference/registry.hpp"
@@ -42,20 +44,37 @@ class KinkTip {
   // Until when it is worth adding.
   double end() const { return kDecayed / (diffusion_ * first_ * first_); }
 
-  // Its derivative of these orders in x and t, for t > 0.
-  double derivative(int in_x, int in_t, double x, double t) const {
-    constexpr int kMost = 1 << 20;  // enough for t > 4e-8; before that it misses 1e-7 at x = ±1
-    const int last = static_cast<int>(std::min<double>(kMost, std::sqrt(kDecayed / (diffusion_ * t))));
-    const Complex turn = std::polar(1.0, std::numbers::pi * x), quarter[] = {1, {0, 1}, -1, {0, -1}};
-    Complex wave = std::polar(1.0, std::numbers::pi * std::remainder(first_ * x, 2)) * quarter[in_x % 4];
-    double sum = 0;
-    for (int k = first_; k <= last; ++k, wave *= turn) {
-      const double rate = -decay_ - diffusion_ * k * k;
-      sum += (quadratic_cosine(k - 1) + quadratic_cosine(k + 1)) * wave.real() *
-             std::pow(std::numbers::pi * k, in_x) * std::pow(rate, in_t) * std::exp(rate * t);
+  // Its derivatives of one order in x and one in t, at one time t > 0.
+  class AtTime {
+   public:
+    AtTime(const KinkTip& tip, int in_x, int in_t, double t) : first_(tip.first_), in_x_(in_x) {
+      constexpr int kMost = 1 << 20;  // enough for t > 4e-8; before that it misses 1e-7 at x = ±1
+      const int last = static_cast<int>(std::min<double>(kMost, std::sqrt(kDecayed / (tip.diffusion_ * t))));
+      for (int k = first_; k <= last; ++k) {
+        const double rate = -tip.decay_ - tip.diffusion_ * k * k;
+        amplitudes_.push_back((quadratic_cosine(k - 1) + quadratic_cosine(k + 1)) *
+                              std::pow(std::numbers::pi * k, in_x) * std::pow(rate, in_t) *
+                              std::exp(rate * t));
+      }
     }
-    return sum;
-  }
+    // Σ amplitude_k d^in_x/d(πkx)^in_x cos πkx, the waves by rotation.
+    double operator()(double x) const {
+      const double begin = std::numbers::pi * (std::remainder(first_ * x, 2) + 0.5 * in_x_);
+      const double turn_cos = std::cos(std::numbers::pi * x), turn_sin = std::sin(std::numbers::pi * x);
+      double cosine = std::cos(begin), sine = std::sin(begin), sum = 0;
+      for (const double amplitude : amplitudes_) {
+        sum += amplitude * cosine;
+        const double next = cosine * turn_cos - sine * turn_sin;
+        sine = sine * turn_cos + cosine * turn_sin;
+        cosine = next;
+      }
+      return sum;
+    }
+
+   private:
+    int first_, in_x_;
+    std::vector<double> amplitudes_;
+  };
 
  private:
   static constexpr double kDecayed = 40;  // exponents beyond this
@@ -80,12 +99,17 @@ class AllenCahnSolution final : public ReferenceSolution {
   void evaluate_checked(std::span<const double> points, std::size_t count, int field,
                         std::span<const int> orders, std::span<double> out) const override {
     kept_->evaluate(points, count, field, orders, out);
+    std::map<double, std::vector<std::size_t>> with_tip;  // by time: points of a grid share them
     for (std::size_t i = 0; i < count; ++i) {
       const double x = points[2 * i], t = points[2 * i + 1];
       if (t > 0 && t < tip_.end())
-        out[i] += tip_.derivative(orders[0], orders[1], x, t);
+        with_tip[t].push_back(i);
       else if (t <= 0 && orders[0] + orders[1] <= 1)
         out[i] = at_start(orders[0], orders[1], x);
+    }
+    for (const auto& [t, members] : with_tip) {
+      const KinkTip::AtTime tip(tip_, orders[0], orders[1], t);
+      for (const std::size_t i : members) out[i] += tip(points[2 * i]);
     }
   }
 

@@ -64,6 +64,49 @@ TEST(GaussNewton, TakesEnormousParametersOnlyWhereNothingElseIsLeft) {
   EXPECT_LT(problem.value(x), 1e-9);
 }
 
+// Only the sum of the parameters matters to more than 1e-13. What a former problem has left in their difference goes.
+TEST(GaussNewton, BringsBackParametersThatResidualsHardlySee) {
+  ResidualFunction problem(2, 2, [](std::span<const double> x, std::span<double> r, double* J) {
+    const double a[] = {1, 1, 0, 1e-13};
+    std::copy_n(a, 4, J);
+    r[0] = x[0] + x[1] - 1;
+    r[1] = 1e-13 * x[1];
+  });
+  GaussNewton optimizer(problem.layout(), {});
+  std::vector<double> x{1e6, -1e6};
+  optimizer.step(problem, x);
+  EXPECT_NEAR(x[0] + x[1], 1, 1e-9);
+  EXPECT_LT(std::abs(x[0]), 10);
+}
+
+// Products with J that are wrong by 1e-9, as rounding makes them where parameters are enormous: by the least cutoff a step asks for
+// a parameter of 1e10 and is worse than none, by a larger one it is worthwhile.
+TEST(GaussNewton, TriesLargerCutoffsWhereTheLeastIsLostInRounding) {
+  struct Rough final : ResidualFunction {
+    using ResidualFunction::ResidualFunction;
+    void jacobian_times(std::span<const double> x, std::span<const double> v,
+                        std::span<double> out) override {
+      ResidualFunction::jacobian_times(x, v, out);
+      out[0] += 1e-9 * v[1];
+    }
+  };
+  Rough problem(2, 2, [](std::span<const double> x, std::span<double> r, double* J) {
+    const double a[] = {1, 1, 0, 1e-13};
+    std::copy_n(a, 4, J);
+    r[0] = x[0] + x[1] - 1;
+    r[1] = 1e-13 * x[1] - 1e-3;
+  });
+  GaussNewton optimizer(problem.layout(), {.cutoff = 1e-16, .first_cutoff = 1e-16});
+  std::vector<double> x(2);
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
+  EXPECT_LT(problem.value(x), 1e-5);
+  EXPECT_LT(std::abs(x[1]), 1e9);
+  // Nothing that such products can see is left.
+  const auto second = optimizer.step(problem, x);
+  EXPECT_EQ(second.status, Status::converged);
+  EXPECT_NE(second.message.find("rounding floor"), std::string::npos) << second.message;
+}
+
 TEST(GaussNewton, EndsWhereNoStepLowersTheValue) {
   // The Jacobian has the wrong sign: every step goes up.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
