@@ -5,6 +5,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <vector>
 
 #include "lather/reference/cache.hpp"
 #include "lather/reference/cavity_solver.hpp"
@@ -71,17 +72,21 @@ class Cavity final : public ReferenceSolution {
     const double sign = field == 1 ? -1 : 1;
     const Table<double>& grid = nodal(field == 2, a, b);
     const std::size_t n = nodes_.size();
-    std::vector<double> wx(n), wy(n);
-    for (std::size_t i = 0; i < count; ++i) {
-      interpolation_weights<double>(nodes_, points[2 * i], wx);
-      interpolation_weights<double>(nodes_, points[2 * i + 1], wy);
-      double sum = 0;
+    std::map<double, std::vector<std::size_t>> by_y;  // points of a grid share the sums over y
+    for (std::size_t i = 0; i < count; ++i) by_y[points[2 * i + 1]].push_back(i);
+    std::vector<double> wx(n), wy(n), lines(n);
+    for (const auto& [y, members] : by_y) {
+      interpolation_weights<double>(nodes_, y, wy);
       for (std::size_t k = 0; k < n; ++k) {
-        double line = 0;
-        for (std::size_t l = 0; l < n; ++l) line += grid(k, l) * wy[l];
-        sum += wx[k] * line;
+        lines[k] = 0;
+        for (std::size_t l = 0; l < n; ++l) lines[k] += grid(k, l) * wy[l];
       }
-      out[i] = sign * sum;
+      for (const std::size_t i : members) {
+        interpolation_weights<double>(nodes_, points[2 * i], wx);
+        double sum = 0;
+        for (std::size_t k = 0; k < n; ++k) sum += wx[k] * lines[k];
+        out[i] = sign * sum;
+      }
     }
   }
 

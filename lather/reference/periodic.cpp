@@ -26,6 +26,7 @@ class PeriodicSolution final : public ReferenceSolution {
         settings_(std::move(settings)),
         single_(1),
         shape_(static_cast<int>(problem.coordinates.size()) - 1, static_cast<int>(options.modes), single_),
+        correction_(gridding_correction(shape_.modes())),
         to_coefficients_(chebyshev_coefficient_matrix<double>(degree_)) {
     problem_.linear = problem_.initial = nullptr;  // what is needed from here on is the names
     problem_.pointwise = nullptr;
@@ -137,7 +138,7 @@ class PeriodicSolution final : public ReferenceSolution {
   void sum_on_grid(const Batch& batch, std::span<double> out) const {
     const std::size_t dims = problem_.coordinates.size();
     ThreadTeam team(dims == 3 ? available_cores() : 1);
-    GriddedSum sum(shape_, {batch.orders.begin(), batch.orders.end() - 1}, team);
+    GriddedSum sum(shape_, correction_, {batch.orders.begin(), batch.orders.end() - 1}, team);
     std::vector<GriddedSum::Stencil> stencils;
     std::vector<std::vector<double>> weights;
     for (const std::size_t i : batch.members) {
@@ -166,6 +167,7 @@ class PeriodicSolution final : public ReferenceSolution {
   nlohmann::json settings_;
   ThreadTeam single_;
   RealTransform shape_;
+  std::vector<double> correction_;
   Table<double> to_coefficients_;
   TimeHistory history_;
 };

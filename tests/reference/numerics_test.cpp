@@ -122,7 +122,8 @@ TEST(Fourier, GriddedSumEqualsThePlainSum) {
       const RandomSpectrum u(shape);
       std::vector<int> orders(d, 0);
       orders.back() = order;
-      GriddedSum fast(shape, orders, team);
+      const auto correction = gridding_correction(shape.modes());
+      GriddedSum fast(shape, correction, orders, team);
       std::vector<Complex> grid(fast.grid_size());
       fast.prepare(u.half, {}, grid);
       for (int i = 0; i < 40; ++i) {

@@ -169,24 +169,32 @@ double kernel(double s) {
 }
 }  // namespace
 
-GriddedSum::GriddedSum(const RealTransform& shape, std::vector<int> orders, ThreadTeam& team)
+std::vector<double> gridding_correction(int modes) {
+  constexpr int kQuadrature = 400;  // in theta with s = sin(theta); the ends are below rounding
+  double place[kQuadrature], weight[kQuadrature];
+  for (int i = 0; i < kQuadrature; ++i) {
+    const double theta = kPi * ((i + 0.5) / kQuadrature - 0.5);
+    place[i] = std::sin(theta);
+    weight[i] = kernel(place[i]) * std::cos(theta) * kPi / kQuadrature * GriddedSum::kWidth / 2;
+  }
+  std::vector<double> correction(modes / 2 + 1);
+  for (std::size_t k = 0; k < correction.size(); ++k) {
+    const double frequency = kPi * static_cast<double>(k) * GriddedSum::kWidth / (2 * modes);
+    double transform = 0;
+    for (int i = 0; i < kQuadrature; ++i) transform += weight[i] * std::cos(frequency * place[i]);
+    correction[k] = 1 / transform;
+  }
+  return correction;
+}
+
+GriddedSum::GriddedSum(const RealTransform& shape, std::span<const double> correction,
+                       std::vector<int> orders, ThreadTeam& team)
     : shape_(shape),
       fine_(shape.dimensions(), 2 * shape.modes(), team),
       orders_(std::move(orders)),
-      correction_(shape.modes() / 2 + 1),
+      correction_(correction),
       padded_first_(fine_.half_size()),
-      padded_second_(fine_.half_size()) {
-  constexpr int kQuadrature = 400;  // in theta with s = sin(theta); the ends are below rounding
-  for (std::size_t k = 0; k < correction_.size(); ++k) {
-    double transform = 0;
-    for (int i = 0; i < kQuadrature; ++i) {
-      const double theta = kPi * ((i + 0.5) / kQuadrature - 0.5), s = std::sin(theta);
-      transform +=
-          kernel(s) * std::cos(theta) * std::cos(kPi * static_cast<double>(k) * kWidth / fine_.modes() * s);
-    }
-    correction_[k] = 1 / (transform * kPi / kQuadrature * kWidth / 2);
-  }
-}
+      padded_second_(fine_.half_size()) {}
 
 void GriddedSum::prepare(std::span<const Complex> first, std::span<const Complex> second,
                          std::span<Complex> grid) {

@@ -59,7 +59,9 @@ double direct_sum(const RealTransform& shape, std::span<const Complex> half, std
 // plain sum to 1e-12 of the largest coefficient sum.
 class GriddedSum {
  public:
-  GriddedSum(const RealTransform& shape, std::vector<int> orders, ThreadTeam& team);
+  // `correction` is gridding_correction(shape.modes()) and must outlive the sum.
+  GriddedSum(const RealTransform& shape, std::span<const double> correction, std::vector<int> orders,
+             ThreadTeam& team);
   std::size_t grid_size() const { return fine_.point_count(); }
   // Grid values of two spectra (the second may be empty) as real and imaginary parts.
   void prepare(std::span<const Complex> first, std::span<const Complex> second, std::span<Complex> grid);
@@ -76,8 +78,11 @@ class GriddedSum {
   const RealTransform& shape_;
   RealTransform fine_;
   std::vector<int> orders_;
-  std::vector<double> correction_;  // 1 / transform of the kernel, by |k|
+  std::span<const double> correction_;
   std::vector<Complex> padded_first_, padded_second_;
 };
+
+// 1 / transform of the kernel that spreads grid values to points, by |k|.
+std::vector<double> gridding_correction(int modes);
 
 }  // namespace lather::reference
