@@ -76,6 +76,7 @@ TEST(Windows, HandOverInTheBoxesOfTheCondition) {
   end.share = 0.6;
   end.points = "initial";
   end.intervals["x"] = {0.9, 1};
+  end.method = pde::SamplingMethod::grid;
   options.focus.push_back(end);
   const Problem second =
       windows.next(1, before, before.initialize(1), pde::sampling_settings(options, problem), 1);
@@ -87,6 +88,8 @@ TEST(Windows, HandOverInTheBoxesOfTheCondition) {
     in_box += row[0] > 0.9;
   }
   EXPECT_NEAR(in_box, 64, 2);
+  for (int i = 0; i < 60; ++i)
+    EXPECT_NEAR(rows[i][0], 0.9 + 0.1 * (i + 0.5) / 60, 1e-14);  // by the box's own method
 }
 
 TEST(Windows, HandOverTheStateOfTheLastNetwork) {

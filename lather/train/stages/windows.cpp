@@ -161,8 +161,7 @@ Problem TimeWindows::next(int window, pde::PinnObjective& previous, std::span<co
          pde::parts_of(problem_, static_cast<int>(s), points.focus, pde::SamplingMethod::sobol, count)) {
       part.piece[time_] = time;
       const auto stream = pde::stream_of({kHandOver, s, static_cast<std::uint64_t>(window), part.index});
-      const pde::Points face =
-          pde::points_in(part.box, part.piece, pde::SamplingMethod::sobol, part.count, seed, stream);
+      const pde::Points face = pde::points_in(part.box, part.piece, part.method, part.count, seed, stream);
       const auto values = previous.evaluate(x, conditions, face);
       for (std::size_t n = 0; n < face.count(); ++n) {
         auto& row = list.emplace_back();
