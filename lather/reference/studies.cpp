@@ -22,7 +22,7 @@ struct Study {
   Json common = Json::object();      // settings of every row
   std::vector<Interval> box;
   bool logarithmic = false;
-  double tolerance = 0;  // for the values, default against the row before the last
+  double tolerance = 0;  // for the values, the row before the last against the last; 0: not checked
 };
 
 const std::vector<Json> kBoussinesqRows = {
@@ -142,7 +142,7 @@ std::vector<Study> studies() {
        .common = {{"chart", "physical"}},
        .box = {{0.01, 50}, {0.01, 50}},
        .logarithmic = true,
-       .tolerance = 1e-6},
+       .tolerance = 5e-8},
       {.name = "boussinesq",
        .title = "Self-similar Boussinesq profile: w, h, c up to |y| = 2e12",
        .note = "Even chart, 0 < z < 0.9999, with the layer beside the axis.",
@@ -150,7 +150,7 @@ std::vector<Study> studies() {
        .rows = kBoussinesqRows,
        .common = {{"chart", "even"}},
        .box = {{0, 0.9999}, {0, std::acos(0.0)}},
-       .tolerance = 1e-6},
+       .tolerance = 1e-8},
   };
 }
 
@@ -260,22 +260,23 @@ Comparison compare(const ReferenceSolution& a, const ReferenceSolution& b, const
 }
 
 CheckReport check_reference(const std::string& name, const std::filesystem::path& cache_directory) {
+  CheckReport report{true, ""};
   for (const auto& study : studies()) {
-    if (study.name != name) continue;
+    if (study.name != name || study.tolerance <= 0) continue;
     const Json &coarse = study.rows[study.rows.size() - 2],
                &fine = study.rows.back();  // one of them is the default
     const auto [value, derivative] =
         compare(*solve_row(study, coarse, cache_directory), *solve_row(study, fine, cache_directory),
                 study.box, study.logarithmic, kPoints);
     const bool passed = value <= study.tolerance;
-    return {
-        passed,
-        fmt::format(
-            "{}: between {} and {} the fields differ by {:.1e} (allowed {:.0e}), their first derivatives by "
-            "{:.1e} relative: {}",
-            name, coarse.dump(), fine.dump(), value, study.tolerance, derivative,
-            passed ? "passed" : "FAILED")};
+    report.passed &= passed;
+    report.text += fmt::format(
+        "{}{}: between {} and {} the fields differ by {:.1e} (allowed {:.0e}), their first derivatives by "
+        "{:.1e} relative: {}",
+        report.text.empty() ? "" : "\n", name, coarse.dump(), fine.dump(), value, study.tolerance, derivative,
+        passed ? "passed" : "FAILED");
   }
+  if (!report.text.empty()) return report;
   make_reference(name, {}, cache_directory);  // throws for an unknown name
   return {true, name + ": closed form, nothing to converge"};
 }

@@ -75,7 +75,7 @@ TEST(GaussNewton, BringsBackParametersThatResidualsHardlySee) {
   GaussNewton optimizer(problem.layout(), {});
   std::vector<double> x{1e6, -1e6};
   optimizer.step(problem, x);
-  EXPECT_NEAR(x[0] + x[1], 1, 1e-9);
+  EXPECT_NEAR(x[0] + x[1], 1, 1e-8);  // 1e6 cancel
   EXPECT_LT(std::abs(x[0]), 10);
 }
 

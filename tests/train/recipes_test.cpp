@@ -127,6 +127,14 @@ TEST(RecipesOfFixedFeatures, HaveTheirOwnConditionsWhichOtherMethodsDoNotGet) {
   EXPECT_THROW(resolve({.problem = "burgers", .settings = {{"training.condition", "3"}}}), Error);
 }
 
+TEST(RecipesOfFixedFeatures, AreOfTheSameProblemForOtherMethods) {
+  for (const char* optimizer : {"", "lm", "soap", "adam"}) {
+    const pde::Problem cavity =
+        read_problem(resolve({.problem = "lid-driven-cavity", .optimizer = optimizer}));
+    EXPECT_EQ(cavity.reference.options.required("reynolds", "reference").real, 100) << optimizer;
+  }
+}
+
 TEST(RecipesOfOtherMethods, KeepPointsThatHaveNamesOfTheirOwn) {
   for (const char* optimizer : {"adam", "lbfgs", "soap"}) {
     const Config config = resolve({.problem = "two-materials", .optimizer = optimizer});

@@ -179,6 +179,8 @@ class OrthogonalForm final : public Linearization {
 
 std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const LinearizationOptions& options) {
   Residuals& source = residuals.source();
+  if (options.damp_whole && options.form != LeastSquaresForm::orthogonal)
+    throw Error("only the orthogonal form damps x + d");
   switch (options.form) {
     case LeastSquaresForm::primal: return std::make_unique<PrimalForm>(source, options);
     case LeastSquaresForm::dual: return std::make_unique<DualForm>(source, options);

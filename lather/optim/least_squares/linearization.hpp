@@ -49,7 +49,7 @@ class Linearization {
   virtual bool damp(double lambda) = 0;
   virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
   virtual void solve(std::span<const double> w, std::span<double> d) = 0;  // the same with w in place of r
-  // The decrease the damped model promises: -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
+  // The decrease the damped model promises (not with damp_whole): -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
   double predicted_decrease(std::span<const double> d) const;
 
   double value() const { return value_; }

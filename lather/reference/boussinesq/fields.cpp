@@ -31,7 +31,7 @@ struct EtaChain {
   double factor[kOrders][kOrders] = {};
   explicit EtaChain(double eta) {
     const double distance = std::acos(0.0) - eta, r2 = distance * distance + kLayer * kLayer,
-                 r = std::sqrt(r2), reach = std::asinh(std::acos(0.0) / kLayer);
+                 r = std::sqrt(r2), reach = layer_reach<double>();
     const double s1 = 1 / (reach * r), s2 = s1 * distance / r2,
                  s3 = s1 * (3 * distance * distance - r2) / (r2 * r2);
     factor[0][0] = 1;
@@ -128,8 +128,8 @@ double BoussinesqFields::plane(Compact field, int a, int b, double y1, double y2
   for (int m = 0; m <= order; ++m) {
     double by_s[4] = {};
     for (int n = 0; m + n <= order; ++n) by_s[n] = nodal(field, m, n, at);
-    for (int b = 0; m + b <= order; ++b)
-      for (int n = 0; n <= b; ++n) F[m][b] += chain.factor[b][n] * by_s[n];
+    for (int by_eta = 0; m + by_eta <= order; ++by_eta)
+      for (int n = 0; n <= by_eta; ++n) F[m][by_eta] += chain.factor[by_eta][n] * by_s[n];
   }
   const double s = -alpha_;
   for (int n = 0; n <= order; ++n) {  // d/dxi = -alpha q d/dq, in place

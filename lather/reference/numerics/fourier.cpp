@@ -187,7 +187,7 @@ std::vector<double> gridding_correction(int modes) {
   return correction;
 }
 
-GriddedSum::GriddedSum(const RealTransform& shape, std::span<const double> correction,
+GriddedSum::GriddedSum(const RealTransform& shape, const std::vector<double>& correction,
                        std::vector<int> orders, ThreadTeam& team)
     : shape_(shape),
       fine_(shape.dimensions(), 2 * shape.modes(), team),

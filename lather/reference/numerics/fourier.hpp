@@ -60,8 +60,10 @@ double direct_sum(const RealTransform& shape, std::span<const Complex> half, std
 class GriddedSum {
  public:
   // `correction` is gridding_correction(shape.modes()) and must outlive the sum.
-  GriddedSum(const RealTransform& shape, std::span<const double> correction, std::vector<int> orders,
+  GriddedSum(const RealTransform& shape, const std::vector<double>& correction, std::vector<int> orders,
              ThreadTeam& team);
+  GriddedSum(const RealTransform& shape, std::vector<double>&& correction, std::vector<int> orders,
+             ThreadTeam& team) = delete;
   std::size_t grid_size() const { return fine_.point_count(); }
   // Grid values of two spectra (the second may be empty) as real and imaginary parts.
   void prepare(std::span<const Complex> first, std::span<const Complex> second, std::span<Complex> grid);
@@ -78,7 +80,7 @@ class GriddedSum {
   const RealTransform& shape_;
   RealTransform fine_;
   std::vector<int> orders_;
-  std::span<const double> correction_;
+  const std::vector<double>& correction_;
   std::vector<Complex> padded_first_, padded_second_;
 };
 

@@ -154,7 +154,10 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   report.status = lost ? Status::converged : Status::stalled;
   report.message =
       lost
-          ? fmt::format("rounding floor reached: none of {} cutoffs promises a lower loss", options_.tries)
+          ? fmt::format(
+                "rounding floor reached: the step of the least cutoff is worse than none, and none of {} "
+                "cutoffs halves the loss",
+                options_.tries)
           : fmt::format("no length and none of {} cutoffs lowers the loss; the rounding floor may be reached",
                         options_.tries);
   return report;

@@ -10,7 +10,7 @@
 // part of |r|^2. A first step of the least cutoff would fit what is not linear in r by enormous parameters in
 // directions that J hardly sees, and rounding leaves a tenth of those, or all of them, to the next step.
 // For the same reason it is x + d that stays small, not d: parameters that time windows hand on would
-// otherwise gather in such directions, and what they are beyond the last window is nothing that J could undo.
+// otherwise gather in such directions, and J cannot undo what they do beyond that window.
 // Where no s lowers the value, the cutoff is raised for this step. Converged: the step promises hardly any
 // decrease, or no more than rounding could make it promise, and does not keep it.
 
