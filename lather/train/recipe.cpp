@@ -183,12 +183,15 @@ void erase_key(TomlValue& table, std::string_view key) {
   std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
 }
 
-// A recipe for fixed features says nothing of use to methods that train the whole network: theirs is that of
-// [training.NAME.least-squares].
+// A recipe for fixed features says nothing of use to methods that train the whole network, but for the parameters of its problem:
+// theirs is that of [training.NAME.least-squares].
 bool leave_fixed_features(TomlValue& merged, const TomlValue& root, const std::string& recipe) {
   const TomlValue* table = family_table(root, recipe, "least-squares");
   if (!table) return false;
+  const TomlEntry* parameters = find_entry(merged, "parameters");
+  const TomlValue kept = parameters ? make_table({*parameters}) : TomlValue{};
   merged = merged_recipe(root, "");
+  lay_over(merged, kept);
   lay_over(merged, *table);
   if (!table->find("optimizer"))
     find_entry(merged, "optimizer")->value = toml_from_json({{"name", "lm"}}, {});

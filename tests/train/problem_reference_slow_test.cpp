@@ -12,8 +12,6 @@ TEST_P(ComputedReference, SolvesTheFilesEquationsAndConditions) { test::expect_r
 
 // Measured: the figures in words, with LATHER_SHOW=1 (residuals,
 // where they are largest, and the sizes of the summands).
-const std::vector<pde::Override> kCoarseProfile = {{"reference.q_points", "48"},
-                                                   {"reference.eta_points", "44"}};
 const ReferenceCase kCases[] = {
     {"kdv",
      1e-8,
@@ -55,7 +53,7 @@ const ReferenceCase kCases[] = {
      1e-3,
      "48 x 44 points; the conditions far away hold up to the decay of the velocity gradient, exp(-Z/(1 + "
      "lambda))",
-     kCoarseProfile,
+     {{"reference.q_points", "48"}, {"reference.eta_points", "44"}},
      {{"z1", {0.01, 5}}, {"z2", {0.01, 5}}}},
 };
 
