@@ -80,8 +80,11 @@ TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPay
                              std::copy(J.begin(), J.end(), rows);
                            });
   const std::vector<double> start(kColumns);
-  const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
-  EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
+  for (const auto adaptation : {Options::Adaptation::length, Options::Adaptation::target}) {
+    const auto result = run(problem, start, 80, {.adaptation = adaptation}),
+               by_cholesky = run(problem, start, 80, {.form = Form::primal, .adaptation = adaptation});
+    EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
+  }
 }
 
 TEST(CholeskyFloor, IsLeftForAsLongAsThatPays) {

@@ -261,7 +261,8 @@ bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double>
 // beside which a value costs nothing.
 double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<double> x, StepReport& report) {
   constexpr double kRatio = 3;
-  double best_gain = 0, best_lambda = 0, gain = 0;
+  double best_gain = 0, best_lambda = 0, best_value = 0, gain = 0;
+  bool at_floor = false;
   std::vector<double> best;
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
     const bool lower = find_step(objective, x, report, gain), pays = lower && gain >= options_.target_gain;
@@ -269,11 +270,13 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     if (pays || (lower && !had_one && gain > best_gain)) {
       best_gain = gain;
       best_lambda = lambda_;
+      best_value = values_[0];
       best = trials_;
     }
     if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
     if (!pays && had_one) break;                 // falling: the last one was the longest that pays
-    if (pays && lambda_ / kRatio < least_damping()) break;
+    at_floor = pays && lambda_ / kRatio < least_damping();
+    if (at_floor) break;
     lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;
   }
   if (best.empty()) {
@@ -283,6 +286,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
   lambda_ = best_lambda;
   for (std::size_t i = 0; i < size_; ++i) direction_[i] = best[i] - x[i];
   move(x, 1, direction_, report);
+  floor_.stepped(std::log(value_ / best_value), at_floor);
   return best_gain;
 }
 
