@@ -75,6 +75,11 @@ void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span
 }
 
 constexpr std::array<std::size_t, 3> kFewPoints{61, 23, 15};
+const NetworkOptions kFixedFeatures = {.width = 12,
+                                       .depth = 1,
+                                       .activation = ActivationName::sin,
+                                       .initialization = net::Initialization::features,
+                                       .train = net::TrainedLayers::output};
 
 class EveryJacobianOnCuda : public testing::TestWithParam<NetworkCase> {};
 
@@ -92,12 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         NetworkCase{"mlp", {.width = 6, .depth = 2}},
         NetworkCase{"side_by_side", {.width = 5, .depth = 1, .networks = 2}},
-        NetworkCase{"fixed_features",
-                    {.width = 12,
-                     .depth = 1,
-                     .activation = ActivationName::sin,
-                     .initialization = net::Initialization::features,
-                     .train = net::TrainedLayers::output}},
+        NetworkCase{"fixed_features", kFixedFeatures},
         NetworkCase{"modified_mlp_fourier",
                     {.type = NetworkType::modified_mlp, .width = 5, .depth = 1, .fourier_features = 6}},
         NetworkCase{
@@ -187,6 +187,7 @@ struct Method {
   std::string name;
   nlohmann::json settings = nlohmann::json::object();
   double tolerance = 1e-7;
+  NetworkOptions network = {.width = 5, .depth = 2};
 };
 // Conjugate gradients end at a relative residual, which rounding may shift by an iteration: losses agree to
 // about that residual times the condition number only.
@@ -197,8 +198,7 @@ class EveryJacobianMethodOnCuda : public testing::TestWithParam<Method> {};
 TEST_P(EveryJacobianMethodOnCuda, TakesTheStepsOfTheCpu) {
   REQUIRE_GPU();
   // Few points, so that J J^T has full rank and steps do not hang on rounding.
-  Pair p(make_problem(derivative_sets()[1], {.width = 5, .depth = 2}), 2, {.device = Device::cuda},
-         {23, 11, 7});
+  Pair p(make_problem(derivative_sets()[1], GetParam().network), 2, {.device = Device::cuda}, {23, 11, 7});
   std::vector<double> losses[2];
   int which = 0;
   for (auto* objective : {&p.cpu, &p.gpu}) {
@@ -225,7 +225,10 @@ INSTANTIATE_TEST_SUITE_P(
         Method{"nncg", {{"rank", 3}}, kIterated}, Method{"kfac"}, Method{"kfac-star"},
         Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"rank", 12}}, kIterated},
         Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"preconditioner", "diagonal"}}, kIterated},
-        Method{"lm", {{"form", "sketch"}}}, Method{"lm", {{"form", "sketch"}, {"sketch_size", 25}}}),
+        Method{"lm", {{"form", "sketch"}}}, Method{"lm", {{"form", "sketch"}, {"sketch_size", 25}}},
+        // So large a cutoff that it matters whether d is damped or x + d.
+        Method{"gauss-newton", {{"cutoff", 1e-3}, {"first_cutoff", 1e-3}}},
+        Method{"gauss-newton", nlohmann::json::object(), 1e-7, kFixedFeatures}),
     [](const auto& info) {
       std::string name = std::to_string(info.index) + "_" + info.param.name;
       std::replace(name.begin(), name.end(), '-', '_');

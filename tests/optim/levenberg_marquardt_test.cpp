@@ -314,7 +314,7 @@ TEST(LevenbergMarquardt, ReportsConditionNumberAndEffectiveRank) {
 }
 
 TEST(LevenbergMarquardt, GoesOnBitForBitFromASavedState) {
-  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients}) {
+  for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients, Form::orthogonal}) {
     auto problem = rosenbrock();
     LevenbergMarquardt original(problem.layout(), {.form = form}), restored(problem.layout(), {.form = form});
     std::vector<double> x{-1.2, 1};

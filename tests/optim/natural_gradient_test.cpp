@@ -31,6 +31,8 @@ const std::vector<JacobianMethod> kJacobianMethods = {
     {"lm"},
     {"lm", {{"form", "dual"}}},
     {"lm", {{"form", "cg"}, {"damping", "marquardt"}}},
+    {"lm", {{"form", "qr"}}},
+    {"lm", {{"adaptation", "target"}}},
     {"gauss-newton"},
     {"engd"},
     {"engd", {{"damping", 1e-10}}},

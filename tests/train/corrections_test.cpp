@@ -72,9 +72,9 @@ TEST(Corrections, HaveTheGradientOfTheirLoss) {
 
 TEST(Corrections, AreResumedBitForBit) {
   TemporaryFolder folder;
-  const Config config =
-      staged(folder.path(), {{"training.corrections", "2"}, {"training.steps", "45"}}, "ss-esoap");
-  test::expect_same_in_pieces(config);
+  for (const char* optimizer : {"ss-esoap", "lm"})
+    test::expect_same_in_pieces(
+        staged(folder.path(), {{"training.corrections", "2"}, {"training.steps", "45"}}, optimizer));
 }
 
 TEST(Corrections, KeepTheUnknowns) {
