@@ -7,9 +7,11 @@
 #   scripts/results-table.sh --recipe best --device cuda --problems "burgers kdv" --seeds "1 2 3" --out runs/results-best
 #   scripts/results-table.sh --unseen --jobs 4 --threads 2                    # tests/unseen/*.toml, which no setting was tuned for, by defaults
 #
+# A row is a problem by its recipe, PROBLEM@lm the same with --optimizer lm, PROBLEM:re1000 its recipe re1000, kuramoto-sivashinsky:t1 the chaotic t <= 1.
 # --time S: at most S seconds of training per run (default: what the recipe says). --set KEY=VALUE (may be repeated) goes to every run.
 # --table: print the table of what is there and run nothing. Runs that have a summary are not repeated: the same --out goes on.
-# --page: write docs/results.md from the tables under runs/results-* and run nothing.
+# --page: put the tables under runs/results-NAME between <!-- table NAME --> and <!-- end table --> of docs/results.md and run nothing;
+# all else on the page stays. A table without its pair of lines is added at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export lather=${LATHER:-build/release/bin/lather}
@@ -29,7 +31,7 @@ while [ $# -gt 0 ]; do
     --unseen) unseen=1 ;;
     --table) table=1 ;;
     --page) page=1 ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0"; echo "unknown option: $1" >&2; exit 2 ;;
+    *) sed -n '2,16s/^# \{0,1\}//p' "$0"; echo "unknown option: $1" >&2; exit 2 ;;
   esac
   shift
 done
@@ -37,53 +39,81 @@ if [ "$unseen" = 1 ]; then
   recipe=defaults
   [ -n "$problems" ] || problems=$(cd tests/unseen && ls ./*.toml | sed 's|^\./||; s|\.toml$||')
 fi
-[ -n "$problems" ] || problems="burgers burgers-soft wave allen-cahn kdv ginzburg-landau gray-scott lid-driven-cavity boussinesq
-  kuramoto-sivashinsky burgers-inverse helmholtz poisson-2d heat-1d burgers-selfsimilar"
+if [ -z "$problems" ]; then
+  problems="burgers burgers@lm burgers-soft wave allen-cahn allen-cahn@lm kdv ginzburg-landau gray-scott lid-driven-cavity boussinesq
+    kuramoto-sivashinsky kuramoto-sivashinsky:t1 burgers-inverse helmholtz poisson-2d heat-1d burgers-selfsimilar"
+  [ "$recipe" != best ] || problems="$problems kdv@lm kuramoto-sivashinsky@lm lid-driven-cavity:re1000"
+fi
 export out=${out:-runs/results-$recipe-$device} recipe device threads unseen
 export options="${more[*]@Q}"
 
 # Relative L2 errors: the paper's own ("Self-Scaled Adaptive Preconditioning for Physics-Informed Learning", SS-eSOAP) and the best published ones
 # known to us, with what differs in them.
 published() {
-  case $1 in
-    burgers) echo "8.45e-5|1.6e-8 (SS-Broyden)" ;;
+  case ${1%[@:]*} in
+    burgers) echo "8.45e-5 ± 0.34e-5|1.6e-8 (SS-Broyden)" ;;
     wave) echo "–|1.2e-15 (DSGNAR, 635 s)" ;;
-    allen-cahn) echo "2.78e-4|9.4e-7 (SS-Broyden)" ;;
-    kdv) echo "1.15e-3|8.2e-11 (DSGNAR, 1,210 s)" ;;
+    allen-cahn) echo "2.78e-4 ± 0.11e-4|9.4e-7 (SS-Broyden)" ;;
+    kdv) echo "1.15e-3 ± 0.04e-3|8.2e-11 (DSGNAR, 1,210 s)" ;;
     ginzburg-landau) echo "–|1.5e-2 (PirateNets)" ;;
     gray-scott) echo "–|3.6e-3 (PirateNets)" ;;
     lid-driven-cavity) echo "–|4.2e-2 (PirateNets, Re 3200)" ;;
-    boussinesq) echo "–|λ = 1.92055997" ;;
+    boussinesq) echo "4.12e-4 ± 0.16e-4|λ = 1.92055997" ;;
     kuramoto-sivashinsky) echo "–|5.1e-7 (DSGNAR, t ≤ 1, 5,227 s)" ;;
     helmholtz) echo "–|2e-9 (SPRING, 540 s)" ;;
     *) echo "–|–" ;;
   esac
 }
 
+# The command of a row, without what all rows have; the problem comes first.
+command_of() {
+  local problem=${1%[@:]*} chosen="--recipe $recipe"
+  [ "$unseen" = 0 ] || { problem=tests/unseen/$problem.toml chosen=""; }
+  case $1 in
+    # Twice the time in twice the windows and steps of the recipe.
+    *:t1) if [ "$recipe" = best ]; then set -- 2400 120; else set -- 1800 10; fi
+      echo "$problem $chosen --steps $1 --set domain.t=[0,1] --set training.time_windows=$2" ;;
+    *:*) echo "$problem --recipe ${1#*:}" ;;
+    *@*) echo "$problem $chosen --optimizer ${1#*@}" ;;
+    *) echo "$problem $chosen" ;;
+  esac
+}
+label_of() {
+  case $1 in
+    *:t1) echo "${1%:*}, t ≤ 1" ;;
+    *:*) echo "${1%:*}, \`--recipe ${1#*:}\`" ;;
+    *@*) echo "${1%@*}, \`--optimizer ${1#*@}\`" ;;
+    *) echo "$1" ;;
+  esac
+}
+
 if [ "$page" = 1 ]; then
-  {
-    sed '/^<!-- tables -->$/q' docs/results.md
-    for found in runs/results-*/table.md; do
-      [ -f "$found" ] || continue
-      name=${found#runs/results-}
-      printf '\n## %s\n\n' "${name%/table.md}"
-      cat "$found"
-    done
-  } >docs/results.md.new
-  mv docs/results.md.new docs/results.md
+  for found in runs/results-*/table.md; do
+    [ -f "$found" ] || continue
+    name=${found#runs/results-} name=${name%/table.md}
+    grep -qxF "<!-- table $name -->" docs/results.md ||
+      printf '\n## %s\n\n<!-- table %s -->\n<!-- end table -->\n' "$name" "$name" >>docs/results.md
+    awk -v begin="<!-- table $name -->" -v table="$found" '
+      inside && $0 == "<!-- end table -->" { inside = 0 }
+      !inside
+      $0 == begin { inside = 1; while ((getline line < table) > 0) print line }
+      END { exit inside }' docs/results.md >docs/results.md.new ||
+      { rm docs/results.md.new; echo "docs/results.md: <!-- table $name --> has no <!-- end table -->" >&2; exit 1; }
+    mv docs/results.md.new docs/results.md
+  done
   exit
 fi
 
 run() {
-  local problem=$1 seed=$2 folder=$out/$1/seed-$2 file=$1 chosen=(--recipe "$recipe")
+  local folder=$out/$1/seed-$2 seed=$2 command
   [ -f "$folder/summary.json" ] && return
-  [ "$unseen" = 1 ] && file=tests/unseen/$1.toml && chosen=()
+  read -ra command < <(command_of "$1")
   rm -rf "$folder"
   eval "set -- $options"
-  OMP_NUM_THREADS=$threads "$lather" train "$file" "${chosen[@]}" --device "$device" --threads "$threads" --seed "$seed" "$@" \
+  OMP_NUM_THREADS=$threads "$lather" train "${command[@]}" --device "$device" --threads "$threads" --seed "$seed" "$@" \
     --out "$folder" >"$folder.log" 2>&1 || echo "$folder: failed, see $folder.log" >&2
 }
-export -f run
+export -f run command_of
 
 if [ "$table" = 0 ]; then
   for problem in $problems; do mkdir -p "$out/$problem"; done
@@ -92,6 +122,7 @@ if [ "$table" = 0 ]; then
     echo "$(nproc) cores"
     [ "$device" = cuda ] && nvidia-smi --query-gpu=name --format=csv,noheader
     "$lather" --version
+    echo "commit $(git describe --always --dirty=' with changes')"
     date -u '+%Y-%m-%d'
   } 2>/dev/null | paste -sd '|' | sed 's/|/, /g' >"$out/machine"
   for seed in $seeds; do
@@ -130,7 +161,7 @@ row() {
   local problem=$1
   for seed in $seeds; do
     if [ -f "$out/$problem/seed-$seed/summary.json" ]; then figures "$out/$problem/seed-$seed/summary.json"; fi
-  done | sort -g | awk -v problem="$problem" -v published="$(published "$problem")" '
+  done | sort -g | awk -v problem="$(label_of "$problem")" -v published="$(published "$problem")" '
     function order(v, i, j, t) {
       for (i = 1; i <= NR; ++i) for (j = i + 1; j <= NR; ++j) if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
     }
