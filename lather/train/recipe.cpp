@@ -356,6 +356,11 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
     net::build_sum(corrected(problem, corrections, networks).earlier_networks,
                    static_cast<int>(problem.network_inputs.size()), problem.outputs());
   }
+  if (training.stages.target >= 1 && corrections.count == 0 && windows.count() == 1 && !training.continuation)
+    throw Error(fmt::format(
+        "training: stages = {0:g} is the residual at which a stage is done, and there is only one stage; "
+        "for further networks on what the first one leaves: corrections = {1:g}",
+        training.stages.target, std::max(1.0, training.stages.target - 1)));
   if (!training.continuation) return;
   training.continuation->validate();
   if (windows.count() > 1) throw Error("training: time_windows and continuation cannot be combined");

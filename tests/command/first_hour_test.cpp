@@ -143,6 +143,7 @@ TEST_F(FirstHour, PythonLoadsTheExportAndGetsTheSameNumbers) {
   const std::vector<std::vector<std::string>> networks = {
       {},
       {"--set", "network.type=modified-mlp"},
+      {"--set", "training.corrections=2"},
       {"--set", "network.type=piratenet", "--set", "network.depth=1", "--set", "network.fourier_features=4",
        "--set", "network.weight_factorization=true"}};
   for (std::size_t i = 0; i < networks.size(); ++i) {

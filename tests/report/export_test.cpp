@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "../train/staged_runs.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/formats/npz_file.hpp"
 #include "lather/report/export/csv.hpp"
@@ -80,6 +81,39 @@ TEST(ErrorArrays, HoldReferenceAndErrorOfEveryFieldThatIsKnown) {
   const auto u = solution.evaluate(train::field_values(solution.problem()), grid.points())[0];
   for (std::size_t i = 0; i < u.size(); ++i) EXPECT_EQ(arrays[1].values[i], u[i] - arrays[0].values[i]) << i;
   EXPECT_EQ(error_arrays(solution, grid, {}).size(), 1u);
+}
+
+// The network in the file's own terms: tests/command/first_hour_test.cpp.
+TEST(Exports, OfARunWithCorrectionsHoldAllNetworks) {
+  const testing::TemporaryFolder folder;
+  const train::Config config =
+      train::test::staged(folder.path(), {{"training.corrections", "2"}, {"training.steps", "30"}});
+  auto run_folder = train::RunFolder::create(folder / "run", config);
+  train::Trainer trainer(config);
+  train::run(trainer, run_folder, {});
+  ASSERT_EQ(trainer.stage(), 2);
+  std::vector<std::string> messages;
+  const auto read = train::read_run(folder / "run", messages);
+  for (const bool best : {true, false}) {
+    const train::Solution in_memory = trainer.solution(best), from_file = read->solution(best);
+    const auto grid = train::grid_of(in_memory.problem(), std::vector<std::size_t>{7, 5});
+    auto quantities = train::field_values(in_memory.problem());
+    for (auto& slope : train::first_derivatives(in_memory.problem())) quantities.push_back(std::move(slope));
+    const auto expected = in_memory.evaluate(quantities, grid.points());
+    const auto arrays = parse_npz(export_npz(from_file, grid, quantities), "fields.npz");
+    ASSERT_EQ(arrays.size(), 2 + quantities.size());
+    for (std::size_t q = 0; q < quantities.size(); ++q) EXPECT_EQ(arrays[2 + q].values, expected[q]);
+    EXPECT_EQ(export_vti(from_file, grid, quantities), export_vti(in_memory, grid, quantities));
+    EXPECT_EQ(export_vtu(from_file, grid, quantities), export_vtu(in_memory, grid, quantities));
+    EXPECT_EQ(export_safetensors(from_file), export_safetensors(in_memory));
+
+    // All of the networks count: without the last one the fields are others.
+    const auto& last = in_memory.pieces()[0];
+    const train::Solution without(in_memory.problem(),
+                                  {{last.objective, std::vector<double>(last.parameters.size()), 0}});
+    EXPECT_NE(without.evaluate(quantities, grid.points())[0], expected[0]);
+  }
+  EXPECT_EQ(read->measure(true, true).l2, trainer.measure(true, true).l2);  // as `lather eval` does
 }
 
 TEST(PointwiseError, LeavesOutAConstantThatIsNotDetermined) {

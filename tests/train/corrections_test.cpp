@@ -117,6 +117,11 @@ TEST(Corrections, ThatCannotBeAreRefused) {
             std::string::npos);
   EXPECT_NE(message({{"network.type", "piratenet"}, {"network.fourier_features", "8"}}).find("no piratenet"),
             std::string::npos);
+  // Multi-stage training is called so elsewhere; here `stages` says when a stage is done.
+  EXPECT_NE(message({{"training.corrections", "0"}, {"training.stages", "3"}}).find("corrections = 2"),
+            std::string::npos);
+  EXPECT_EQ(message({{"training.stages", "3"}}), "");
+  EXPECT_EQ(message({{"training.corrections", "0"}, {"training.stages", "1e-4"}}), "");
 }
 
 }  // namespace
