@@ -107,6 +107,23 @@ TEST(GaussNewton, TriesLargerCutoffsWhereTheLeastIsLostInRounding) {
   EXPECT_NE(second.message.find("rounding floor"), std::string::npos) << second.message;
 }
 
+// Sums of another order than those of J: what a step gains is less than they differ by.
+TEST(GaussNewton, JudgesStepsNearZeroByCompensatedSums) {
+  struct Rounded final : ResidualFunction {
+    using ResidualFunction::ResidualFunction;
+    double value(std::span<const double> x) override { return ResidualFunction::value(x) * (1 + 1e-11); }
+  };
+  Rounded problem(1, 2, [](std::span<const double> x, std::span<double> r, double* J) {
+    r[0] = 1e-11;
+    r[1] = J[1] = 1e-17;
+    r[1] *= x[0] - 1;
+  });
+  GaussNewton optimizer(problem.layout(), {.tolerance = 1e-14});
+  std::vector<double> x{0.0};
+  EXPECT_EQ(optimizer.step(problem, x).status, Status::running);
+  EXPECT_NEAR(x[0], 1, 1e-6);
+}
+
 TEST(GaussNewton, EndsWhereNoStepLowersTheValue) {
   // The Jacobian has the wrong sign: every step goes up.
   ResidualFunction problem(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {

@@ -27,10 +27,6 @@ namespace {
 // the trace, n times the mean of the diagonal: lambda stays above this times n.
 constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
 
-// Values below this are judged by residuals summed to twice the precision: there a step may gain no more than
-// sums of different order differ by.
-constexpr double kCompensatedBelow = 1e-20;
-
 }  // namespace
 
 LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
@@ -108,7 +104,7 @@ void LevenbergMarquardt::judge_preconditioner() {
 
 void LevenbergMarquardt::take_value(Objective& objective, std::span<const double> x, StepReport& report) {
   value_ = linear_->value();
-  near_rounding_ = value_ < kCompensatedBelow;
+  near_rounding_ = is_near_rounding(value_);
   if (!near_rounding_) return;
   if (r_.empty()) {
     r_.resize(objective.residual_count());
@@ -122,12 +118,7 @@ void LevenbergMarquardt::take_value(Objective& objective, std::span<const double
 void LevenbergMarquardt::evaluate_trials(Objective& objective, StepReport& report) {
   values_.resize(trials_.size() / size_);
   report.evaluations += static_cast<int>(values_.size());
-  if (!near_rounding_) return objective.values(trials_, values_);
-  const std::size_t m = objective.residual_count();
-  std::vector<double> r(values_.size() * m);
-  objective.residuals_at(trials_, r);
-  for (std::size_t k = 0; k < values_.size(); ++k)
-    values_[k] = compensated_squares(std::span(r).subspan(k * m, m));
+  trial_values(objective, trials_, near_rounding_, values_);
 }
 
 double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, StepReport& report) {

@@ -46,13 +46,22 @@ GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions
       trial_(size_),
       cutoff_(std::max(options.cutoff, options.first_cutoff)) {}
 
+// The residuals at x, and their squares to the precision that steps are judged by.
+void GaussNewton::take_value(Residuals& source, std::span<const double> x, StepReport& report) {
+  residuals_.resize(source.residual_count());
+  source.residuals(x, residuals_);
+  near_rounding_ = is_near_rounding(linear_->value());
+  value_ = near_rounding_ ? compensated_squares(residuals_) : linear_->value();
+  report.loss = value_;
+}
+
 // |r + J d|^2. What the damped model promises by d.(lambda D d - J^T r) is lost in rounding where J is
 // ill-conditioned.
 double GaussNewton::value_of_model(Residuals& source, std::span<const double> x) const {
   std::vector<double> w(residuals_.size());
   source.jacobian_times(x, direction_, w);
   for (std::size_t k = 0; k < w.size(); ++k) w[k] += residuals_[k];
-  return dot(w, w);
+  return near_rounding_ ? compensated_squares(w) : dot(w, w);
 }
 
 // The direction of a cutoff, and |r + J d|^2; infinite if there is none.
@@ -72,7 +81,7 @@ double GaussNewton::descend(Residuals& source, std::span<const double> x) {
     kept = direction_;
     cutoff = std::max(cutoff / kFall, options_.cutoff);
     const double deeper = solve(source, x, cutoff);
-    const bool enough = left <= options_.enough * linear_->value();
+    const bool enough = left <= options_.enough * value_;
     if (deeper <= left && (!enough || norm(direction_) <= kGrowth * norm(kept))) {
       left = deeper;
       cutoff_ = cutoff;
@@ -91,12 +100,10 @@ double GaussNewton::search(Objective& objective, std::span<const double> x, doub
   double length = 1;
   for (std::int64_t halving = 0; halving <= options_.halvings; ++halving, length /= 2) {
     for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
-    const double trial = objective.value(trial_);
+    trial_values(objective, trial_, near_rounding_, std::span(&value_after_, 1));
     ++report.evaluations;
-    if (trial <= linear_->value() - 0.1 * length * promised) {  // not NaN either
-      value_ = trial;
+    if (value_after_ <= value_ - 0.1 * length * promised)  // not NaN either
       return length;
-    }
   }
   return 0;
 }
@@ -116,8 +123,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   report.evaluations = 1;
   if (!may_step(linear_->value(), linear_->Jtr(), report)) return report;
   if (steps_++ == 0) report.message = linear_->description();
-  residuals_.resize(source.residual_count());
-  source.residuals(x, residuals_);
+  take_value(source, x, report);
 
   double cutoff = cutoff_;
   bool lost = false;  // in rounding: the least cutoff's step is worse than none
@@ -125,24 +131,23 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     const double left = attempt == 0 ? descend(source, x) : solve(source, x, cutoff);
     if (attempt == 0) cutoff = cutoff_;
     if (!std::isfinite(left)) continue;
-    const double promised = linear_->value() - left;
-    if (attempt == 0) lost = promised < -options_.tolerance * linear_->value();
-    if (lost && promised < kWorthwhile * linear_->value()) continue;
-    if (attempt == 0 && promised <= options_.tolerance * linear_->value()) {
+    const double promised = value_ - left;
+    if (attempt == 0) lost = promised < -options_.tolerance * value_;
+    if (lost && promised < kWorthwhile * value_) continue;
+    if (attempt == 0 && promised <= options_.tolerance * value_) {
       report.status = Status::converged;
-      report.message =
-          fmt::format("Gauss-Newton has converged: a step promises to lower the loss by {:.1e} of it",
-                      promised / linear_->value());
+      report.message = fmt::format(
+          "Gauss-Newton has converged: a step promises to lower the loss by {:.1e} of it", promised / value_);
     }
     const double length = promised > 0 ? search(objective, x, promised, report) : 0;
     // A step that fits rounding promises parameters / residuals of the loss, and does not keep it.
-    const double kept = length > 0 ? linear_->value() - value_ : 0;
-    if (report.status == Status::running && attempt == 0 && promised < 0.5 * linear_->value() &&
-        kept < 0.5 * promised && rounding_of_value(objective, x) > kRounding * linear_->value()) {
+    const double kept = length > 0 ? value_ - value_after_ : 0;
+    if (report.status == Status::running && attempt == 0 && promised < 0.5 * value_ &&
+        kept < 0.5 * promised && rounding_of_value(objective, x) > kRounding * value_) {
       report.status = Status::converged;
       report.message = fmt::format(
           "rounding floor reached: a step promises to lower the loss by {:.1e} of it and lowers it by {:.1e}",
-          promised / linear_->value(), kept / linear_->value());
+          promised / value_, kept / value_);
     }
     if (length == 0 && report.status == Status::converged) return report;
     if (length == 0) continue;

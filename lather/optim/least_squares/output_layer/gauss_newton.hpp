@@ -46,6 +46,7 @@ class GaussNewton final : public Optimizer {
   double lambda(double cutoff) const {
     return cutoff * cutoff * static_cast<double>(size_);
   }  // of diag J^T J
+  void take_value(Residuals& source, std::span<const double> x, StepReport& report);
   double value_of_model(Residuals& source, std::span<const double> x) const;
   double solve(Residuals& source, std::span<const double> x, double cutoff);
   double descend(Residuals& source, std::span<const double> x);
@@ -56,8 +57,10 @@ class GaussNewton final : public Optimizer {
   std::unique_ptr<Linearization> linear_;
   std::vector<double> residuals_;  // of this step, for all its cutoffs
   std::vector<double> direction_, trial_;
-  double cutoff_;     // of the last step
-  double value_ = 0;  // where the last search ended
+  double cutoff_;               // of the last step
+  double value_ = 0;            // at x, that others are compared with
+  bool near_rounding_ = false;  // values are sums to twice the precision
+  double value_after_ = 0;      // where the last search ended
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;
 };

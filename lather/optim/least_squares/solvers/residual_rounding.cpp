@@ -19,6 +19,16 @@ double compensated_squares(std::span<const double> r) {
   return sum + rest;
 }
 
+void trial_values(Objective& objective, std::span<const double> xs, bool compensated,
+                  std::span<double> values) {
+  if (!compensated) return objective.values(xs, values);
+  const std::size_t m = objective.residual_count();
+  std::vector<double> r(values.size() * m);
+  objective.residuals_at(xs, r);
+  for (std::size_t k = 0; k < values.size(); ++k)
+    values[k] = compensated_squares(std::span(r).subspan(k * m, m));
+}
+
 double rounding_of_value(Objective& objective, std::span<const double> x) {
   const Random random(0, 0);
   std::vector<double> trials(x.begin(), x.end());
