@@ -24,8 +24,6 @@ namespace {
 constexpr std::size_t kBlockRows = 4096;
 constexpr int kPasses = 4;
 
-std::size_t block_rows(std::size_t n) { return std::max(kBlockRows, n); }
-
 class CudaOrthogonalFactor final : public OrthogonalFactor {
  public:
   CudaOrthogonalFactor(DeviceJacobian& jacobian, std::size_t size)
@@ -37,7 +35,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
         S_(size * size),
         X_(size * size),
         Y_(size * size),
-        block_(block_rows(size) * size),
+        block_(kBlockRows * size),
         c_(size),
         g_(size) {}
 
@@ -194,8 +192,12 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   // L <- L C, or L <- C at first.
   void multiply_by_factor(const cuda::Memory<double>& L, bool first) {
     if (first) return gram_.copy_factor(L.data());
-    blas_.multiply_by_lower(size(), size(), L.data(), gram_.factor(), block_.data());
-    copy(L.data(), block_.data(), n_ * n_);
+    for (std::size_t begin = 0; begin < n_; begin += kBlockRows) {
+      const std::size_t rows = std::min(kBlockRows, n_ - begin);
+      double* of_L = L.data() + begin * n_;
+      blas_.multiply_by_lower(size(), static_cast<int>(rows), of_L, gram_.factor(), block_.data());
+      copy(of_L, block_.data(), rows * n_);
+    }
   }
 
   DeviceJacobian& jacobian_;
@@ -205,7 +207,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   DeviceGram gram_;
   cuda::Memory<double> L_, S_;  // R^T of J, and of the damped problem
   cuda::Memory<double> X_, Y_;  // of damp()
-  cuda::Memory<double> block_;  // rows of Q, or one product
+  cuda::Memory<double> block_;  // rows of Q, or of a product
   cuda::Memory<double> c_, g_;
   std::vector<double> diagonal_;  // of J^T J
   bool factored_ = false;         // by the last factor_gram
@@ -220,7 +222,7 @@ std::unique_ptr<OrthogonalFactor> make_device_orthogonal_factor(DeviceJacobian& 
 
 double device_orthogonal_factor_bytes(std::size_t parameters) {
   const auto n = static_cast<double>(parameters);
-  return (5 * n + static_cast<double>(block_rows(parameters))) * n * sizeof(double);
+  return (5 * n + static_cast<double>(kBlockRows)) * n * sizeof(double);
 }
 
 }  // namespace lather::optim
