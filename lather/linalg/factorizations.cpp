@@ -49,8 +49,8 @@ bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {
     });
     over_blocks([&](Index row, Index rows) {
       const auto panel = A.block(row, k, rows, width);
-      A.block(row, end, rows, row + rows - end).noalias() -=
-          panel * A.block(end, k, row + rows - end, width).transpose();
+      A.block(row, end, rows, row - end).noalias() -= panel * A.block(end, k, row - end, width).transpose();
+      A.block(row, row, rows, rows).selfadjointView<Eigen::Lower>().rankUpdate(panel, -1);
     });
   }
   return true;

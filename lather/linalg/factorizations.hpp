@@ -10,9 +10,9 @@ class ThreadTeam;
 
 namespace lather::linalg {
 
-// A = C C^T in place; only the lower triangle is read, and what lies above it is lost. False if A is not
-// positive definite in this precision. With a team, large matrices are factored in blocks on its threads; the
-// bits do not depend on their number.
+// A = C C^T in place; only the lower triangle is read and written. False if A is not positive definite in this
+// precision. With a team, large matrices are factored in blocks on its threads; the bits do not depend on
+// their number.
 bool cholesky(MatrixView a, ThreadTeam* team = nullptr);
 // b = (C C^T)^{-1} b
 void cholesky_solve(ConstMatrixView factor, std::span<double> b);

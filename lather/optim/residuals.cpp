@@ -95,14 +95,14 @@ std::unique_ptr<NormalMatrix> Residuals::make_normal_matrix(std::size_t dimensio
 }
 
 double Residuals::normal_matrix_bytes(std::size_t dimension) const {
-  return 2.0 * sizeof(double) * static_cast<double>(dimension) * static_cast<double>(dimension);
+  return sizeof(double) * static_cast<double>(dimension) * static_cast<double>(dimension);
 }
 
 std::unique_ptr<OrthogonalFactor> Residuals::make_orthogonal_factor() {
   return make_host_orthogonal_factor(*this);
 }
 
-double Residuals::orthogonal_factor_bytes() const { return normal_matrix_bytes(size() + 1); }
+double Residuals::orthogonal_factor_bytes() const { return host_orthogonal_factor_bytes(size()); }
 
 std::unique_ptr<OrthogonalFactor> Residuals::make_sketched_factor(const Sketch& sketch) {
   return make_host_sketched_factor(*this, sketch);

@@ -59,5 +59,19 @@ TEST(CholeskyOnThreads, SaysThatAMatrixIsIndefiniteOrNotFiniteWhereverThatShows)
     }
 }
 
+// Callers keep the matrix there.
+TEST(CholeskyOnThreads, LeavesWhatLiesAboveTheDiagonalAlone) {
+  const std::size_t n = 300;
+  ThreadTeam team(2);
+  for (ThreadTeam* threads : {static_cast<ThreadTeam*>(nullptr), &team}) {
+    auto A = lower_triangle(n, 0.5);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j) A[i * n + j] = static_cast<double>(i * n + j);
+    ASSERT_TRUE(cholesky({A.data(), n, n}, threads));
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = i + 1; j < n; ++j) ASSERT_EQ(A[i * n + j], static_cast<double>(i * n + j));
+  }
+}
+
 }  // namespace
 }  // namespace lather::linalg

@@ -3,6 +3,7 @@
 
 #include "ill_conditioned.hpp"
 #include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "levenberg_marquardt_runs.hpp"
 #include "residual_problems.hpp"
 
@@ -85,6 +86,31 @@ TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPay
                by_cholesky = run(problem, start, 80, {.form = Form::primal, .adaptation = adaptation});
     EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
   }
+}
+
+TEST(NormalMatrix, IsStillThereWhenItHasBeenFactored) {
+  constexpr std::size_t n = 50;  // more than a tile
+  auto problem = linear(80, n);
+  const std::vector<double> x(n, 0.3), D(n, 1.0);
+  std::vector<double> Jtr(n), JtJ(n * n), before(n * n), after(n * n);
+  const auto matrix = make_host_normal_matrix(problem, n);
+  matrix->build_normal(x, Jtr);
+  matrix->copy_lower(before);
+  problem.normal_equations(x, JtJ.data(), Jtr);
+  EXPECT_EQ(before, JtJ);
+  const auto solution_for = [&](double lambda) {
+    EXPECT_TRUE(matrix->factor(lambda, D));
+    std::vector<double> d = Jtr;
+    matrix->solve(d);
+    return d;
+  };
+  const auto first = solution_for(0.1);
+  EXPECT_NE(solution_for(10), first);
+  EXPECT_FALSE(matrix->factor(-1e3, D));
+  EXPECT_EQ(solution_for(0.1), first);
+  matrix->copy_lower(after);
+  EXPECT_EQ(after, before);
+  for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(matrix->diagonal()[i], JtJ[i * (n + 1)]);
 }
 
 TEST(CholeskyFloor, IsLeftForAsLongAsThatPays) {

@@ -137,14 +137,19 @@ Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
   return *linear_;
 }
 
-// Before the first step: what J^T J and its factor will take, unless the form turns out to be a smaller one.
+// Before the first step: what J^T J will take, unless the form turns out to be a smaller one.
 std::size_t LevenbergMarquardt::memory_bytes() const {
   if (linear_) return linear_->bytes();
-  if (options_.form == Form::conjugate_gradients) return 0;
-  const std::size_t side = options_.form != Form::sketch ? size_
-                           : options_.sketch_size > 0    ? static_cast<std::size_t>(options_.sketch_size)
-                                                         : default_columns(size_);
-  return 2 * sizeof(double) * side * side;
+  switch (options_.form) {
+    case Form::conjugate_gradients: return 0;
+    case Form::orthogonal: return 2 * sizeof(double) * size_ * size_;
+    case Form::sketch: {
+      const std::size_t side =
+          options_.sketch_size > 0 ? static_cast<std::size_t>(options_.sketch_size) : default_columns(size_);
+      return 2 * sizeof(double) * side * side;
+    }
+    default: return sizeof(double) * size_ * size_;
+  }
 }
 
 void LevenbergMarquardtOptions::fields(FieldVisitor& v) {

@@ -25,7 +25,7 @@ class HostJacobian final : public EngineResiduals {
                                  std::span<double> Jtw) override;
   // With the sums of normal_equations.
   double normal_matrix_bytes(std::size_t dimension) const override {
-    return 1.25 * EngineResiduals::normal_matrix_bytes(dimension);
+    return 1.5 * EngineResiduals::normal_matrix_bytes(dimension);
   }
   // The same on all ranks: they choose the same form by it.
   double available_bytes() const override;

@@ -99,4 +99,9 @@ std::unique_ptr<OrthogonalFactor> make_host_orthogonal_factor(Residuals& residua
   return std::make_unique<HostOrthogonalFactor>(residuals);
 }
 
+double host_orthogonal_factor_bytes(std::size_t parameters) {
+  const auto columns = static_cast<double>(parameters + 1);
+  return 2 * sizeof(double) * columns * (columns + static_cast<double>(kChunkRows));
+}
+
 }  // namespace lather::optim

@@ -27,5 +27,6 @@ class OrthogonalFactor {
 };
 
 std::unique_ptr<OrthogonalFactor> make_host_orthogonal_factor(Residuals& residuals);
+double host_orthogonal_factor_bytes(std::size_t parameters);
 
 }  // namespace lather::optim
