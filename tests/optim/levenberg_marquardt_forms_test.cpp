@@ -4,6 +4,7 @@
 #include "ill_conditioned.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
+#include "lather/optim/least_squares/solvers/secular.hpp"
 #include "levenberg_marquardt_runs.hpp"
 #include "residual_problems.hpp"
 
@@ -81,11 +82,99 @@ TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPay
                              std::copy(J.begin(), J.end(), rows);
                            });
   const std::vector<double> start(kColumns);
-  for (const auto adaptation : {Options::Adaptation::length, Options::Adaptation::target}) {
-    const auto result = run(problem, start, 80, {.adaptation = adaptation}),
-               by_cholesky = run(problem, start, 80, {.form = Form::primal, .adaptation = adaptation});
-    EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
+  const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
+  EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
+
+  // With a target too: Cholesky's floor is reached in a few steps, and left after twenty more.
+  LevenbergMarquardt lm(problem.layout(), {.adaptation = Options::Adaptation::target});
+  std::vector<double> x = start;
+  double at_floor = 0, last = 0, lambda = 0;
+  for (int step = 0; step < 80; ++step) {
+    last = lm.step(problem, x).loss;
+    if (step == 15) at_floor = last;
+    for (const auto& d : lm.diagnostics())
+      if (d.quantity == "lambda") lambda = d.value;
   }
+  EXPECT_LT(last, 1e-2 * at_floor);
+  EXPECT_LT(lambda, 0.1 * std::numeric_limits<double>::epsilon() * kColumns);
+}
+
+// |d(lambda)| of the ill-conditioned problem, exactly.
+double exact_length(std::span<const double> J, std::span<const double> r, double shift) {
+  return norm(exact_solution(J, r, shift));
+}
+
+TEST(SecularEquation, GivesTheDampingOfAStepOfGivenLength) {
+  const auto J = rows(), r = right_hand_side(J);
+  ResidualFunction problem(kColumns, kRows,
+                           [&](std::span<const double> x, std::span<double> out, double* rows) {
+                             for (std::size_t k = 0; k < kRows; ++k)
+                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
+                             std::copy(J.begin(), J.end(), rows);
+                           });
+  const std::vector<double> x(kColumns);
+  std::vector<double> d(kColumns);
+  const auto qr = make_linearization(problem, {.form = Form::orthogonal});
+  qr->build(x);
+  const double D = qr->mean_diagonal(), longest = std::sqrt(kColumns);  // J d = -r for d = -(1, …, 1)
+  for (const double part : {0.99, 0.9, 0.5, 0.1, 1e-3, 1e-8}) {
+    const double radius = part * longest;
+    double low = 1e-26, high = 1e12;  // bisection of log(lambda)
+    for (int k = 0; k < 100; ++k) {
+      const double middle = std::sqrt(low * high);
+      (exact_length(J, r, middle * D) > radius ? low : high) = middle;
+    }
+    for (const double start : {1e-24, 1e-3}) {
+      int factorizations = 0;
+      double last = 0;
+      const auto lambda = solve_secular(
+          [&](double at) {
+            ++factorizations;
+            last = at;
+            if (!qr->damp(at)) return StepLength{};
+            qr->solve(d);
+            return StepLength{norm(d), qr->shrinkage(d)};
+          },
+          start, radius, {.tolerance = 1e-5, .tries = 100});
+      ASSERT_TRUE(lambda) << part;
+      EXPECT_EQ(*lambda, last);
+      EXPECT_NEAR(exact_length(J, r, *lambda * D) / radius, 1, 1e-4) << part;
+      EXPECT_NEAR(std::log(*lambda / low), 0, 0.05) << part;
+      EXPECT_LT(factorizations, 30) << part << " from " << start;
+    }
+  }
+  // No damping makes a step longer than the undamped one.
+  EXPECT_FALSE(solve_secular(
+      [&](double at) {
+        qr->damp(at);
+        qr->solve(d);
+        return StepLength{norm(d), qr->shrinkage(d)};
+      },
+      1, 2 * longest));
+}
+
+TEST(Linearization, KnowsHowFastAStepShrinksWithTheDampingInEveryForm) {
+  auto tall = linear(20, 7, 0, 0.1), wide = linear(7, 20, 0, 0.1);
+  for (auto* problem : {&tall, &wide})
+    for (const Form form :
+         {Form::primal, Form::dual, Form::conjugate_gradients, Form::orthogonal, Form::sketch})
+      for (const Damping damping : {Damping::identity, Damping::marquardt}) {
+        if (form == Form::dual && damping == Damping::marquardt) continue;
+        const auto linear = make_linearization(
+            *problem, {.form = form, .damping = damping, .cg_tolerance = 1e-13, .sketch_columns = 5});
+        const std::vector<double> x(problem->size(), 0.3);
+        std::vector<double> d(problem->size());
+        linear->build(x);
+        const auto length = [&](double lambda) {
+          EXPECT_TRUE(linear->damp(lambda));
+          linear->solve(d);
+          return norm(d);
+        };
+        const double lambda = 0.05, h = 1e-5 * lambda;
+        const double slope = (length(lambda - h) - length(lambda + h)) / (2 * h);
+        length(lambda);
+        EXPECT_NEAR(linear->shrinkage(d) / slope, 1, 1e-5);
+      }
 }
 
 TEST(NormalMatrix, IsStillThereWhenItHasBeenFactored) {

@@ -157,6 +157,31 @@ TEST(LevenbergMarquardt, TakesNoStepLongerThanTheParametersAre) {
   EXPECT_NEAR(run(far, {0}, 1, free).x[0], 1000, 2);
 }
 
+// As after a change of the problem, when lambda is that of the last digits of the one before: three times as
+// much at a time, it would not come up in the tries there are.
+TEST(LevenbergMarquardt, ShortensAStepThatIsTooLongToAboutWhatIsAllowedWithATarget) {
+  auto problem = linear(20, 7, 0, 0.1);
+  std::vector<double> full(7), x(7);
+  const auto exact = make_linearization(problem, {.form = Form::orthogonal});
+  exact->build(x);
+  ASSERT_TRUE(exact->damp(1e-12));
+  exact->solve(full);
+  for (const double part : {0.9, 0.2, 1e-3})
+    for (const Form form : {Form::primal, Form::dual, Form::conjugate_gradients, Form::orthogonal}) {
+      const double limit = part * norm(full);  // of a step from 0
+      std::fill(x.begin(), x.end(), 0.0);
+      LevenbergMarquardt lm(problem.layout(), {.form = form,
+                                               .adaptation = Options::Adaptation::target,
+                                               .acceleration = false,
+                                               .initial_damping = 1e-13,
+                                               .longest_step = limit});
+      const auto report = lm.step(problem, x);
+      EXPECT_EQ(report.status, Status::running) << report.message;
+      EXPECT_LE(report.step_norm, limit);
+      EXPECT_GE(report.step_norm, 0.75 * limit);
+    }
+}
+
 TEST(LevenbergMarquardt, SaysWhyItEnds) {
   auto exact = linear(5, 3);
   const auto zero = run(exact, {1, 1, 1}, 5);

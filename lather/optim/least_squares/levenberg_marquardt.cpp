@@ -2,6 +2,7 @@
 // strength, d the step, a its geodesic acceleration, s its length.
 //
 //   (J^T J + lambda D) d = -J^T r                     linear_->damp, linear_->solve
+//   |d(lambda)| <= longest_step (1 + |x|)             solve_within_limit
 //   (J^T J + lambda D) a = -J^T r''                   accelerate: r'' the second difference of r along d
 //   x <- x + s d + s^2/2 a,   s = 1, 1/2, 1/4, ...    search_length
 //   lambda by s, by the gain ratio, or by a target    adapt_damping, decrease_by_target
@@ -18,6 +19,7 @@
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
 #include "lather/optim/least_squares/solvers/residual_rounding.hpp"
+#include "lather/optim/least_squares/solvers/secular.hpp"
 
 namespace lather::optim {
 
@@ -143,16 +145,36 @@ void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double
   for (std::size_t k = 0; k < m; ++k) bend[k] = (-2 * r_[k] + r[k] + r[m + k]) / (h * h);
   bool follows = all_finite(bend);
   if (follows) {
-    linear_->solve(bend, acceleration_);
+    linear_->solve_for(bend, acceleration_);
     follows = all_finite(acceleration_) && norm(acceleration_) < 2 * norm(direction_);
   }
   if (!follows) std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
 }
 
-// A network that such a step reaches has its activations saturated: nearly constant, with a gradient near zero
-// and a loss that may well be lower.
-bool LevenbergMarquardt::is_too_long(std::span<const double> x) const {
-  return options_.longest_step > 0 && norm(direction_) > options_.longest_step * (1 + norm(x));
+// The step for lambda_; where that is too long and is to be shortened, one about as long as allowed, whose lambda
+// is then taken. False if there is none. A network that a longer one reaches has its activations saturated:
+// nearly constant, with a gradient near zero and a loss that may well be lower.
+bool LevenbergMarquardt::solve_within_limit(std::span<const double> x, TooLong then) {
+  at_limit_ = false;
+  const auto solve = [&](double lambda) {
+    const bool positive = linear_->damp(lambda);
+    if (positive) linear_->solve(direction_);
+    return positive && all_finite(direction_);
+  };
+  if (!solve(lambda_)) return false;
+  const double limit = options_.longest_step * (1 + norm(x));
+  if (limit == 0 || norm(direction_) <= limit) return true;
+  if (then == TooLong::reject) return false;
+  const auto lambda = solve_secular(
+      [&](double at) {
+        if (at != linear_->lambda() && !solve(at)) return StepLength{};
+        return StepLength{norm(direction_), linear_->shrinkage(direction_)};
+      },
+      lambda_, 0.9 * limit);
+  if (!lambda || *lambda > options_.largest_damping) return false;
+  lambda_ = *lambda;
+  at_limit_ = true;
+  return true;
 }
 
 // The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
@@ -187,9 +209,8 @@ double LevenbergMarquardt::search_length(Objective& objective, std::span<const d
 // none.
 double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, StepReport& report) {
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
-    const bool positive = linear_->damp(lambda_);
-    if (positive) linear_->solve(direction_);
-    if (!positive || !all_finite(direction_) || is_too_long(x)) {
+    // Measured (docs/gauss-newton.md): steps shortened to what is allowed end no lower.
+    if (!solve_within_limit(x, TooLong::reject)) {
       lambda_ *= 10;
       continue;
     }
@@ -232,11 +253,9 @@ void LevenbergMarquardt::report_floor(Objective& objective, std::span<const doub
 }
 
 // The step for lambda_ goes to trials_. False if there is none, or it does not lower the value.
-bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double> x, StepReport& report,
-                                   double& gain) {
-  if (!linear_->damp(lambda_)) return false;
-  linear_->solve(direction_);
-  if (!all_finite(direction_) || is_too_long(x)) return false;
+bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double> x, TooLong then,
+                                   StepReport& report, double& gain) {
+  if (!solve_within_limit(x, then)) return false;
   if (options_.acceleration) accelerate(objective, x, report);
   trials_.resize(size_);
   for (std::size_t i = 0; i < size_; ++i) trials_[i] = x[i] + direction_[i] + acceleration_[i] / 2;
@@ -256,8 +275,10 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
   bool at_floor = false;
   std::vector<double> best;
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
-    const bool lower = find_step(objective, x, report, gain), pays = lower && gain >= options_.target_gain;
     const bool had_one = best_gain >= options_.target_gain;
+    const auto then = had_one ? TooLong::reject : TooLong::shorten;
+    const bool lower = find_step(objective, x, then, report, gain);
+    const bool pays = lower && gain >= options_.target_gain;
     if (pays || (lower && !had_one && gain > best_gain)) {
       best_gain = gain;
       best_lambda = lambda_;
@@ -266,6 +287,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     }
     if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
     if (!pays && had_one) break;                 // falling: the last one was the longest that pays
+    if (pays && at_limit_) break;                // no longer one is allowed
     at_floor = pays && lambda_ / kRatio < least_damping();
     if (at_floor) break;
     lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;

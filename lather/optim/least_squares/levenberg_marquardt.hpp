@@ -73,9 +73,11 @@ class LevenbergMarquardt final : public Optimizer {
   void take_value(Objective& objective, std::span<const double> x, StepReport& report);
   void evaluate_trials(Objective& objective, StepReport& report);
   void accelerate(Objective& objective, std::span<const double> x, StepReport& report);
-  bool is_too_long(std::span<const double> x) const;
+  enum class TooLong { shorten, reject };
+  bool solve_within_limit(std::span<const double> x, TooLong then);
   double search_length(Objective& objective, std::span<const double> x, StepReport& report, double& best);
-  bool find_step(Objective& objective, std::span<const double> x, StepReport& report, double& gain);
+  bool find_step(Objective& objective, std::span<const double> x, TooLong then, StepReport& report,
+                 double& gain);
   double try_step(Objective& objective, std::span<double> x, StepReport& report);
   double decrease(Objective& objective, std::span<double> x, StepReport& report);
   double decrease_by_target(Objective& objective, std::span<double> x, StepReport& report);
@@ -92,6 +94,7 @@ class LevenbergMarquardt final : public Optimizer {
   std::int64_t steps_ = 0;
   double value_ = 0;                       // at x, that others are compared with
   bool near_rounding_ = false;             // values are sums to twice the precision
+  bool at_limit_ = false;                  // lambda_ is that of the longest step allowed
   double promised_ = 0;                    // the largest decrease that the model promised in this step
   std::vector<double> preconditioned_at_;  // the x of the Nyström approximation; empty: it is to be made
   std::int64_t preconditioner_step_ = 0;   // when it was made

@@ -178,7 +178,9 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
             "follow the bend of the residuals along the step (geodesic acceleration)");
   v.real("initial_damping", initial_damping, "first lambda, relative to the mean of diag(J^T J)", positive());
   v.real("longest_step", longest_step,
-         "steps longer than this times 1 + |parameters| are not taken, lambda rises instead; 0: no limit",
+         "steps longer than this times 1 + |parameters| are not taken, lambda rises instead "
+         "(adaptation=target: to "
+         "that of a step of about this length); 0: no limit",
          non_negative());
   v.real("smallest_damping", smallest_damping, "lower limit of lambda, relative likewise", positive());
   v.real("largest_damping", largest_damping, "upper limit of lambda; reaching it means that no step helps",

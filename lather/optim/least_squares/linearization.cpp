@@ -44,6 +44,20 @@ std::vector<double> Linearization::damping_matrix(std::span<const double> diagon
   return D;
 }
 
+// By the semi-normal equations: w is a correction (the bend of r), known to a few digits only.
+void Linearization::solve_for(std::span<const double> w, std::span<double> d) {
+  residuals_.transposed_jacobian_times(x_, w, d);
+  negate(d, d);
+  solve_normal(d);
+}
+
+double Linearization::shrinkage(std::span<const double> d) {
+  std::vector<double> z(n_);  // -dd / d lambda
+  for (std::size_t i = 0; i < n_; ++i) z[i] = D_[i] * d[i];
+  solve_normal(z);
+  return dot(d, z) / norm(d);
+}
+
 double Linearization::predicted_decrease(std::span<const double> d) const {
   double sum = 0;
   for (std::size_t i = 0; i < n_; ++i) sum += d[i] * (lambda_ * D_[i] * d[i] - Jtr_[i]);
@@ -92,14 +106,9 @@ class PrimalForm final : public FactoredForm {
     negate(Jtr_, d);
     matrix_->solve(d);
   }
-  void solve(std::span<const double> w, std::span<double> d) override {
-    std::vector<double> Jtw(n_);
-    residuals_.transposed_jacobian_times(x_, w, Jtw);
-    negate(Jtw, d);
-    matrix_->solve(d);
-  }
 
  private:
+  void solve_normal(std::span<double> b) override { matrix_->solve(b); }
   std::vector<double> linearize() override {
     value_ = matrix_->build_normal(x_, Jtr_);
     return matrix_->diagonal();
@@ -111,8 +120,8 @@ class DualForm final : public FactoredForm {
   DualForm(Residuals& residuals, const LinearizationOptions& options)
       : FactoredForm(residuals, options, residuals.residual_count()), r_(m_) {}
 
-  void solve(std::span<double> d) override { solve(r_, d); }
-  void solve(std::span<const double> w, std::span<double> d) override {
+  void solve(std::span<double> d) override { solve_for(r_, d); }
+  void solve_for(std::span<const double> w, std::span<double> d) override {
     std::vector<double> v(m_);
     negate(w, v);
     matrix_->solve(v);
@@ -120,6 +129,15 @@ class DualForm final : public FactoredForm {
   }
 
  private:
+  // b less its part within the rows of J, of which lambda leaves something. Digits are lost where that is little.
+  void solve_normal(std::span<double> b) override {
+    const double shift = lambda_ * mean_diagonal_;
+    std::vector<double> v(m_), within(n_);
+    residuals_.jacobian_times(x_, b, v);
+    matrix_->solve(v);
+    residuals_.transposed_jacobian_times(x_, v, within);
+    for (std::size_t i = 0; i < n_; ++i) b[i] = (b[i] - within[i]) / shift;
+  }
   std::vector<double> linearize() override {
     matrix_->build_gram(x_, r_);
     value_ = dot(r_, r_);
@@ -146,13 +164,6 @@ class OrthogonalForm final : public Linearization {
     factor_->solve_normal(whole);
     for (std::size_t i = 0; i < n_; ++i) d[i] -= whole[i];
   }
-  // By the semi-normal equations: w is a correction (the bend of r), known to a few digits only.
-  void solve(std::span<const double> w, std::span<double> d) override {
-    std::vector<double> Jtw(n_);
-    residuals_.transposed_jacobian_times(x_, w, Jtw);
-    negate(Jtw, d);
-    factor_->solve_normal(d);
-  }
   std::string description() const override {
     return fmt::format("orthogonal form: QR of the {} × {} Jacobian, {:.2f} GiB", m_, n_,
                        gibibytes(static_cast<double>(bytes()) / sizeof(double)));
@@ -172,6 +183,7 @@ class OrthogonalForm final : public Linearization {
     value_ = factor_->build(x_, Jtr_);
     return factor_->diagonal();
   }
+  void solve_normal(std::span<double> b) override { factor_->solve_normal(b); }
   std::unique_ptr<OrthogonalFactor> factor_;
 };
 

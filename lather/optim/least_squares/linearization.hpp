@@ -48,7 +48,9 @@ class Linearization {
   // precision.
   virtual bool damp(double lambda) = 0;
   virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
-  virtual void solve(std::span<const double> w, std::span<double> d) = 0;  // the same with w in place of r
+  virtual void solve_for(std::span<const double> w, std::span<double> d);  // the same with w in place of r
+  // -d|d| / d lambda for the d of solve (not with damp_whole).
+  double shrinkage(std::span<const double> d);
   // The decrease the damped model promises (not with damp_whole): -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
   double predicted_decrease(std::span<const double> d) const;
 
@@ -72,6 +74,7 @@ class Linearization {
   // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same
   // sum.
   virtual std::vector<double> linearize() = 0;
+  virtual void solve_normal(std::span<double> b) = 0;  // b = (J^T J + lambda D)^{-1} b
   std::vector<double> damping_matrix(std::span<const double> diagonal) const;  // D, of diag(J^T J)
 
   Residuals& residuals_;

@@ -31,11 +31,9 @@ class MatrixFreeForm final : public Linearization {
     lambda_ = lambda;
     return true;
   }
-  void solve(std::span<double> d) override { iterate(Jtr_, d); }
-  void solve(std::span<const double> w, std::span<double> d) override {
-    std::vector<double> Jtw(n_);
-    residuals_.transposed_jacobian_times(x_, w, Jtw);
-    iterate(Jtw, d);
+  void solve(std::span<double> d) override {
+    negate(Jtr_, d);
+    solve_normal(d);
   }
   std::string description() const override {
     const std::string by = nystrom_
@@ -75,9 +73,9 @@ class MatrixFreeForm final : public Linearization {
     return normal_diagonal_;
   }
 
-  void iterate(std::span<const double> Jtw, std::span<double> d) {
-    std::vector<double> b(n_), Jp(m_);
-    negate(Jtw, b);
+  void solve_normal(std::span<double> d) override {
+    const std::vector<double> b(d.begin(), d.end());
+    std::vector<double> Jp(m_);
     std::fill(d.begin(), d.end(), 0.0);
     const auto product = [&](std::span<const double> p, std::span<double> Ap) {
       residuals_.jacobian_times(x_, p, Jp);

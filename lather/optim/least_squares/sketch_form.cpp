@@ -32,14 +32,12 @@ class SketchForm final : public Linearization {
     return factor_->damp(lambda, sketch_.fold_diagonal(D_));
   }
   void solve(std::span<double> d) override {
-    if (sketch_.size().rows > 0) return solve_normal(Jtr_, d);
+    if (sketch_.size().rows > 0) {
+      negate(Jtr_, d);
+      return solve_normal(d);
+    }
     factor_->solve(y_);
     sketch_.lift(y_, d);
-  }
-  void solve(std::span<const double> w, std::span<double> d) override {
-    std::vector<double> Jtw(n_);
-    residuals_.transposed_jacobian_times(x_, w, Jtw);
-    solve_normal(Jtw, d);
   }
   std::string description() const override {
     const SketchSize& s = sketch_.size();
@@ -69,11 +67,10 @@ class SketchForm final : public Linearization {
     }
     return diagonal;
   }
-  void solve_normal(std::span<const double> Jtw, std::span<double> d) {
-    sketch_.fold(Jtw, y_);
-    negate(y_, y_);
+  void solve_normal(std::span<double> b) override {
+    sketch_.fold(b, y_);
     factor_->solve_normal(y_);
-    sketch_.lift(y_, d);
+    sketch_.lift(y_, b);
   }
 
   Sketch sketch_;
