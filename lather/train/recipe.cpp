@@ -350,6 +350,10 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
       (corrections.width > 0 || corrections.depth > 0 || corrections.feature_scale > 0))
     throw Error("training: corrections need a count: {count = 1, width = 40}");
   if (corrections.count > 0) {
+    if (training.stages.unsolved == Unsolved::halve)
+      throw Error(
+          "training: stages.unsolved = \"halve\" cuts time windows and steps of continuation; corrections "
+          "can be prolonged");
     if (windows.count() > 1 || training.continuation)
       throw Error("training: corrections cannot be combined with time_windows or continuation");
     const int networks = static_cast<int>(corrections.count) + 1;  // all of them come before a further one

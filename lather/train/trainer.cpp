@@ -1,6 +1,7 @@
 #include "lather/train/trainer.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +45,8 @@ void Trainer::enter_stage(int index) {
   else {
     if (plan_.warm_noise() > 0 && !parameters_.empty()) {
       const auto fresh = objective.initialize(config_.seed + static_cast<std::uint64_t>(index));
-      for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i] += plan_.warm_noise() * fresh[i];
+      const std::size_t weights = parameters_.size() - objective.problem().unknowns.size();
+      for (std::size_t i = 0; i < weights; ++i) parameters_[i] += plan_.warm_noise() * fresh[i];
     }
     objective.set_frozen(frozen_);
   }
@@ -65,27 +67,63 @@ void Trainer::enter_stage(int index) {
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   if (plan_.fresh_weights(index) && !given)
     pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
+  if (stages() > 1) note_beginning();
 }
 
-// Ends the present stage, prolongs it, or halves its window; says so in words.
+// What a stage is judged by later. A correction is measured by what it starts from, not by nothing.
+void Trainer::note_beginning() {
+  const double loss = stage_->measure(parameters_).loss;
+  std::vector<double> nothing(parameters_.size(), 0);
+  const auto unknowns = static_cast<std::ptrdiff_t>(problem().unknowns.size());
+  std::copy(parameters_.end() - unknowns, parameters_.end(), nothing.end() - unknowns);
+  const double of_nothing = plan_.corrects(stage_index_) ? 0 : stage_->measure(nothing).loss;
+  control_.began(loss, std::isfinite(of_nothing) ? of_nothing : 0);
+}
+
+Judgement Trainer::judge_stage(StageEnd end) const {
+  double least = 0;
+  for (const auto& stage : finished_) least = least > 0 ? std::min(least, stage.residual) : stage.residual;
+  return control_.judge(end, least, config_.optimizer.wrappers.schedule.has_value());
+}
+
+std::string Trainer::unsolved_stages() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < finished_.size(); ++i)
+    if (finished_[i].verdict == Verdict::unsolved) names.push_back(plan_.name(static_cast<int>(i)));
+  if (stages() > 1 && stage_end() != StageEnd::none && verdict() == Verdict::unsolved)
+    names.push_back(plan_.name(stage_index_));
+  if (names.empty()) return "";
+  constexpr std::size_t kNamed = 5;
+  const std::size_t count = names.size();
+  if (count > kNamed) names.resize(kNamed);
+  const bool as_it_is = config_.training.stages.remedy() == Unsolved::hand_over;
+  return fmt::format("{} of {} stages not solved: {}{}; more steps or time (--steps, --time){} may help",
+                     count, stages(), fmt::join(names, ", "), count > kNamed ? ", …" : "",
+                     !as_it_is ? ""
+                     : config_.training.corrections.count > 0
+                         ? ", or --set training.stages.unsolved=prolong,"
+                         : ", or --set training.stages.unsolved=prolong or halve,");
+}
+
+// Ends the present stage, prolongs it, or halves it; says so in words.
 std::string Trainer::settle_stage() {
   const StageEnd end = stage_end();
   const Metrics now = stage_->measure(parameters_);
   if (control_.looked_at() != step_) control_.looked(step_, now.residual, now.loss);
   const StageOptions& options = config_.training.stages;
-  const bool solved = control_.solved();
-  std::string text =
-      fmt::format("stage {} of {} ({}): {} after {} steps, held-out residual {:.2e}", stage_index_ + 1,
-                  stages(), plan_.name(stage_index_), solved ? words_of(StageEnd::solved) : words_of(end),
-                  step_ - control_.first_step(), control_.residual());
-  const bool used_up = end == StageEnd::steps || end == StageEnd::time;
-  if (options.target > 0 && !solved) {
-    text += fmt::format(": not solved (target {:g})", options.target);
-    if (used_up && options.unsolved == Unsolved::prolong && control_.prolonged() < options.tries) {
+  const auto [verdict, reason] = judge_stage(end);
+  std::string text = fmt::format("stage {} of {} ({}): {} after {} steps, held-out residual {:.2e}",
+                                 stage_index_ + 1, stages(), plan_.name(stage_index_),
+                                 words_of(verdict == Verdict::solved ? StageEnd::solved : end),
+                                 step_ - control_.first_step(), control_.residual());
+  if (verdict == Verdict::unsolved) {
+    text += fmt::format(": not solved ({})", reason);
+    if (share_is_used_up(end) && options.remedy() == Unsolved::prolong &&
+        control_.prolonged() < options.tries) {
       control_.prolong(spent());
       return text + fmt::format("; prolonged to step {}", control_.end_step(limit()));
     }
-    if (options.unsolved == Unsolved::halve && plan_.in_windows() && halved_ < options.tries) {
+    if (options.remedy() == Unsolved::halve && plan_.can_halve(stage_index_) && halved_ < options.tries) {
       ++halved_;
       plan_.halve(stage_index_);
       if (!finished_.empty()) parameters_ = finished_.back().parameters;
@@ -98,9 +136,9 @@ std::string Trainer::settle_stage() {
     parameters_ = best_parameters_;
     text += fmt::format("; those of step {} are handed over", best_step_);
   }
-  finished_.push_back({parameters_, frozen_, end, solved, control_.residual(), step_,
+  finished_.push_back({parameters_, frozen_, end, verdict, control_.residual(), step_,
                        step_ - control_.first_step(), seconds_ - control_.first_seconds()});
-  halved_ = 0;
+  if (!plan_.is_between(stage_index_)) halved_ = 0;
   enter_stage(stage_index_ + 1);
   return text;
 }

@@ -45,6 +45,10 @@ class Trainer {
   // The last stage has reached its target.
   bool solved() const { return last_stage() && control_.solved(); }
   const StageControl& stage_control() const { return control_; }
+  // Of the present stage, as it is now.
+  Verdict verdict() const { return judge_stage(stage_end()).verdict; }
+  // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be unsolved.
+  std::string unsolved_stages() const;
   const std::vector<FinishedStage>& finished_stages() const { return finished_; }
   std::string stage_name(int index) const { return plan_.name(index); }
   int stage() const { return stage_index_; }
@@ -109,7 +113,9 @@ class Trainer {
   Budget spent() const { return {step_, seconds_}; }
   Budget limit() const { return {config_.training.steps, config_.stop.seconds}; }
   StageEnd stage_end() const { return control_.end(spent(), limit()); }
+  Judgement judge_stage(StageEnd end) const;
   std::string settle_stage();
+  void note_beginning();
   optim::OptimizerSpec optimizer_of_stage() const;
   std::vector<double> learning_rate_factors(std::int64_t most) const;
 

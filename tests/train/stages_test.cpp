@@ -58,6 +58,28 @@ TEST(StageControl, EndsWhenSolvedOnAPlateauOrWhenTheOptimizerCanDoNoMore) {
   EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::none);
 }
 
+TEST(StageControl, DoubtsAStageWithoutATargetThatUsedUpItsShareAndShowsIt) {
+  const auto judged = [](std::vector<double> losses, double of_nothing, double least, bool annealed = false,
+                         StageEnd end = StageEnd::steps) {
+    StageControl control({});
+    control.begin({0, 0}, 1);
+    control.began(losses.front(), of_nothing);
+    for (std::size_t i = 1; i < losses.size(); ++i)
+      control.looked(static_cast<std::int64_t>(10 * i), 1e-3, losses[i]);
+    return control.judge(end, least, annealed).verdict;
+  };
+  const std::vector<double> settled = {1, 1e-3, 1e-6, 1.1e-7, 1e-7, 0.9e-7},
+                            falling = {1, 0.1, 1e-2, 1e-3, 1e-4, 1e-6};
+  EXPECT_EQ(judged(settled, 1, 0), Verdict::open);
+  EXPECT_EQ(judged(settled, 1, 1.1e-4), Verdict::open);
+  EXPECT_EQ(judged(settled, 1, 0.9e-4), Verdict::unsolved) << "ten times the residual of another stage";
+  EXPECT_EQ(judged(settled, 8e-6, 0), Verdict::unsolved) << "hardly better than nothing";
+  EXPECT_EQ(judged(falling, 1, 0), Verdict::unsolved);
+  EXPECT_EQ(judged(falling, 1, 0, true), Verdict::open) << "an annealed learning rate makes it fall";
+  EXPECT_EQ(judged(falling, 1, 0, false, StageEnd::stalled), Verdict::open) << "no more steps would help";
+  EXPECT_EQ(judged({1e-3}, 1, 0), Verdict::unsolved) << "no step was taken";
+}
+
 TEST(Stages, ShareTheTimeSoThatTheLastWindowIsReachedAndTheWholeDomainMeasured) {
   TemporaryFolder folder;
   Config config =
@@ -110,6 +132,91 @@ TEST(Stages, SayThatTheyAreNotSolvedAndAreProlongedOrHalved) {
   ASSERT_GE(stages.size(), 3u);
   EXPECT_EQ(stages[0].name, "t in [0, 0.25]");
   EXPECT_EQ(stages[1].name, "t in [0.25, 0.375]");  // the second half is not solved either
+}
+
+TEST(Stages, WithoutATargetSayWhichOfThemAreNotSolvedAndWhatToDo) {
+  TemporaryFolder folder;
+  std::vector<pde::Override> settings = {{"training.time_windows", "4"}, {"training.steps", "8"}};
+  const Finished run = run_all(staged(folder.path(), settings, "adam"), folder / "run");
+  EXPECT_TRUE(run.said("stage 1 of 4 (t in [0, 0.25]): its share of the steps is used up"));
+  EXPECT_TRUE(run.said(": not solved ("));
+  EXPECT_TRUE(run.said("; handed over as it is"));
+  const auto& summary = run.outcome.summary;
+  EXPECT_EQ(
+      summary.unsolved,
+      "4 of 4 stages not solved: t in [0, 0.25], t in [0.25, 0.5], t in [0.5, 0.75], t in [0.75, 1]; more "
+      "steps or time (--steps, --time), or --set training.stages.unsolved=prolong or halve, may help");
+  for (const auto& stage : summary.stages) EXPECT_EQ(stage.solved, "no") << stage.name;
+  EXPECT_NE(testing::content(folder / "run" / "summary.json").find("4 of 4 stages not solved"),
+            std::string::npos);
+
+  settings.push_back({"training.stages.unsolved", "prolong"});
+  EXPECT_TRUE(
+      run_all(staged(folder.path(), settings, "adam"), folder / "prolonged").said("; prolonged to step 3"));
+  settings.back().value = "halve";
+  EXPECT_TRUE(run_all(staged(folder.path(), settings, "adam"), folder / "halved")
+                  .said("begun again as t in [0, 0.125]"));
+}
+
+TEST(Stages, ThatAreSolvedWithoutATargetAreNotDoubted) {
+  TemporaryFolder folder;
+  const Finished run = run_all(
+      staged(folder.path(), {{"training.time_windows", "2"}, {"training.steps", "200"}}), folder / "run");
+  EXPECT_EQ(run.outcome.summary.unsolved, "");
+  EXPECT_FALSE(run.said("not solved"));
+}
+
+TEST(Stages, OfAParameterAreHalvedByAValueBetween) {
+  TemporaryFolder folder;
+  const Config config =
+      staged(folder.path(),
+             {{"training.continuation", "{parameter = \"nu\", values = [0.2, 0.1, 0.05], steps = [1, 2, 2]}"},
+              {"training.steps", "30"},
+              {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1}"}},
+             "adam");
+  const Finished run = run_all(config, folder / "run");
+  EXPECT_TRUE(run.said("stage 1 of 3 (nu = 0.2)"));
+  EXPECT_TRUE(run.said("(nu = 0.1)"));
+  EXPECT_TRUE(run.said("begun again as nu = 0.15"));
+  const auto& stages = run.outcome.summary.stages;
+  ASSERT_EQ(stages.size(), 4u) << "one try for each value that was asked for";
+  EXPECT_EQ(stages[0].name, "nu = 0.2");
+  EXPECT_EQ(stages[1].name, "nu = 0.15");
+  EXPECT_EQ(stages[2].name, "nu = 0.1");
+  EXPECT_EQ(stages[3].name, "nu = 0.05");
+  test::expect_same_in_pieces(config);
+}
+
+TEST(Stages, OfCorrectionsCannotBeHalved) {
+  TemporaryFolder folder;
+  try {
+    staged(folder.path(), {{"training.corrections", "1"}, {"training.stages.unsolved", "halve"}});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("corrections can be prolonged"), std::string::npos)
+        << error.what();
+  }
+}
+
+// An unknown number is a result of the stage before, not a weight.
+TEST(Stages, WarmNoiseLeavesUnknownNumbersAsTheyWereFound) {
+  TemporaryFolder folder;
+  const auto at_second_window = [&](const char* noise) {
+    auto text = std::string(testing::kSmallProblem);
+    text.insert(text.find("[[equation]]"), "[unknown]\nk = 100\n");
+    text.replace(text.find("u_t - nu*u_xx"), 13, "u_t - k*nu*u_xx");
+    ConfigRequest r{.problem = "small", .text = text, .optimizer = "sgd", .threads = 1};
+    r.settings = {{"training.time_windows", std::string("{count = 2, warm_noise = ") + noise + "}"},
+                  {"optimizer.learning_rate", "1e-30"},
+                  {"training.steps", "4"}};
+    Trainer trainer(resolve(r));
+    while (trainer.stage() == 0) trainer.advance();
+    return std::vector<double>(trainer.parameters().begin(), trainer.parameters().end());
+  };
+  const auto still = at_second_window("0"), shaken = at_second_window("0.1");
+  EXPECT_EQ(still.back(), 100);
+  EXPECT_EQ(shaken.back(), 100);
+  EXPECT_NE(still.front(), shaken.front());
 }
 
 TEST(Stages, HandOverTheirBestParameters) {

@@ -109,6 +109,7 @@ void Summary::fields(FieldVisitor& v) {
   v.by_name("unknowns", unknowns, "");
   if (!tau.empty()) v.by_name("tau", tau, "by layer");
   v.tables("stages", stages, "");
+  if (!unsolved.empty()) v.text("unsolved", unsolved, "stages that are not, and what to do");
   if (!held_out_rows.empty()) v.by_name("held_out_rows", held_out_rows, "of data");
   if (!overfitting.empty()) v.text("overfitting", overfitting, "");
   v.text("reason", reason, "");
@@ -140,14 +141,15 @@ NamedMetrics named(const Trainer& trainer, const Metrics& metrics) {
 namespace {
 
 std::vector<StageSummary> stages_of(const Trainer& trainer, double final_residual) {
-  const auto& target = trainer.config().training.stages.target;
-  const auto yes_or_no = [&](bool solved) { return target > 0 ? solved ? "yes" : "no" : ""; };
+  const auto yes_or_no = [](Verdict v) {
+    return v == Verdict::solved ? "yes" : v == Verdict::unsolved ? "no" : "";
+  };
   std::vector<StageSummary> list;
   for (const auto& stage : trainer.finished_stages())
     list.push_back({trainer.stage_name(static_cast<int>(list.size())), words_of(stage.end),
-                    yes_or_no(stage.solved), stage.steps, stage.seconds, number(stage.residual)});
+                    yes_or_no(stage.verdict), stage.steps, stage.seconds, number(stage.residual)});
   const auto& control = trainer.stage_control();
-  list.push_back({trainer.stage_name(trainer.stage()), "", yes_or_no(final_residual <= target),
+  list.push_back({trainer.stage_name(trainer.stage()), "", yes_or_no(trainer.verdict()),
                   trainer.step() - control.first_step(), trainer.seconds() - control.first_seconds(),
                   number(final_residual)});
   return list;
@@ -188,6 +190,7 @@ Summary summarize(Trainer& trainer, bool fine) {
     if (!sets[i].file.empty())
       s.held_out_rows[sets[i].name] = static_cast<std::int64_t>(trainer.held_out_rows(static_cast<int>(i)));
   if (trainer.stages() > 1) s.stages = stages_of(trainer, s.final.residual);
+  s.unsolved = trainer.unsolved_stages();
   return s;
 }
 

@@ -34,7 +34,7 @@ struct UnknownSummary {
 // A window, or a value of the parameter.
 struct StageSummary {
   std::string name, ended;  // why, in words; empty: it was the last
-  std::string solved;       // yes, no; empty: there is no target
+  std::string solved;       // yes, no; empty: there is no target, and nothing speaks against it
   std::int64_t steps = 0;
   double seconds = 0, residual = 0;
   void fields(FieldVisitor& v);
@@ -61,6 +61,7 @@ struct Summary {
   std::map<std::string, UnknownSummary> unknowns;
   std::map<std::string, TauSummary> tau;                    // by layer, of a method that scales itself
   std::vector<StageSummary> stages;                         // where there are several
+  std::string unsolved;                                     // a sentence, if some are known not to be solved
   std::map<std::string, std::int64_t> held_out_rows;        // of data, by name
   std::string overfitting;                                  // a sentence, if it was noticed at the end
   std::int64_t peak_host_bytes = 0, peak_device_bytes = 0;  // as measured, of the process that ended the run

@@ -20,6 +20,17 @@ void ContinuationOptions::validate() const {
 Continuation::Continuation(const ContinuationOptions& options, Build build)
     : options_(options), build_(std::move(build)) {}
 
+void Continuation::halve(int stage) {
+  auto& [parameter, values, steps, warm_noise] = options_;
+  values.insert(values.begin() + stage, (values[stage - 1] + values[stage]) / 2);
+  if (!steps.empty()) steps.insert(steps.begin() + stage, steps[stage]);
+}
+
+void Continuation::state(StateVisitor& v) {
+  v.array("continuation_values", options_.values);
+  v.array("continuation_shares", options_.steps);
+}
+
 pde::Override parameter_override(const std::string& parameter, double value) {
   return {"parameters." + parameter, fmt::format("{:.17g}", value)};
 }

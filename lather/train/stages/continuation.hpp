@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/core/state.hpp"
 #include "lather/pde/file/problem_file.hpp"
 
 namespace lather::train {
@@ -38,6 +39,10 @@ class Continuation {
   int count() const { return static_cast<int>(options_.values.size()); }
   double value(int stage) const { return options_.values[stage]; }
   pde::Problem problem(int stage) const { return build_(value(stage)); }
+  // A value halfway from the one before, of stage > 0: there is one stage more.
+  void halve(int stage);
+  // Values and shares, after a step was halved.
+  void state(StateVisitor& v);
   // The share of a stage in the steps and the time.
   double share(int stage) const { return options_.steps.empty() ? 1.0 : options_.steps[stage]; }
 

@@ -192,7 +192,21 @@ double StagePlan::warm_noise() const {
   return continuation_ ? continuation_->options().warm_noise : windows_.options().warm_noise;
 }
 
+void StagePlan::halve(int stage) {
+  if (continuation_)
+    continuation_->halve(stage);
+  else
+    windows_.halve(stage);
+}
+
+bool StagePlan::is_between(int stage) const {
+  if (!continuation_) return false;
+  const auto& given = config_.training.continuation->values;
+  return std::find(given.begin(), given.end(), continuation_->value(stage)) == given.end();
+}
+
 void StagePlan::state(StateVisitor& v) {
+  if (continuation_) continuation_->state(v);
   std::vector<double> edges = windows_.edges();
   v.array("window_edges", edges);
   if (v.reading()) windows_.set_edges(std::move(edges));
@@ -204,7 +218,9 @@ void FinishedStage::state(StateVisitor& v) {
   auto how = static_cast<std::int64_t>(end);
   v.integer("finished_end", how);
   end = static_cast<StageEnd>(how);
-  v.boolean("finished_solved", solved);
+  auto judged = static_cast<std::int64_t>(verdict);
+  v.integer("finished_verdict", judged);
+  verdict = static_cast<Verdict>(judged);
   v.real("finished_residual", residual);
   v.integer("finished_step", last_step);
   v.integer("finished_steps", steps);

@@ -77,7 +77,7 @@ class Stage {
 struct FinishedStage {
   std::vector<double> parameters, frozen;
   StageEnd end = StageEnd::none;
-  bool solved = false;  // where there is a target
+  Verdict verdict = Verdict::open;
   double residual = 0;  // at held-out points, when it ended
   std::int64_t last_step = 0, steps = 0;
   double seconds = 0;
@@ -93,9 +93,11 @@ class StagePlan {
   double weight(int stage) const;
   std::string name(int stage) const;  // "t in [0, 0.2]", "Re = 100"
   double warm_noise() const;
-  // Halves a window: there is one stage more.
-  void halve(int stage) { windows_.halve(stage); }
-  void state(StateVisitor& v);  // where windows begin and end
+  // Halves a window, or the step to a value of the parameter: there is one stage more.
+  bool can_halve(int stage) const { return in_windows() || (continuation_ && stage > 0); }
+  void halve(int stage);
+  bool is_between(int stage) const;  // a value of the parameter that halving put there
+  void state(StateVisitor& v);       // what halving changes
   bool in_windows() const { return windows_.count() > 1; }
   bool corrects(int stage) const { return stage > 0 && config_.training.corrections.count > 0; }
   bool other_parameter(int stage) const { return continuation_ && stage + 1 < count(); }

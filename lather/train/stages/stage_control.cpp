@@ -1,13 +1,18 @@
 #include "lather/train/stages/stage_control.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace lather::train {
 
 namespace {
 constexpr double kProgress = 0.95;  // a held-out loss this much below the best counts as progress
-}
+// Signs of a stage that is not solved.
+constexpr double kAboveOthers = 10, kOfNothing = 0.01, kLastPart = 0.2, kFall = 10;
+}  // namespace
 
 void StageControl::begin(const Budget& spent, double weight) {
   *this = StageControl(options_);
@@ -19,11 +24,21 @@ void StageControl::prolong(const Budget& spent) {
   share_from_ = spent;
   ++prolonged_;
   looks_since_best_ = 0;
+  look_steps_ = {static_cast<double>(spent.steps)};
+  look_losses_ = {best_loss_};
+}
+
+void StageControl::began(double loss, double loss_of_nothing) {
+  loss_of_nothing_ = loss_of_nothing;
+  look_steps_ = {static_cast<double>(first_.steps)};
+  look_losses_ = {loss};
 }
 
 void StageControl::looked(std::int64_t step, double residual, double loss) {
   looked_at_ = step;
   residual_ = residual;
+  look_steps_.push_back(static_cast<double>(step));
+  look_losses_.push_back(loss);
   if (!has_best_ || loss < kProgress * best_loss_) {
     best_loss_ = loss;
     has_best_ = true;
@@ -31,6 +46,27 @@ void StageControl::looked(std::int64_t step, double residual, double loss) {
   } else {
     ++looks_since_best_;
   }
+}
+
+Judgement StageControl::judge(StageEnd end, double least, bool annealed) const {
+  if (solved()) return {Verdict::solved, ""};
+  if (options_.target > 0) return {Verdict::unsolved, fmt::format("target {:g}", options_.target)};
+  if (!share_is_used_up(end) || look_losses_.empty()) return {};
+  if (look_steps_.back() == look_steps_.front()) return {Verdict::unsolved, "it had no step"};
+  if (least > 0 && residual_ > kAboveOthers * least)
+    return {Verdict::unsolved, fmt::format("an earlier stage has {:.2e}", least)};
+  const double loss = *std::min_element(look_losses_.begin(), look_losses_.end());
+  if (loss > kOfNothing * loss_of_nothing_ && loss_of_nothing_ > 0)
+    return {Verdict::unsolved,
+            fmt::format("its loss is {:.2g} times that of a network that is zero", loss / loss_of_nothing_)};
+  const double last_part = look_steps_.back() - kLastPart * (look_steps_.back() - look_steps_.front());
+  double before = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < look_steps_.size() && look_steps_[i] <= last_part; ++i)
+    before = std::min(before, look_losses_[i]);
+  if (!annealed && std::isfinite(before) && before > kFall * loss)
+    return {Verdict::unsolved,
+            fmt::format("its loss was still falling, from {:.1e} to {:.1e} at the end", before, loss)};
+  return {};
 }
 
 std::int64_t StageControl::end_step(const Budget& limit) const {
@@ -66,6 +102,9 @@ void StageControl::state(StateVisitor& v) {
   v.real("share", weight_);
   v.real("stage_residual", residual_);
   v.real("stage_best_loss", best_loss_);
+  v.real("loss_of_nothing", loss_of_nothing_);
+  v.array("look_steps", look_steps_);
+  v.array("look_losses", look_losses_);
   v.integer("stage_prolonged", prolonged_);
   v.integer("stage_looked_at", looked_at_);
   v.integer("looks_since_best", looks_since_best_);

@@ -5,25 +5,32 @@
 // of the stages to come. What it does not use passes on to the later ones. It ends before its share is used
 // up when it is solved (the held-out residual is at or below `target`), when the optimizer has converged or
 // stalled, or on a plateau of the held-out loss. A stage whose share is used up and that is not solved gets
-// another one (`prolong`), or its window is halved and begun again (`halve`).
+// another one (`prolong`), or its window (its step in the parameter) is halved and begun again (`halve`).
+// Without a target a stage counts as not solved when something speaks against it: judge().
 //
 //   stages = {target = 1e-4, plateau = 10, unsolved = "prolong", tries = 2}
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "lather/core/options.hpp"
 #include "lather/core/state.hpp"
 
 namespace lather::train {
 
-enum class Unsolved { prolong, halve, hand_over };
+enum class Unsolved { automatic, prolong, halve, hand_over };
 
 struct StageOptions {
   double target = 0;
   std::int64_t plateau = 0;
-  Unsolved unsolved = Unsolved::prolong;
+  Unsolved unsolved = Unsolved::automatic;
   std::int64_t tries = 2;
+  // What is done with a stage that is not solved.
+  Unsolved remedy() const {
+    if (unsolved != Unsolved::automatic) return unsolved;
+    return target > 0 ? Unsolved::prolong : Unsolved::hand_over;
+  }
   void fields(FieldVisitor& v) {
     v.real("target", target, "a stage is solved when its held-out residual is at or below this; 0: no target",
            non_negative());
@@ -32,10 +39,15 @@ struct StageOptions {
         "a stage ends when this many validations in a row have not lowered its best held-out loss by 5 %; "
         "0: never",
         non_negative());
-    v.choice(
-        "unsolved", unsolved, "what is done with a stage that has used its share and is not solved",
-        {{"prolong", Unsolved::prolong}, {"halve", Unsolved::halve}, {"hand-over", Unsolved::hand_over}});
-    v.integer("tries", tries, "how often a stage is prolonged, or a window halved", between(0, 100));
+    v.choice("unsolved", unsolved,
+             "what is done with a stage that has used its share and is not solved; auto: it is prolonged "
+             "where there "
+             "is a target, else handed over",
+             {{"auto", Unsolved::automatic},
+              {"prolong", Unsolved::prolong},
+              {"halve", Unsolved::halve},
+              {"hand-over", Unsolved::hand_over}});
+    v.integer("tries", tries, "how often a stage is prolonged or halved", between(0, 100));
   }
 };
 
@@ -46,6 +58,14 @@ struct Budget {
 };
 
 enum class StageEnd { none, solved, stalled, plateau, steps, time };
+inline bool share_is_used_up(StageEnd end) { return end == StageEnd::steps || end == StageEnd::time; }
+
+// `open`: there is no target, and nothing speaks against the stage.
+enum class Verdict { open, solved, unsolved };
+struct Judgement {
+  Verdict verdict = Verdict::open;
+  std::string reason;  // of a stage that is not solved
+};
 
 class StageControl {
  public:
@@ -55,12 +75,19 @@ class StageControl {
   void begin(const Budget& spent, double weight);
   void prolong(const Budget& spent);
 
+  // Before the first step of a stage, at held-out points: its loss, and that of a network that is zero (0: not known).
+  void began(double loss, double loss_of_nothing);
   // At a validation: the residual and loss at held-out points.
   void looked(std::int64_t step, double residual, double loss);
   void optimizer_ended() { stalled_ = true; }
 
   StageEnd end(const Budget& spent, const Budget& limit) const;
   bool solved() const { return options_.target > 0 && looked_at_ >= 0 && residual_ <= options_.target; }
+  // Of a stage that ends so. Without a target, one that has used up its share is not solved if its residual is more
+  // than ten times `least`, the smallest of the stages before (0: there is none), if its loss is more than a
+  // hundredth of that of nothing, or if the last fifth of its steps has lowered its loss tenfold, which an annealed
+  // learning rate does anyway.
+  Judgement judge(StageEnd end, double least, bool annealed) const;
   std::int64_t end_step(const Budget& limit) const;  // when its share of steps is used up
   // How much of its share is used, by steps or by time, whichever is more; in [0, 1].
   double progress(const Budget& spent, const Budget& limit) const;
@@ -77,6 +104,8 @@ class StageControl {
   StageOptions options_;
   Budget first_, share_from_;  // where the stage, and its present share, began
   double weight_ = 1, residual_ = 0, best_loss_ = 0;
+  double loss_of_nothing_ = 0;
+  std::vector<double> look_steps_, look_losses_;  // in the present share
   std::int64_t prolonged_ = 0, looked_at_ = -1, looks_since_best_ = 0;
   bool has_best_ = false, stalled_ = false;
 };
