@@ -45,9 +45,9 @@ Json trainer_info(lather_trainer& handle) {
   const pde::Problem& problem = trainer.problem();
   const train::Config& config = trainer.config();
   auto warnings = problem.warnings;
-  for (auto note :
-       {train::warn_of_few_residuals(problem, config.training, config.optimizer, trainer.parameters().size()),
-        train::warn_of_few_steps(config.training), trainer.start_note()})
+  for (auto note : {train::warn_of_few_residuals(problem, config.training, config.optimizer,
+                                                 trainer.objective().layout()),
+                    train::warn_of_few_steps(config.training), trainer.start_note()})
     if (!note.empty()) warnings.push_back(std::move(note));
   Json info = {{"folder", handle.path},
                {"config", train::to_json(config)},

@@ -249,23 +249,21 @@ void require_device(Device device) {
     throw Error("--device cuda: " + cuda.text + "; use --device cpu");
 }
 
-// The problem file, with settings by the size of its problem where it has no recipe.
+// The problem file, with settings by the size of its problem or the family of the method where it has no recipe.
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
-  const auto by_size = [](const optim::OptimizerEntry& entry) {
-    return entry.family == optim::Family::least_squares || entry.hidden_layers == optim::HiddenLayers::drawn;
-  };
-  if (!(request.optimizer.empty() || by_size(optim::find_optimizer(request.optimizer))) ||
-      request.precision == pde::Precision::float32)
+  if ((request.recipe.empty() ? default_recipe(root, request.device) : request.recipe) != "quick")
     return root;
   TomlValue seen = root, asked = settings.part("training");
   for (const auto& [path, value] : settings.problem) set_toml(seen, path, value);
   if (request.steps) set_toml(asked, "steps", std::to_string(*request.steps));
   if (!request.optimizer.empty()) set_toml(asked, "optimizer", request.optimizer);
   const auto folder = std::filesystem::path(config.problem.file).parent_path();
-  auto defaults = size_defaults(seen, pde::read_problem(seen, folder), request.device, asked);
+  auto defaults = size_defaults(seen, pde::read_problem(seen, folder), request.device, asked,
+                                request.precision == pde::Precision::float32);
   merge_toml(root, defaults.layer);
   config.chosen = std::move(defaults.reasons);
+  config.adapted = std::move(defaults.family);
   return root;
 }
 
@@ -307,7 +305,7 @@ Config resolve(const ConfigRequest& request) {
       read_recipe(root, request.recipe.empty() ? default_recipe(root, request.device) : request.recipe,
                   settings.part("training"), request.optimizer);
   config.recipe = recipe.name;
-  config.adapted = recipe.adapted;
+  if (!recipe.adapted.empty()) config.adapted = recipe.adapted;
   add_overrides(config.problem.overrides, "network", recipe.network);
   add_overrides(config.problem.overrides, "parameters", recipe.parameters);
   add_overrides(config.problem.overrides, "ansatz", recipe.ansatz);

@@ -13,6 +13,12 @@ namespace lather::train {
 inline constexpr std::int64_t kOverfittingValidations = 5;
 bool overfits(const Metrics& best, const Metrics& now, std::int64_t every);
 
-std::string overfitting_message(const Metrics& best, const Metrics& now);
+// A method that solves for all of its parameters in one step has no better step to compare with: it has fitted the
+// points where the held-out loss is kOverfittingGap times the training loss or more.
+inline constexpr double kOverfittingGap = 100;
+bool fits_points_only(const Metrics& now);
+
+// What is seen of either, in words with a remedy; empty: nothing. `at_once`: the method solves in one step.
+std::string overfitting_message(const Metrics& best, const Metrics& now, std::int64_t every, bool at_once);
 
 }  // namespace lather::train

@@ -162,11 +162,17 @@ class Run {
     for (const auto& event : trainer_.take_events(all)) folder_.append(Log::events, event_json(event));
   }
 
+  std::string overfitting() const {
+    const auto& config = trainer_.config();
+    return overfitting_message(trainer_.best(), *metrics_, config.record.validate_every,
+                               config.optimizer.entry().hidden_layers == optim::HiddenLayers::drawn);
+  }
+
   // Says so once, and again only after a better step was found.
   void watch_for_overfitting() {
-    const bool now = overfits(trainer_.best(), *metrics_, trainer_.config().record.validate_every);
-    if (now && !overfitting_ && watcher_.message)
-      watcher_.message(overfitting_message(trainer_.best(), *metrics_));
+    const std::string text = overfitting();
+    const bool now = !text.empty();
+    if (now && !overfitting_ && watcher_.message) watcher_.message(text);
     if (now || trainer_.best_step() == trainer_.step()) overfitting_ = now;
   }
 
@@ -276,8 +282,7 @@ class Run {
     summary.reason = name_of(end.reason);
     summary.message = end.message;
     summary.seconds = seconds();
-    if (metrics_ && overfits(trainer_.best(), *metrics_, trainer_.config().record.validate_every))
-      summary.overfitting = overfitting_message(trainer_.best(), *metrics_);
+    if (metrics_) summary.overfitting = overfitting();
     summary.peak_host_bytes = static_cast<std::int64_t>(peak_host_memory_bytes());
     summary.peak_device_bytes = static_cast<std::int64_t>(peak_device_memory_bytes());
     summary.measuring_seconds = measuring_;

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lather/optim/least_squares/output_layer/features.hpp"
 #include "lather/symbolic/differentiate.hpp"
+#include "lather/train/family_defaults.hpp"
 #include "lather/train/recipe.hpp"
 
 namespace lather::train {
@@ -76,7 +78,7 @@ std::int64_t integer_or(const TomlValue* table, std::string_view key, std::int64
   return found && found->kind == TomlValue::Kind::integer ? found->integer : otherwise;
 }
 
-// A method the file names itself, in any of the two ways.
+// A method that the file or an option names, in any of the two ways.
 std::string own_method(const TomlValue* training) {
   const TomlValue* optimizer = training ? training->find("optimizer") : nullptr;
   if (optimizer && optimizer->is_table()) optimizer = optimizer->find("name");
@@ -90,11 +92,14 @@ class Choices {
   void choose(const std::string& key, Json value, std::string reason) {
     if (own_ && (own_->find(key) || (key == "sampling" && own_->find("resample_every")))) return;
     layer[key] = std::move(value);
-    if (!asked_.find(key)) reasons.push_back(std::move(reason));
+    if (!asked_.find(key)) explain(std::move(reason));
   }
-  SizeDefaults as_recipe(const TomlValue* training) const {
+  void explain(std::string reason) {
+    if (!reason.empty()) reasons.push_back(std::move(reason));
+  }
+  SizeDefaults as_recipe(const TomlValue* training, std::string family = "") const {
     const SourceLocation where = training ? training->where : SourceLocation{};
-    return {toml_from_json(Json{{"training", {{"quick", layer}}}}, where), reasons};
+    return {toml_from_json(Json{{"training", {{"quick", layer}}}}, where), reasons, std::move(family)};
   }
 
  private:
@@ -103,6 +108,61 @@ class Choices {
   const TomlValue* own_;
   const TomlValue& asked_;
 };
+
+// Why there are no windows.
+std::string one_window(const pde::Problem& problem, bool linear) {
+  if (!has_initial_condition(problem))
+    return "no time windows: no condition at an initial time t to hand over";
+  if (linear) return "one time window: linear";
+  return fmt::format("one time window: nonlinear, but in time and {} further dimension{}",
+                     problem.dimensions() - 1, problem.dimensions() == 2 ? "" : "s");
+}
+
+// Settings of the family of a method that is not chosen by the size of the problem.
+SizeDefaults by_family(const TomlValue& root, const pde::Problem& problem, const std::string& method,
+                       const TomlValue& asked, const std::string& why_the_method) {
+  const TomlValue *training = root.find("training"), *network = root.find("network");
+  Choices chosen(training, asked);
+  const std::string family(name_of(optim::find_optimizer(method).family));
+  Json optimizer = optimizer_of_family(method).to_json(), recipe = recipe_for(method).to_json();
+  chosen.explain(why_the_method);
+  if (optimizer.contains("learning_rate"))
+    chosen.explain(fmt::format("learning rate {:g}{}: for {} methods",
+                               optimizer["learning_rate"].get<double>(),
+                               optimizer.contains("schedule") ? " with a cosine schedule" : "", family));
+  optimizer["name"] = method;
+  chosen.choose("optimizer", std::move(optimizer), "");
+
+  const auto given = [&](const char* key) { return network && network->find(key); };
+  Json size = recipe["network"];
+  const std::string words = fmt::format("network {}×{}", size["width"].dump(), size["depth"].dump());
+  const bool own = given("width") && given("depth");
+  for (const char* key : {"width", "depth"})
+    if (given(key)) size.erase(key);
+  if (!size.empty()) chosen.choose("network", size, "");
+  if (!own && !asked.find("network")) chosen.explain(fmt::format("{}: for {} methods", words, family));
+
+  Json points = Json::object();
+  for (const auto& set : problem.point_sets)
+    if (set.kind == pde::PointSet::Kind::interior) points[set.name] = recipe["points"]["interior"];
+  if (!points.empty())
+    chosen.choose(
+        "points", points,
+        fmt::format("{} interior points: for {} methods", recipe["points"]["interior"].dump(), family));
+  const auto every = recipe["sampling"]["every"].get<std::int64_t>();
+  chosen.choose("sampling", recipe["sampling"],
+                every > 0 ? fmt::format("drawn every {} steps: for {} methods", every, family)
+                          : fmt::format("drawn once: for {} methods", family));
+  chosen.choose("steps", recipe["steps"],
+                fmt::format("{} steps: for {} methods", recipe["steps"].dump(), family));
+  return chosen.as_recipe(training, fmt::format("settings of {} methods", family));
+}
+
+// Methods whose settings follow the size of the problem.
+bool goes_by_size(const std::string& method) {
+  const auto& entry = optim::find_optimizer(method);
+  return entry.family == optim::Family::least_squares || entry.hidden_layers == optim::HiddenLayers::drawn;
+}
 
 }  // namespace
 
@@ -121,19 +181,24 @@ bool is_linear(const pde::Problem& problem) {
 }
 
 SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, Device device,
-                           const TomlValue& asked) {
+                           const TomlValue& asked, bool single_precision) {
   const TomlValue *training = root.find("training"), *network = root.find("network");
   const std::string method = own_method(training);
-  if (!recipe_names(root).empty() || (!method.empty() && method != "lm" && method != "linear")) return {};
+  const auto recipes = recipe_names(root);
+  if (std::find(recipes.begin(), recipes.end(), "quick") != recipes.end() ||
+      (!method.empty() && method != "lm" && method != "linear"))
+    return {};
+  const std::string wanted = own_method(&asked);
+  if (!wanted.empty() && !goes_by_size(wanted))
+    return method.empty() ? by_family(root, problem, wanted, asked, "") : SizeDefaults{};
+  if (wanted.empty() && method.empty() && single_precision)
+    return by_family(root, problem, "ss-esoap", asked,
+                     "method ss-esoap: least-squares methods need float64, and this is float32");
 
   Choices chosen(training, asked);
   const bool linear = is_linear(problem), cuda = device == Device::cuda;
   const int dimensions = problem.dimensions();
-  const TomlValue* asked_for = asked.find("optimizer");
-  const bool features = is_for_linear(problem, linear, network,
-                                      !method.empty() ? method
-                                      : asked_for     ? asked_for->text.text
-                                                      : "");
+  const bool features = is_for_linear(problem, linear, network, !method.empty() ? method : wanted);
   if (method.empty())
     chosen.choose("optimizer", features ? "linear" : "lm",
                   features
@@ -164,9 +229,9 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
 
   const std::int64_t parameters =
       features ? (size.width + 1) * problem.outputs() : parameters_of(problem, size);
-  const std::int64_t wanted =
+  const std::int64_t rows =
       (features ? 4 : 3) * parameters / std::max<std::int64_t>(1, equations_in(problem));
-  const std::int64_t interior = std::clamp<std::int64_t>((wanted + 511) / 512 * 512, 1024, 65536);
+  const std::int64_t interior = std::clamp<std::int64_t>((rows + 511) / 512 * 512, 1024, 65536);
   const bool adaptive = dimensions > 1;
   Json points = Json::object();
   for (const auto& set : problem.point_sets)
@@ -191,10 +256,16 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
 
   const bool windows = dimensions > 2 && !linear && has_initial_condition(problem);
   constexpr int kWindows = 4;
+  chosen.choose("time_windows", windows ? kWindows : 1,
+                windows ? fmt::format("{} time windows: nonlinear in time and {} further dimensions",
+                                      kWindows, dimensions - 1)
+                        : one_window(problem, linear));
+  // No target: a window that can be improved is.
   if (windows)
-    chosen.choose("time_windows", kWindows,
-                  fmt::format("{} time windows: nonlinear in time and {} further dimensions", kWindows,
-                              dimensions - 1));
+    chosen.choose(
+        "stages", Json{{"plateau", 10}, {"unsolved", "prolong"}, {"tries", 1}},
+        "a window ends early when 10 validations have not improved it, and is prolonged once when it is "
+        "not solved");
   if (features) {
     chosen.choose("steps", 2, "2 steps: the first solves, the second sees that it did");
     return chosen.as_recipe(training);
@@ -206,10 +277,12 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
 }
 
 std::string warn_of_few_residuals(const pde::Problem& problem, const TrainingOptions& training,
-                                  const optim::OptimizerSpec& optimizer, std::size_t parameters) {
+                                  const optim::OptimizerSpec& optimizer,
+                                  const optim::ParameterLayout& layout) {
   const auto& entry = optim::find_optimizer(optimizer.name);
-  if (entry.family != optim::Family::least_squares && entry.hidden_layers != optim::HiddenLayers::kept)
-    return "";
+  if (entry.family != optim::Family::least_squares && entry.family != optim::Family::output_layer) return "";
+  const bool drawn = entry.hidden_layers == optim::HiddenLayers::drawn;
+  const std::size_t parameters = drawn ? optim::output_columns(layout).size() : layout.size();
   const auto counts = pde::sampling_settings(training.points, problem).counts;
   std::size_t rows = 0;
   for (const auto& term : problem.terms) {

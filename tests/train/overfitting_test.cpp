@@ -22,5 +22,16 @@ TEST(Overfitting, IsARisingHeldOutLossWithAFallingTrainingLoss) {
   EXPECT_FALSE(overfits(best, best, 10));
 }
 
+TEST(Overfitting, OfAMethodThatSolvesAtOnceIsSeenByTheGapBetweenTheLosses) {
+  const Metrics fitted = at(1, 1e-10, 1e-22), solved = at(1, 3e-22, 1e-22);
+  EXPECT_TRUE(fits_points_only(fitted));
+  EXPECT_FALSE(fits_points_only(solved));
+  EXPECT_NE(overfitting_message(fitted, fitted, 1, true).find("more points (training.points)"),
+            std::string::npos);
+  EXPECT_EQ(overfitting_message(solved, solved, 1, true), "");
+  EXPECT_EQ(overfitting_message(fitted, fitted, 1, false), "")
+      << "one that goes on is watched over several steps";
+}
+
 }  // namespace
 }  // namespace lather::train

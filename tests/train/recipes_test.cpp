@@ -28,9 +28,9 @@ TEST_P(Recipes, AreResolvedAndTheQuickOneTakesAStep) {
   EXPECT_GT(paper.stop.steps, best.stop.steps);
   for (const auto* config : {&quick, &best}) {
     const pde::PinnObjective objective(read_problem(*config));
-    EXPECT_EQ(warn_of_few_residuals(objective.problem(), config->training, config->optimizer,
-                                    objective.layout().size()),
-              "");
+    EXPECT_EQ(
+        warn_of_few_residuals(objective.problem(), config->training, config->optimizer, objective.layout()),
+        "");
   }
   for (const auto* config : {&paper, &best, &quick})
     for (const auto& set : read_problem(*config).point_sets)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "lather/core/files.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/train/config.hpp"
 #include "paths.hpp"
@@ -42,9 +43,8 @@ TEST(SizeDefaults, GiveEveryUnseenProblemTwoResidualsPerParameterAndAReasonForEv
     const Config config = resolve({.problem = unseen(name), .optimizer = "lm"});
     EXPECT_GE(config.chosen.size(), 4u) << name;
     pde::PinnObjective objective(read_problem(config));
-    EXPECT_EQ(warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
-                                    objective.layout().size()),
-              "")
+    EXPECT_EQ(
+        warn_of_few_residuals(objective.problem(), config.training, config.optimizer, objective.layout()), "")
         << name;
   }
 }
@@ -79,8 +79,8 @@ TEST(SizeDefaults, WarnOfFewerThanTwoResidualsPerParameterAndNameTheRemedy) {
   const Config config = resolve(
       {.problem = unseen("beam"), .optimizer = "lm", .settings = {{"training.points.interior", "200"}}});
   pde::PinnObjective objective(read_problem(config));
-  const std::string warning = warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
-                                                    objective.layout().size());
+  const std::string warning =
+      warn_of_few_residuals(objective.problem(), config.training, config.optimizer, objective.layout());
   EXPECT_NE(warning.find("training.points.interior=3072"), std::string::npos) << warning;
 }
 
@@ -88,9 +88,98 @@ TEST(SizeDefaults, WarnOfFewResidualsForAnOutputLayerToo) {
   const Config config = resolve({.problem = "burgers", .settings = {{"training.points.interior", "1500"}}});
   ASSERT_EQ(config.optimizer.name, "gauss-newton");
   pde::PinnObjective objective(read_problem(config));
-  const std::string warning = warn_of_few_residuals(objective.problem(), config.training, config.optimizer,
-                                                    objective.layout().size());
+  const std::string warning =
+      warn_of_few_residuals(objective.problem(), config.training, config.optimizer, objective.layout());
   EXPECT_NE(warning.find("for 1601 parameters: gauss-newton will fit"), std::string::npos) << warning;
+}
+
+// `linear` solves for the output layer alone: these columns count, not the hidden weights.
+TEST(SizeDefaults, WarnOfFewResidualsForLinearToo) {
+  const auto warning = [](const char* points) {
+    const Config config = resolve({.problem = "heat-1d", .settings = {{"training.points.interior", points}}});
+    EXPECT_EQ(config.optimizer.name, "linear");
+    pde::PinnObjective objective(read_problem(config));
+    return warn_of_few_residuals(objective.problem(), config.training, config.optimizer, objective.layout());
+  };
+  EXPECT_NE(warning("50").find("linear will fit the points"), std::string::npos) << warning("50");
+  EXPECT_NE(warning("50").find("training.points.interior="), std::string::npos) << warning("50");
+  EXPECT_EQ(warning("4096"), "");
+}
+
+TEST(SizeDefaults, GiveAMethodOfAnotherFamilyTheSettingsOfIt) {
+  const auto network = [](const Config& config) { return read_problem(config).network; };
+  for (const auto& [optimizer, family, rate, steps] : {std::tuple{"ss-esoap", "kronecker", 3e-3, 10000},
+                                                       {"soap", "kronecker", 3e-3, 10000},
+                                                       {"adam", "first-order", 1e-3, 20000}}) {
+    const Config config = resolve({.problem = unseen("fisher-kpp"), .optimizer = optimizer});
+    EXPECT_EQ(config.optimizer.name, optimizer);
+    EXPECT_EQ(options::to_json(config.optimizer)["learning_rate"], rate) << optimizer;
+    ASSERT_TRUE(config.optimizer.wrappers.schedule) << optimizer;
+    EXPECT_TRUE(config.optimizer.wrappers.schedule->over_the_whole_run());
+    EXPECT_EQ(config.training.points.sampling.every, 1000) << optimizer;
+    EXPECT_EQ(config.training.points.points.at("interior"), 4096) << optimizer;
+    EXPECT_EQ(config.stop.steps, steps) << optimizer;
+    EXPECT_EQ(network(config).width, 64) << optimizer;
+    EXPECT_EQ(network(config).depth, 4) << optimizer;
+    EXPECT_EQ(config.adapted, std::string("settings of ") + family + " methods");
+    EXPECT_GE(config.chosen.size(), 5u) << optimizer;
+  }
+  // What options say stays.
+  const Config own = resolve({.problem = unseen("fisher-kpp"),
+                              .optimizer = "soap",
+                              .settings = {{"network.width", "30"}, {"optimizer.learning_rate", "0.01"}},
+                              .steps = 77});
+  EXPECT_EQ(network(own).width, 30);
+  EXPECT_EQ(network(own).depth, 4);
+  EXPECT_EQ(options::to_json(own.optimizer)["learning_rate"], 0.01);
+  EXPECT_EQ(own.stop.steps, 77);
+  EXPECT_EQ(
+      resolve({.problem = unseen("fisher-kpp"), .optimizer = "gauss-newton"}).training.points.sampling.every,
+      0);
+}
+
+TEST(SizeDefaults, InSinglePrecisionAreThoseOfSsEsoap) {
+  const Config config = resolve({.problem = unseen("fisher-kpp"), .precision = pde::Precision::float32});
+  EXPECT_EQ(config.optimizer.name, "ss-esoap");
+  EXPECT_TRUE(config.optimizer.wrappers.schedule);
+  EXPECT_EQ(config.stop.steps, 10000);
+  ASSERT_FALSE(config.chosen.empty());
+  EXPECT_NE(config.chosen.front().find("least-squares methods need float64"), std::string::npos);
+}
+
+TEST(SizeDefaults, StandInForAMissingQuickRecipe) {
+  const std::string text =
+      read_file(unseen("fisher-kpp")) + "\n[training.paper]\noptimizer = \"adam\"\nsteps = 9\n";
+  const Config quick = resolve({.problem = unseen("fisher-kpp"), .text = text});
+  EXPECT_EQ(quick.optimizer.name, "lm");
+  EXPECT_GE(quick.chosen.size(), 5u);
+  const Config paper = resolve({.problem = unseen("fisher-kpp"), .text = text, .recipe = "paper"});
+  EXPECT_EQ(paper.optimizer.name, "adam");
+  EXPECT_EQ(paper.stop.steps, 9);
+  EXPECT_TRUE(paper.chosen.empty());
+}
+
+TEST(SizeDefaults, SayWhyThereAreWindowsAndWhyNot) {
+  const auto reason = [](const Config& config) {
+    for (const auto& text : config.chosen)
+      if (text.find("time window") != std::string::npos) return text;
+    return std::string();
+  };
+  EXPECT_EQ(reason(resolve({.problem = unseen("fisher-kpp")})),
+            "one time window: nonlinear, but in time and 1 further dimension");
+  EXPECT_EQ(reason(resolve({.problem = unseen("beam")})), "one time window: linear");
+  EXPECT_EQ(reason(resolve({.problem = unseen("poisson-3d")})),
+            "no time windows: no condition at an initial time t to hand over");
+  const Config windows = resolve(
+      {.problem = "p.toml",
+       .text = "name = \"p\"\ncoordinates = [\"x\", \"y\", \"t\"]\nfields = [\"u\"]\n"
+               "[domain]\nx = [0, 1]\ny = [0, 1]\nt = [0, 1]\n"
+               "[[equation]]\nname = \"e\"\nresidual = \"u_t - u_xx - u_yy - u^3\"\n"
+               "[[condition]]\nname = \"initial\"\nwhere = \"t = 0\"\nresidual = \"u - sin(pi*x)\"\n"});
+  EXPECT_EQ(windows.training.time_windows.windows(), 4);
+  EXPECT_EQ(windows.training.stages.target, 0) << "a window that can be improved is";
+  EXPECT_GT(windows.training.stages.plateau, 0);
+  EXPECT_EQ(windows.training.stages.remedy(), Unsolved::prolong);
 }
 
 TEST(SizeDefaults, WarnOfWindowsWithoutAStep) {

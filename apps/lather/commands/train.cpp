@@ -56,6 +56,7 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
     fmt::print("\n");
   }
   if (!s.reference.empty()) fmt::print("reference: {}\n", s.reference);
+  if (!s.unsolved.empty()) fmt::print("{}\n", s.unsolved);
   if (!s.overfitting.empty()) fmt::print("overfitting: {}\n", s.overfitting);
   fmt::print("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
              s.peak_device_bytes > 0 ? fmt::format(", {:.0f} MiB on the GPU",
@@ -163,12 +164,12 @@ int start(const TrainArguments& a) {
     for (const auto& warning : trainer.problem().warnings)
       fmt::print(stderr, "lather: warning: {}\n", warning);
     for (const auto& few : {train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
-                                                         trainer.parameters().size()),
+                                                         trainer.objective().layout()),
                             train::warn_of_few_steps(config.training)})
       if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
   }
   if (!a.mode.quiet && !a.mode.json && !config.chosen.empty()) {
-    fmt::print("no recipe in {}; chosen by the size of the problem:\n", config.problem.name);
+    fmt::print("no recipe {} in {}; chosen instead:\n", config.recipe, config.problem.name);
     for (const auto& reason : config.chosen) fmt::print("  {}\n", reason);
   }
   if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());

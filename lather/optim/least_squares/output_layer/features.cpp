@@ -24,4 +24,15 @@ void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std
   }
 }
 
+std::vector<std::size_t> output_columns(const ParameterLayout& layout) {
+  std::vector<std::size_t> columns;
+  bool of_output = false;
+  for (const auto& block : layout.blocks()) {
+    if (block.matrix) of_output = block.role == Role::output;
+    if (of_output && (block.matrix || block.role == Role::bias))
+      for (std::size_t i = 0; i < block.size(); ++i) columns.push_back(block.offset + i);
+  }
+  return columns;
+}
+
 }  // namespace lather::optim

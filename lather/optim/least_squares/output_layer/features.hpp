@@ -21,4 +21,7 @@ struct FeatureScale {
 void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std::uint64_t seed,
                    std::span<double> x);
 
+// The parameters of the output layer: a weight of it and the bias that follows.
+std::vector<std::size_t> output_columns(const ParameterLayout& layout);
+
 }  // namespace lather::optim

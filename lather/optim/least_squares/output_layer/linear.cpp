@@ -19,18 +19,6 @@ namespace {
 constexpr std::size_t kLinearChunkRows = 512, kHeldOutEvery = 5;
 constexpr double kPoorFit = 1e-3;  // smooth solutions: 1e-6 and less
 
-// A weight of the output layer and the bias that follows it.
-std::vector<std::size_t> output_columns(const ParameterLayout& layout) {
-  std::vector<std::size_t> columns;
-  bool of_output = false;
-  for (const auto& block : layout.blocks()) {
-    if (block.matrix) of_output = block.role == Role::output;
-    if (of_output && (block.matrix || block.role == Role::bias))
-      for (std::size_t i = 0; i < block.size(); ++i) columns.push_back(block.offset + i);
-  }
-  return columns;
-}
-
 }  // namespace
 
 void LinearOptions::fields(FieldVisitor& v) {
