@@ -90,7 +90,7 @@ void measure(int width, int depth, std::size_t points) {
          }));
     line("Cholesky", milliseconds(repeats, [&] { linear->damp(1e-3); }));
     line("direction", milliseconds(repeats, [&] { linear->solve(d); }));
-    line("direction for other residuals", milliseconds(repeats, [&] { linear->solve(r, d); }));
+    line("direction for other residuals", milliseconds(repeats, [&] { linear->solve_for(r, d); }));
   }
   {
     const auto linear = optim::make_linearization(

@@ -19,8 +19,8 @@ if(LATHER_NATIVE)
     target_compile_options(lather_options INTERFACE -mprefer-vector-width=512)
   endif()
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13 AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64")
-  # GCC 13 splits multiply-adds in long chains on some CPUs: slower matrix products, and rounding that depends on the tile.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64")
+  # GCC splits multiply-adds in long chains on some CPUs (12 for AMD's, 13 for more): slower matrix products, and rounding that depends on the tile.
   target_compile_options(lather_options INTERFACE --param=avoid-fma-max-bits=0)
 endif()
 if(LATHER_WERROR)
