@@ -63,7 +63,7 @@ class Run:
 
     @property
     def chosen(self) -> list[str]:
-        """What Lather chose by the size of the problem, with reasons; empty where the problem has recipes."""
+        """What Lather chose by the size of the problem or for the method, with reasons; empty where a recipe was used."""
         return self._info["chosen"]
 
     @property
