@@ -249,15 +249,24 @@ void require_device(Device device) {
     throw Error("--device cuda: " + cuda.text + "; use --device cpu");
 }
 
+// optimizer = "adam" as optimizer = {name = "adam"}, which leaves what was chosen for adam as it is.
+static TomlValue with_method_in_table(TomlValue training) {
+  for (auto& [key, where, value] : training.entries)
+    if (key == "optimizer" && !value.is_table()) value = make_table({{"name", where, value}}, value.where);
+  return training;
+}
+
 // The problem file, with settings by the size of its problem or the family of the method where it has no recipe.
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
   if ((request.recipe.empty() ? default_recipe(root, request.device) : request.recipe) != "quick")
     return root;
-  TomlValue seen = root, asked = settings.part("training");
+  TomlValue seen = root, asked = with_method_in_table(settings.part("training"));
   for (const auto& [path, value] : settings.problem) set_toml(seen, path, value);
   if (request.steps) set_toml(asked, "steps", std::to_string(*request.steps));
-  if (!request.optimizer.empty()) set_toml(asked, "optimizer", request.optimizer);
+  if (const TomlValue optimizer = settings.part("optimizer"); !optimizer.entries.empty())
+    merge_toml(asked, make_table({{"optimizer", optimizer.where, optimizer}}));
+  if (!request.optimizer.empty()) set_toml(asked, "optimizer.name", request.optimizer);
   const auto folder = std::filesystem::path(config.problem.file).parent_path();
   auto defaults = size_defaults(seen, pde::read_problem(seen, folder), request.device, asked,
                                 request.precision == pde::Precision::float32);
@@ -301,9 +310,11 @@ Config resolve(const ConfigRequest& request) {
   const TomlValue root = with_defaults(config, request, settings);
   check_all_recipes(root, path.parent_path());
 
+  const bool by_family = !config.adapted.empty();
+  const TomlValue training = settings.part("training");
   const Recipe recipe =
       read_recipe(root, request.recipe.empty() ? default_recipe(root, request.device) : request.recipe,
-                  settings.part("training"), request.optimizer);
+                  by_family ? with_method_in_table(training) : training, request.optimizer);
   config.recipe = recipe.name;
   if (!recipe.adapted.empty()) config.adapted = recipe.adapted;
   add_overrides(config.problem.overrides, "network", recipe.network);

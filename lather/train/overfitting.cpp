@@ -9,7 +9,7 @@ bool overfits(const Metrics& best, const Metrics& now, std::int64_t every) {
          now.training_loss <= 0.9 * best.training_loss;
 }
 
-bool fits_points_only(const Metrics& now) { return now.loss >= kOverfittingGap * now.training_loss; }
+bool fits_points_only(const Metrics& now) { return now.loss > kOverfittingGap * now.training_loss; }
 
 std::string overfitting_message(const Metrics& best, const Metrics& now, std::int64_t every, bool at_once) {
   if (at_once && fits_points_only(now))

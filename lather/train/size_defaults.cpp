@@ -92,7 +92,12 @@ class Choices {
   void choose(const std::string& key, Json value, std::string reason) {
     if (own_ && (own_->find(key) || (key == "sampling" && own_->find("resample_every")))) return;
     layer[key] = std::move(value);
-    if (!asked_.find(key)) explain(std::move(reason));
+    if (!is_asked(key)) explain(std::move(reason));
+  }
+  // Whether options say it: of `optimizer`, which method.
+  bool is_asked(const std::string& key) const {
+    if (key == "optimizer") return !own_method(&asked_).empty();
+    return asked_.find(key) || (key == "sampling" && asked_.find("resample_every"));
   }
   void explain(std::string reason) {
     if (!reason.empty()) reasons.push_back(std::move(reason));
@@ -118,6 +123,13 @@ std::string one_window(const pde::Problem& problem, bool linear) {
                      problem.dimensions() - 1, problem.dimensions() == 2 ? "" : "s");
 }
 
+// Windows of one's own, in the file or by options.
+bool has_own_windows(const TomlValue* training, const TomlValue& asked) {
+  if (training && training->find("time_windows")) return true;
+  const TomlValue* windows = asked.find("time_windows");
+  return windows && (!windows->is_table() || windows->find("count") || windows->find("edges"));
+}
+
 // Settings of the family of a method that is not chosen by the size of the problem.
 SizeDefaults by_family(const TomlValue& root, const pde::Problem& problem, const std::string& method,
                        const TomlValue& asked, const std::string& why_the_method) {
@@ -126,16 +138,25 @@ SizeDefaults by_family(const TomlValue& root, const pde::Problem& problem, const
   const std::string family(name_of(optim::find_optimizer(method).family));
   Json optimizer = optimizer_of_family(method).to_json(), recipe = recipe_for(method).to_json();
   chosen.explain(why_the_method);
-  if (optimizer.contains("learning_rate"))
+  const TomlValue* asked_optimizer = asked.find("optimizer");
+  const auto takes = [&](const char* key) {
+    return optimizer.contains(key) && !(asked_optimizer && asked_optimizer->find(key));
+  };
+  if (takes("learning_rate"))
     chosen.explain(fmt::format("learning rate {:g}{}: for {} methods",
                                optimizer["learning_rate"].get<double>(),
-                               optimizer.contains("schedule") ? " with a cosine schedule" : "", family));
+                               takes("schedule") ? " with a cosine schedule" : "", family));
+  else if (takes("schedule"))
+    chosen.explain(fmt::format("cosine schedule: for {} methods", family));
   optimizer["name"] = method;
   chosen.choose("optimizer", std::move(optimizer), "");
 
   const auto given = [&](const char* key) { return network && network->find(key); };
   Json size = recipe["network"];
-  const std::string words = fmt::format("network {}×{}", size["width"].dump(), size["depth"].dump());
+  const auto number = [&](const char* key) {
+    return integer_or(network, key, size[key].get<std::int64_t>());
+  };
+  const std::string words = fmt::format("network {}×{}", number("width"), number("depth"));
   const bool own = given("width") && given("depth");
   for (const char* key : {"width", "depth"})
     if (given(key)) size.erase(key);
@@ -254,7 +275,8 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
                         "not the equation"
                       : "drawn every 10 steps: fixed points would be fitted, not the equation");
 
-  const bool windows = dimensions > 2 && !linear && has_initial_condition(problem);
+  const bool windows =
+      dimensions > 2 && !linear && has_initial_condition(problem) && !has_own_windows(training, asked);
   constexpr int kWindows = 4;
   chosen.choose("time_windows", windows ? kWindows : 1,
                 windows ? fmt::format("{} time windows: nonlinear in time and {} further dimensions",

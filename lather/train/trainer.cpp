@@ -56,10 +56,12 @@ void Trainer::enter_stage(int index) {
     start_note_ = take_over(*config_.start, objective.layout(), parameters_, frozen_);
     objective.set_frozen(frozen_);
   }
-  if (index == 0 || plan_.in_windows() || plan_.corrects(index))
-    optimizer_ = optim::make_composed(objective.layout(), optimizer_of_stage(), config_.device);
-  else
+  if (index == 0 || plan_.in_windows() || plan_.corrects(index)) {
+    made_of_ = optimizer_of_stage();
+    make_optimizer();
+  } else {
     optimizer_->objective_changed();
+  }
   best_step_ = -1;  // metrics of another stage do not compare
   meter_.reset();
   stage_->update(step_, parameters_);
@@ -67,11 +69,16 @@ void Trainer::enter_stage(int index) {
   frozen_.assign(objective.frozen().begin(), objective.frozen().end());
   if (plan_.fresh_weights(index) && !given)
     pde::fit_output_layer(objective, parameters_, objective.problem().network.output_fit);
-  if (stages() > 1) note_beginning();
 }
 
-// What a stage is judged by later. A correction is measured by what it starts from, not by nothing.
+void Trainer::make_optimizer() {
+  optimizer_ = optim::make_composed(stage_->objective().layout(), made_of_, config_.device);
+}
+
+// What a stage is judged by later, measured before its first step or look, and not where a state is read that has it.
+// A correction is measured by what it starts from, not by nothing.
 void Trainer::note_beginning() {
+  if (stages() == 1 || control_.beginning_is_known()) return;
   const double loss = stage_->measure(parameters_).loss;
   std::vector<double> nothing(parameters_.size(), 0);
   const auto unknowns = static_cast<std::ptrdiff_t>(problem().unknowns.size());
@@ -92,13 +99,19 @@ std::string Trainer::unsolved_stages() const {
     if (finished_[i].verdict == Verdict::unsolved) names.push_back(plan_.name(static_cast<int>(i)));
   if (stages() > 1 && stage_end() != StageEnd::none && verdict() == Verdict::unsolved)
     names.push_back(plan_.name(stage_index_));
+  const int not_reached = stages() - 1 - stage_index_;
+  const bool all_is_spent = step_ >= limit().steps || (limit().seconds > 0 && seconds_ >= limit().seconds);
+  if (names.empty() && not_reached > 0 && all_is_spent)
+    return fmt::format("{} of {} stages not reached; more steps or time (--steps, --time) may help",
+                       not_reached, stages());
   if (names.empty()) return "";
   constexpr std::size_t kNamed = 5;
   const std::size_t count = names.size();
   if (count > kNamed) names.resize(kNamed);
   const bool as_it_is = config_.training.stages.remedy() == Unsolved::hand_over;
-  return fmt::format("{} of {} stages not solved: {}{}; more steps or time (--steps, --time){} may help",
+  return fmt::format("{} of {} stages not solved: {}{}{}; more steps or time (--steps, --time){} may help",
                      count, stages(), fmt::join(names, ", "), count > kNamed ? ", …" : "",
+                     not_reached > 0 ? fmt::format("; {} not reached", not_reached) : "",
                      !as_it_is ? ""
                      : config_.training.corrections.count > 0
                          ? ", or --set training.stages.unsolved=prolong,"
@@ -107,6 +120,7 @@ std::string Trainer::unsolved_stages() const {
 
 // Ends the present stage, prolongs it, or halves it; says so in words.
 std::string Trainer::settle_stage() {
+  note_beginning();
   const StageEnd end = stage_end();
   const Metrics now = stage_->measure(parameters_);
   if (control_.looked_at() != step_) control_.looked(step_, now.residual, now.loss);
@@ -128,6 +142,7 @@ std::string Trainer::settle_stage() {
       plan_.halve(stage_index_);
       if (!finished_.empty()) parameters_ = finished_.back().parameters;
       enter_stage(stage_index_);
+      if (!plan_.in_windows()) make_optimizer();  // what the failed steps have taught is not kept
       return text + fmt::format("; begun again as {}", plan_.name(stage_index_));
     }
     text += "; handed over as it is";
@@ -167,6 +182,7 @@ std::vector<double> Trainer::learning_rate_factors(std::int64_t most) const {
 
 optim::StepReport Trainer::advance(std::int64_t most) {
   const std::string news = stage_due() ? settle_stage() : "";
+  note_beginning();
   // Until the objective changes nothing needs the host.
   most = std::min({most, stage_->next_update(step_) - step_, kMostSteps});
   if (!last_stage()) most = std::min(most, control_.end_step(limit()) - step_);
@@ -231,6 +247,7 @@ Metrics Trainer::measure(bool fine, bool best) {
 }
 
 Metrics Trainer::validate() {
+  note_beginning();
   Metrics metrics = measure();
   control_.looked(step_, metrics.residual, metrics.loss);
   if (best_step_ < 0 || std::isnan(best_.loss) || metrics.loss < best_.loss) {

@@ -47,7 +47,8 @@ class Trainer {
   const StageControl& stage_control() const { return control_; }
   // Of the present stage, as it is now.
   Verdict verdict() const { return judge_stage(stage_end()).verdict; }
-  // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be unsolved.
+  // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be unsolved, and
+  // all were reached or may yet be.
   std::string unsolved_stages() const;
   const std::vector<FinishedStage>& finished_stages() const { return finished_; }
   std::string stage_name(int index) const { return plan_.name(index); }
@@ -116,6 +117,7 @@ class Trainer {
   Judgement judge_stage(StageEnd end) const;
   std::string settle_stage();
   void note_beginning();
+  void make_optimizer();
   optim::OptimizerSpec optimizer_of_stage() const;
   std::vector<double> learning_rate_factors(std::int64_t most) const;
 
@@ -126,6 +128,7 @@ class Trainer {
   double seconds_ = 0;
   int stage_index_ = 0;
   std::unique_ptr<Stage> stage_;
+  optim::OptimizerSpec made_of_;  // what optimizer_ was
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<double> parameters_, best_parameters_, frozen_;
   std::vector<FinishedStage> finished_;

@@ -26,6 +26,7 @@ TEST(Overfitting, OfAMethodThatSolvesAtOnceIsSeenByTheGapBetweenTheLosses) {
   const Metrics fitted = at(1, 1e-10, 1e-22), solved = at(1, 3e-22, 1e-22);
   EXPECT_TRUE(fits_points_only(fitted));
   EXPECT_FALSE(fits_points_only(solved));
+  EXPECT_FALSE(fits_points_only(at(1, 0, 0))) << "solved exactly";
   EXPECT_NE(overfitting_message(fitted, fitted, 1, true).find("more points (training.points)"),
             std::string::npos);
   EXPECT_EQ(overfitting_message(solved, solved, 1, true), "");

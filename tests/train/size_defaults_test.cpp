@@ -138,6 +138,34 @@ TEST(SizeDefaults, GiveAMethodOfAnotherFamilyTheSettingsOfIt) {
       0);
 }
 
+TEST(SizeDefaults, AreTheSameHoweverTheMethodIsNamed) {
+  const Config by_option = resolve({.problem = unseen("fisher-kpp"), .optimizer = "adam"});
+  for (const char* path : {"optimizer.name", "training.optimizer", "training.optimizer.name"}) {
+    const Config config = resolve({.problem = unseen("fisher-kpp"), .settings = {{path, "adam"}}});
+    EXPECT_EQ(options::to_json(config.optimizer), options::to_json(by_option.optimizer)) << path;
+    EXPECT_EQ(read_problem(config).network.width, 64) << path;
+    EXPECT_EQ(config.stop.steps, by_option.stop.steps) << path;
+    EXPECT_EQ(config.chosen, by_option.chosen) << path;
+  }
+}
+
+TEST(SizeDefaults, GiveNoReasonThatOptionsContradict) {
+  const auto reasons = [](std::vector<pde::Override> settings) {
+    std::string text;
+    for (const auto& reason :
+         resolve({.problem = unseen("fisher-kpp"), .optimizer = "soap", .settings = std::move(settings)})
+             .chosen)
+      text += reason + "\n";
+    return text;
+  };
+  EXPECT_NE(reasons({}).find("learning rate 0.003 with a cosine schedule"), std::string::npos);
+  const std::string own = reasons({{"optimizer.learning_rate", "0.01"}, {"network.width", "30"}});
+  EXPECT_EQ(own.find("0.003"), std::string::npos) << own;
+  EXPECT_NE(own.find("cosine schedule: for kronecker methods"), std::string::npos) << own;
+  EXPECT_NE(own.find("network 30×4"), std::string::npos) << own;
+  EXPECT_EQ(reasons({{"training.resample_every", "7"}}).find("drawn every"), std::string::npos);
+}
+
 TEST(SizeDefaults, InSinglePrecisionAreThoseOfSsEsoap) {
   const Config config = resolve({.problem = unseen("fisher-kpp"), .precision = pde::Precision::float32});
   EXPECT_EQ(config.optimizer.name, "ss-esoap");
@@ -170,16 +198,27 @@ TEST(SizeDefaults, SayWhyThereAreWindowsAndWhyNot) {
   EXPECT_EQ(reason(resolve({.problem = unseen("beam")})), "one time window: linear");
   EXPECT_EQ(reason(resolve({.problem = unseen("poisson-3d")})),
             "no time windows: no condition at an initial time t to hand over");
-  const Config windows = resolve(
-      {.problem = "p.toml",
-       .text = "name = \"p\"\ncoordinates = [\"x\", \"y\", \"t\"]\nfields = [\"u\"]\n"
-               "[domain]\nx = [0, 1]\ny = [0, 1]\nt = [0, 1]\n"
-               "[[equation]]\nname = \"e\"\nresidual = \"u_t - u_xx - u_yy - u^3\"\n"
-               "[[condition]]\nname = \"initial\"\nwhere = \"t = 0\"\nresidual = \"u - sin(pi*x)\"\n"});
+  ConfigRequest plane{
+      .problem = "p.toml",
+      .text =
+          "name = \"p\"\ncoordinates = [\"x\", \"y\", \"t\"]\nfields = [\"u\"]\n"
+          "[domain]\nx = [0, 1]\ny = [0, 1]\nt = [0, 1]\n"
+          "[[equation]]\nname = \"e\"\nresidual = \"u_t - u_xx - u_yy - u^3\"\n"
+          "[[condition]]\nname = \"initial\"\nwhere = \"t = 0\"\nresidual = \"u - sin(pi*x)\"\n"};
+  const Config windows = resolve(plane);
   EXPECT_EQ(windows.training.time_windows.windows(), 4);
   EXPECT_EQ(windows.training.stages.target, 0) << "a window that can be improved is";
   EXPECT_GT(windows.training.stages.plateau, 0);
   EXPECT_EQ(windows.training.stages.remedy(), Unsolved::prolong);
+  // One's own are left alone.
+  plane.settings = {{"training.time_windows", "1"}};
+  const Config one = resolve(plane);
+  EXPECT_EQ(one.training.time_windows.windows(), 1);
+  EXPECT_EQ(one.training.stages.plateau, 0);
+  EXPECT_EQ(2 * one.stop.steps, windows.stop.steps);
+  EXPECT_EQ(reason(one), "");
+  plane.settings = {{"training.time_windows.warm_noise", "0.01"}};
+  EXPECT_EQ(resolve(plane).training.time_windows.windows(), 4);
 }
 
 TEST(SizeDefaults, WarnOfWindowsWithoutAStep) {

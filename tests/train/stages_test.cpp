@@ -80,6 +80,18 @@ TEST(StageControl, DoubtsAStageWithoutATargetThatUsedUpItsShareAndShowsIt) {
   EXPECT_EQ(judged({1e-3}, 1, 0), Verdict::unsolved) << "no step was taken";
 }
 
+TEST(StageControl, SaysThatNoStepWasLeftOnlyOfAStageThatHadSome) {
+  StageControl control({});
+  control.begin({10, 0}, 0.5);
+  control.began(1, 1);
+  control.looked(10, 1, 1);
+  EXPECT_EQ(control.judge(StageEnd::steps, 0, false).reason, "it had no step");
+  control.looked(20, 1, 1);
+  control.prolong({20, 0});
+  control.looked(20, 1, 1);
+  EXPECT_EQ(control.judge(StageEnd::steps, 0, false).reason, "no step was left to prolong it");
+}
+
 TEST(Stages, ShareTheTimeSoThatTheLastWindowIsReachedAndTheWholeDomainMeasured) {
   TemporaryFolder folder;
   Config config =
@@ -156,6 +168,38 @@ TEST(Stages, WithoutATargetSayWhichOfThemAreNotSolvedAndWhatToDo) {
   settings.back().value = "halve";
   EXPECT_TRUE(run_all(staged(folder.path(), settings, "adam"), folder / "halved")
                   .said("begun again as t in [0, 0.125]"));
+}
+
+TEST(Stages, ThatWereNotReachedAreCounted) {
+  TemporaryFolder folder;
+  Trainer trainer(staged(folder.path(), {{"training.time_windows", "4"}, {"training.steps", "8"}}, "adam"));
+  while (trainer.stage() == 0) trainer.advance();
+  EXPECT_NE(trainer.unsolved_stages().find("1 of 4 stages not solved: t in [0, 0.25]; 2 not reached; more"),
+            std::string::npos)
+      << trainer.unsolved_stages();
+}
+
+// Adam's first step moves every parameter by the learning rate, whatever the gradient: by less where moments are kept
+// that were made elsewhere.
+TEST(Stages, OfAParameterThatAreHalvedBeginWithAFreshOptimizer) {
+  TemporaryFolder folder;
+  Trainer trainer(
+      staged(folder.path(),
+             {{"training.continuation", "{parameter = \"nu\", values = [0.2, 0.1, 0.05], steps = [1, 1, 1]}"},
+              {"training.steps", "40"},
+              {"optimizer.schedule", "{decay = \"constant\"}"},
+              {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1}"}},
+             "adam"));
+  const double first = trainer.advance().step_norm;
+  double before = 0;
+  optim::StepReport report;
+  while (report.message.find("begun again") == std::string::npos) {
+    ASSERT_LT(trainer.step(), 40);
+    before = report.step_norm;
+    report = trainer.advance();
+  }
+  EXPECT_LT(before, 0.9 * first);
+  EXPECT_NEAR(report.step_norm, first, 1e-3 * first);
 }
 
 TEST(Stages, ThatAreSolvedWithoutATargetAreNotDoubted) {

@@ -52,7 +52,9 @@ Judgement StageControl::judge(StageEnd end, double least, bool annealed) const {
   if (solved()) return {Verdict::solved, ""};
   if (options_.target > 0) return {Verdict::unsolved, fmt::format("target {:g}", options_.target)};
   if (!share_is_used_up(end) || look_losses_.empty()) return {};
-  if (look_steps_.back() == look_steps_.front()) return {Verdict::unsolved, "it had no step"};
+  if (look_steps_.back() == look_steps_.front())
+    return {Verdict::unsolved,
+            looked_at_ > first_.steps ? "no step was left to prolong it" : "it had no step"};
   if (least > 0 && residual_ > kAboveOthers * least)
     return {Verdict::unsolved, fmt::format("an earlier stage has {:.2e}", least)};
   const double loss = *std::min_element(look_losses_.begin(), look_losses_.end());

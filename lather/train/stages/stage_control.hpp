@@ -77,6 +77,7 @@ class StageControl {
 
   // Before the first step of a stage, at held-out points: its loss, and that of a network that is zero (0: not known).
   void began(double loss, double loss_of_nothing);
+  bool beginning_is_known() const { return !look_losses_.empty(); }
   // At a validation: the residual and loss at held-out points.
   void looked(std::int64_t step, double residual, double loss);
   void optimizer_ended() { stalled_ = true; }
