@@ -26,6 +26,15 @@ double relative_difference(std::span<const double> a, std::span<const double> b)
   return difference / largest_magnitude(b);
 }
 
+// r + J x, with the rows of J. Both must outlive it.
+ResidualFunction linear_problem(std::span<const double> J, std::span<const double> r) {
+  return {kColumns, kRows, [=](std::span<const double> x, std::span<double> out, double* rows) {
+            for (std::size_t k = 0; k < kRows; ++k)
+              out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
+            std::copy(J.begin(), J.end(), rows);
+          }};
+}
+
 TEST(LevenbergMarquardt, TakesTheSameStepInItsFourForms) {
   // More residuals than parameters, fewer, and a Jacobian of deficient rank.
   for (auto problem :
@@ -48,12 +57,7 @@ TEST(LevenbergMarquardt, TakesTheSameMarquardtStepInEveryFormThatHasIt) {
 
 TEST(LevenbergMarquardt, SolvesOrthogonallyWhatCholeskyCannot) {
   const auto J = rows(), r = right_hand_side(J);
-  ResidualFunction problem(kColumns, kRows,
-                           [&](std::span<const double> x, std::span<double> out, double* rows) {
-                             for (std::size_t k = 0; k < kRows; ++k)
-                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
-                             std::copy(J.begin(), J.end(), rows);
-                           });
+  ResidualFunction problem = linear_problem(J, r);
   constexpr double kLambda = 1e-22;
   const std::vector<double> x(kColumns);
   std::vector<double> d(kColumns);
@@ -75,12 +79,7 @@ TEST(LevenbergMarquardt, SolvesOrthogonallyWhatCholeskyCannot) {
 
 TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPays) {
   const auto J = rows(), r = right_hand_side(J);
-  ResidualFunction problem(kColumns, kRows,
-                           [&](std::span<const double> x, std::span<double> out, double* rows) {
-                             for (std::size_t k = 0; k < kRows; ++k)
-                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
-                             std::copy(J.begin(), J.end(), rows);
-                           });
+  ResidualFunction problem = linear_problem(J, r);
   const std::vector<double> start(kColumns);
   const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
   EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
@@ -106,12 +105,7 @@ double exact_length(std::span<const double> J, std::span<const double> r, double
 
 TEST(SecularEquation, GivesTheDampingOfAStepOfGivenLength) {
   const auto J = rows(), r = right_hand_side(J);
-  ResidualFunction problem(kColumns, kRows,
-                           [&](std::span<const double> x, std::span<double> out, double* rows) {
-                             for (std::size_t k = 0; k < kRows; ++k)
-                               out[k] = r[k] + std::inner_product(x.begin(), x.end(), &J[k * kColumns], 0.0);
-                             std::copy(J.begin(), J.end(), rows);
-                           });
+  ResidualFunction problem = linear_problem(J, r);
   const std::vector<double> x(kColumns);
   std::vector<double> d(kColumns);
   const auto qr = make_linearization(problem, {.form = Form::orthogonal});
