@@ -2,9 +2,21 @@
 // Width 128, derivatives u, u_x, u_t, u_xx, 8192 points. Not part of the library: docs/decisions.md says why.
 //   nvcc -O3 -std=c++17 -arch=sm_90 -o /tmp/fused_layer bench/fused_layer.cu -lcublas && /tmp/fused_layer
 //
-// One block of 2 groups of 4 warps per multiprocessor; W stays in shared memory. A group takes 16 points with their 4 components
-// (64 rows) at a time; a warp all 4 components of 16 points by 32 columns, so that the components of a point and column
-// meet in the registers of one thread.
+// One block of several groups of warps per multiprocessor; W stays in shared memory. A group takes 8 or 16 points with their
+// 4 components (32 or 64 rows) at a time; a warp takes all those rows by some columns, so that the components of a point and
+// column meet in the registers of one thread. Groups never wait for each other but to take turns at the tensor cores
+// (Shape::kAtOnce), so that one's epilogue runs beside another's product.
+//
+// Fragments of mma.m16n8k8 and k16 in FP64 (PTX ISA), lane = 4 high + low:
+//   A  a[i]: row high + 8 (i % 2), k = low + 4 (i / 2)      B  b[i]: k = low + 4 i, column high
+//   C  c[i]: row high + 8 (i / 2), column 2 low + i % 2
+// Shared memory is not padded: W[k][column] lies at column ^ 4 (k % 4), A[row][k] at k ^ 4 (row % 4), so that the
+// 16 lanes of half a warp meet 16 different pairs of banks.
+//
+// Bounds, H200 (132 multiprocessors, 1.98 GHz): products 1.07 GFLOP at 256 FLOP/clk each: 16 us. The epilogue's FP64
+// operations at 64/clk: see main; if they share a pipe with the tensor cores, the two times add. Shared memory, 128 B/clk:
+// a warp of r rows and c columns reads 64 (r + c) bytes for r c / 16 clocks of tensor core of its multiprocessor, so it is busy
+// for (r + c) / (r c) * 8 of that time: 3/8 (64 x 32, 32 x 64), 1/2 (32 x 32), 3/4 (32 x 16).
 #include <cublas_v2.h>
 
 #include <algorithm>
@@ -16,11 +28,30 @@
 
 namespace {
 
-constexpr int kWidth = 128, kPoints = 16, kComponents = 4, kStepsPerLaunch = kPoints * kComponents;
-constexpr int kChunk = 16, kStages = 3, kGroups = 2, kGroupThreads = 128, kThreads = kGroups * kGroupThreads;
-constexpr int kStrideA = kChunk + 4, kStrideW = kWidth + 4;  // no two lanes of a half warp meet in a bank
-constexpr std::size_t kShared =
-    (kWidth * kStrideW + kGroups * kStages * kStepsPerLaunch * kStrideA) * sizeof(double);
+constexpr int kWidth = 128, kComponents = 4, kCount = 8192;
+constexpr std::size_t kUnit = static_cast<std::size_t>(kComponents) * kCount * kWidth;
+constexpr double kForwardOps = 50,
+                 kBackwardOps = 21;  // FP64, a point and column; tanh: 37, both its branches
+
+// P points a group, a pipeline of `Stages` times `Chunk` of k; K: of the mma; AtOnce: groups that may multiply at once.
+template <int P, int Groups, int Warps, int Chunk, int Stages, int K, int AtOnce>
+struct Shape {
+  static constexpr int kPoints = P, kGroups = Groups, kChunk = Chunk, kStages = Stages, kStep = K,
+                       kAtOnce = AtOnce;
+  static constexpr int kGroupThreads = 32 * Warps, kThreads = Groups * kGroupThreads;
+  static constexpr int kRows = P * kComponents, kRowTiles = kRows / 16;
+  static constexpr int kColumns = kWidth / Warps, kColumnTiles = kColumns / 8;  // of a warp
+  static constexpr int kParts = kWidth / Chunk;
+  static constexpr int kUnroll = kThreads > 384 || K == 16 ? 1 : Chunk / 16;  // more spills
+  static constexpr std::size_t kShared = (kWidth * kWidth + Groups * Stages * kRows * Chunk) * sizeof(double);
+  static_assert(Groups % AtOnce == 0 && 2 * Groups <= 16,
+                "turns go round in circles of their own; 16 barriers");
+  static_assert(P % 8 == 0 && Chunk % 16 == 0 && Stages >= 2 && kShared + kParts * 8 <= 227 * 1024, "fits");
+  static void print() {
+    std::printf("%2d points x %3d columns a warp, %d x %d warps, %d at once, k%-2d, %d x %2d in flight", P,
+                kColumns, Groups, Warps, AtOnce, K, Stages, Chunk);
+  }
+};
 
 void check(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -33,9 +64,9 @@ enum class Epilogue { none, forward, backward };
 // Row c * points + p of every matrix is component c of point p.
 struct Layer {
   const double *in, *weights, *bias;
-  double* stash;  // tanh(z), z_x, z_t, z_xx: written forward, read backward
+  double* value;  // tanh(z), read backward; forward it is component 0 of `out`
+  double* stash;  // z_x, z_t, z_xx as components 1 to 3: written forward, read backward
   double *out, *bias_gradient;
-  int points;
 };
 
 __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
@@ -44,16 +75,51 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
-
-__device__ void copy_async(double* to, const double* from) {  // 16 bytes
+__device__ void multiply_add(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
   asm volatile(
-      "cp.async.cg.shared.global [%0],[%1],16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-      "l"(from));
+      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},"
+      "{%12,%13,%14,%15},{%0,%1,%2,%3};"
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
+        "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 
-__device__ void tanh_jets(double bias, double (&v)[4], double (&stash)[4]) {
+template <class T>
+__device__ unsigned in_shared(T* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+__device__ void copy_async(double* to, const double* from) {  // 16 bytes
+  asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(in_shared(to)), "l"(from));
+}
+
+// As text, for the compiler keeps an address in a register for every load it sees, and spills.
+__device__ double load(unsigned at) {
+  double x;
+  asm volatile("ld.shared.f64 %0,[%1];" : "=d"(x) : "r"(at));
+  return x;
+}
+
+__device__ void barrier(int id, int threads) {
+  asm volatile("bar.sync %0,%1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ void arrive(int id, int threads) {
+  asm volatile("bar.arrive %0,%1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+// Counts this thread once all copies it has begun are there.
+__device__ void arrive_after_copies(unsigned long long* ready) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(in_shared(ready)) : "memory");
+}
+__device__ void wait_until(unsigned long long* ready) {
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done,[%0],0;\n@!done bra "
+      "again;\n}" ::"r"(in_shared(ready))
+      : "memory");
+}
+
+__device__ void tanh_jets(double bias, double (&v)[4]) {
   const double t = tanh(v[0] + bias), s1 = 1 - t * t, s2 = -2 * t * s1, x = v[1];
-  stash[0] = t, stash[1] = v[1], stash[2] = v[2], stash[3] = v[3];
   v[0] = t, v[1] *= s1, v[2] *= s1, v[3] = s2 * x * x + s1 * v[3];
 }
 
@@ -63,120 +129,147 @@ __device__ void tanh_jets_adjoint(const double (&stash)[4], double (&v)[4]) {
   v[1] = s1 * v[1] + 2 * s2 * x * v[3], v[2] *= s1, v[3] *= s1;
 }
 
-template <Epilogue kEpilogue>
-__global__ void __launch_bounds__(kThreads, 1) fused_layer(const __grid_constant__ Layer w) {
+template <class S, Epilogue kEpilogue>
+__global__ void __launch_bounds__(S::kThreads, 1) fused_layer(const __grid_constant__ Layer w) {
   extern __shared__ double shared[];
-  const int group = threadIdx.x / kGroupThreads, t = threadIdx.x % kGroupThreads;
-  const int lane = t % 32, high = lane / 4, low = lane % 4, first_column = t / 32 * 32;
-  double *W = shared, *A = shared + kWidth * kStrideW + group * kStages * kStepsPerLaunch * kStrideA;
-  const std::size_t n = w.points;
-  const int tiles = w.points / kPoints, step = gridDim.x * kGroups, first = blockIdx.x + gridDim.x * group;
-
-  int load_tile = first, load_chunk = 0;
-  const auto load_next = [&](int stage) {
-    if (load_tile == first)  // W comes along with the first tile
-      for (int e = threadIdx.x; e < kChunk * kWidth / 2; e += kThreads) {
-        const int k = load_chunk * kChunk + e / (kWidth / 2), column = e % (kWidth / 2) * 2;
-        copy_async(W + k * kStrideW + column, w.weights + k * kWidth + column);
-      }
-    if (load_tile < tiles)
-      for (int e = t; e < kStepsPerLaunch * kChunk / 2; e += kGroupThreads) {
-        const int row = e / (kChunk / 2), k = e % (kChunk / 2) * 2, c = row / kPoints, p = row % kPoints;
-        copy_async(A + (stage * kStepsPerLaunch + row) * kStrideA + k,
-                   w.in + (c * n + static_cast<std::size_t>(load_tile) * kPoints + p) * kWidth +
-                       load_chunk * kChunk + k);
-      }
-    asm volatile("cp.async.commit_group;");
-    if (++load_chunk == kWidth / kChunk) load_chunk = 0, load_tile += step;
+  __shared__ unsigned long long ready[S::kParts];  // parts of W
+  const int group = threadIdx.x / S::kGroupThreads, t = threadIdx.x % S::kGroupThreads;
+  const int lane = t % 32, high = lane / 4, low = lane % 4, first_column = t / 32 * S::kColumns;
+  double *W = shared, *A = shared + kWidth * kWidth + group * S::kStages * S::kRows * S::kChunk;
+  constexpr int kTiles = kCount / S::kPoints;
+  const int step = gridDim.x * S::kGroups, first = blockIdx.x + gridDim.x * group;
+  const auto at = [](int tile, int c, int p) {
+    return (static_cast<std::size_t>(c) * kCount + tile * S::kPoints + p) * kWidth;
   };
-  for (int i = 0; i < kStages - 1; ++i) load_next(i);
 
-  double bias_sums[4][2] = {};
-  int stage = 0;
-  for (int tile = first; tile < tiles; tile += step) {
-    double z[kComponents][4][4] = {};
-#pragma unroll 1
-    for (int chunk = 0; chunk < kWidth / kChunk; ++chunk) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2));
-      if (tile == first)
-        __syncthreads();
-      else
-        asm volatile("bar.sync %0,%1;" ::"r"(group + 1), "n"(kGroupThreads));
-      load_next((stage + kStages - 1) % kStages);
+  // A thread copies 16 bytes of every kRowStep-th row of a part.
+  constexpr int kRowThreads = S::kChunk / 2, kRowStep = S::kGroupThreads / kRowThreads;
+  static_assert(kRowStep % 4 == 0 && (kRowStep % S::kPoints == 0 || S::kPoints % kRowStep == 0),
+                "rows in step");
+  const int copy_row = t / kRowThreads, copy_k = t % kRowThreads * 2;
+  const double* from = w.in + at(first, copy_row / S::kPoints, copy_row % S::kPoints) + copy_k;
+  double* const to = A + copy_row * S::kChunk + (copy_k ^ copy_row % 4 * 4);
+  int load_tile = first, load_part = 0;
+  const auto load_next = [&](int stage) {
+    if (load_tile < kTiles)
 #pragma unroll
-      for (int k = 0; k < kChunk; k += 8) {
-        double b[4][2];
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-#pragma unroll
-          for (int i = 0; i < 2; ++i)
-            b[j][i] = W[(chunk * kChunk + k + 4 * i + low) * kStrideW + first_column + 8 * j + high];
-#pragma unroll
-        for (int c = 0; c < kComponents; ++c) {
-          const double* row = A + (stage * kStepsPerLaunch + c * kPoints + high) * kStrideA + k + low;
-          const double a[4] = {row[0], row[8 * kStrideA], row[4], row[8 * kStrideA + 4]};
-#pragma unroll
-          for (int j = 0; j < 4; ++j) multiply_add(z[c][j], a, b[j]);
-        }
+      for (int row = 0; row < S::kRows; row += kRowStep)
+        copy_async(to + (stage * S::kRows + row) * S::kChunk,
+                   from + at(0, row / S::kPoints, row % S::kPoints));
+    asm volatile("cp.async.commit_group;");
+    from += S::kChunk;
+    if (++load_part == S::kParts) load_part = 0, load_tile += step, from += at(step, 0, 0) - kWidth;
+  };
+  if (threadIdx.x < S::kParts)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0],%1;" ::"r"(in_shared(ready + threadIdx.x)),
+                 "r"(S::kThreads));
+  __syncthreads();
+  constexpr int kAhead = S::kStages - 1;
+  for (int part = 0; part < (S::kParts > kAhead ? S::kParts : kAhead); ++part) {
+    if (part < S::kParts) {
+      for (int e = threadIdx.x; e < S::kChunk * kWidth / 2; e += S::kThreads) {
+        const int k = part * S::kChunk + e / (kWidth / 2), column = e % (kWidth / 2) * 2;
+        copy_async(W + k * kWidth + (column ^ k % 4 * 4), w.weights + k * kWidth + column);
       }
-      stage = (stage + 1) % kStages;
+      arrive_after_copies(ready + part);
     }
+    if (part < kAhead) load_next(part);
+  }
+
+  int swap_a[4], swap_w[2];  // where k = 4 i + low of a row and column 8 i + high of W lie
+  for (int i = 0; i < 4; ++i) swap_a[i] = (4 * i ^ high % 4 * 4) + low;
+  for (int i = 0; i < 2; ++i) swap_w[i] = (8 * i + high) ^ 4 * low;
+  int stage = 0;
+  for (int tile = first; tile < kTiles; tile += step) {
+    if (kEpilogue == Epilogue::backward)
+      for (int e = t; e < S::kRows * kWidth / 16; e += S::kGroupThreads) {
+        const int row = e / (kWidth / 16), c = row / S::kPoints;
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(
+            (c == 0 ? w.value : w.stash) + at(tile, c, row % S::kPoints) + e % (kWidth / 16) * 16));
+      }
+    double z[S::kRowTiles][S::kColumnTiles][4] = {};
+    constexpr bool kTurns = S::kAtOnce < S::kGroups;
+    const int after =
+        S::kAtOnce * gridDim.x;  // the tile whose turn comes when this one's ends, less this one
+    if (kTurns && tile >= after) barrier(S::kGroups + group, 2 * S::kGroupThreads);
+#pragma unroll 1
+    for (int part = 0; part < S::kParts; ++part) {
+      asm volatile("cp.async.wait_group %0;" ::"n"(S::kStages - 2) : "memory");
+      barrier(group, S::kGroupThreads);
+      load_next(stage == 0 ? kAhead : stage - 1);
+      wait_until(ready + part);
+      const unsigned rows = in_shared(A) + 8 * (stage * S::kRows + high) * S::kChunk,
+                     columns = in_shared(W) + 8 * ((part * S::kChunk + low) * kWidth + first_column);
+#pragma unroll S::kUnroll
+      for (int k16 = 0; k16 < S::kChunk; k16 += 16)
 #pragma unroll
-    for (int half = 0; half < 2; ++half)
+        for (int k = 0; k < 16; k += S::kStep) {
+          double a[S::kRowTiles][S::kStep / 2];
+          for (int m = 0; m < S::kRowTiles; ++m)
+            for (int i = 0; i < S::kStep / 2; ++i)
+              a[m][i] = load(rows + 8 * swap_a[k / 4 + i / 2] + 8 * ((16 * m + i % 2 * 8) * S::kChunk + k16));
+          for (int j = 0; j < S::kColumnTiles; ++j) {
+            double b[S::kStep / 4];
+            for (int i = 0; i < S::kStep / 4; ++i)
+              b[i] = load(columns + 8 * swap_w[j % 2] + 8 * ((k16 + k + 4 * i) * kWidth + j / 2 * 16));
+            for (int m = 0; m < S::kRowTiles; ++m) multiply_add(z[m][j], a[m], b);
+          }
+        }
+      if (++stage == S::kStages) stage = 0;
+    }
+    if (kTurns && tile + after < kTiles)
+      arrive(S::kGroups + (group + S::kAtOnce) % S::kGroups, 2 * S::kGroupThreads);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const int column = first_column + 8 * j + 2 * low;
-        const std::size_t at = (static_cast<std::size_t>(tile) * kPoints + high + 8 * half) * kWidth + column;
-        const auto pair = [&](double* base, int c) -> double2& {
-          return *reinterpret_cast<double2*>(base + c * n * kWidth + at);
+    for (int j = 0; j < S::kColumnTiles; ++j) {
+      const int column = first_column + 8 * j + 2 * low;
+      double sums[2] = {};
+#pragma unroll
+      for (int p = 0; p < S::kPoints; p += 8) {
+        const std::size_t offset = at(tile, 0, p + high) + column;
+        const auto pair = [&](double* base, int c) {
+          return reinterpret_cast<double2*>(base + offset + at(0, c, 0));
         };
         double v[2][4], stash[2][4];
-#pragma unroll
         for (int c = 0; c < kComponents; ++c) {
-          v[0][c] = z[c][j][2 * half], v[1][c] = z[c][j][2 * half + 1];
-          if (kEpilogue == Epilogue::backward)
-            stash[0][c] = pair(w.stash, c).x, stash[1][c] = pair(w.stash, c).y;
+          const int row = c * S::kPoints + p;
+          v[0][c] = z[row / 16][j][row / 8 % 2 * 2], v[1][c] = z[row / 16][j][row / 8 % 2 * 2 + 1];
+          if (kEpilogue == Epilogue::forward && c > 0) __stcs(pair(w.stash, c), double2{v[0][c], v[1][c]});
+          if (kEpilogue != Epilogue::backward) continue;
+          const double2 s = __ldcs(pair(c == 0 ? w.value : w.stash, c));
+          stash[0][c] = s.x, stash[1][c] = s.y;
         }
-#pragma unroll
         for (int q = 0; q < 2; ++q) {
-          if (kEpilogue == Epilogue::forward) tanh_jets(w.bias[column + q], v[q], stash[q]);
-          if (kEpilogue == Epilogue::backward) tanh_jets_adjoint(stash[q], v[q]), bias_sums[j][q] += v[q][0];
+          if (kEpilogue == Epilogue::forward) tanh_jets(w.bias[column + q], v[q]);
+          if (kEpilogue == Epilogue::backward) tanh_jets_adjoint(stash[q], v[q]), sums[q] += v[q][0];
         }
-#pragma unroll
-        for (int c = 0; c < kComponents; ++c) {
-          pair(w.out, c) = {v[0][c], v[1][c]};
-          if (kEpilogue == Epilogue::forward) pair(w.stash, c) = {stash[0][c], stash[1][c]};
-        }
+        for (int c = 0; c < kComponents; ++c) *pair(w.out, c) = {v[0][c], v[1][c]};
       }
-  }
-  if (kEpilogue == Epilogue::backward)
-    for (int i = 0; i < 8; ++i) {
-      double sum = bias_sums[i / 2][i % 2];
-      for (int other = 4; other < 32; other *= 2) sum += __shfl_xor_sync(~0u, sum, other);
-      if (high == 0)
-        w.bias_gradient[(blockIdx.x * kGroups + group) * kWidth + first_column + i / 2 * 8 + 2 * low +
-                        i % 2] = sum;
+      if (kEpilogue == Epilogue::backward)
+        for (int q = 0; q < 2; ++q) {
+          for (int other = 4; other < 32; other *= 2) sums[q] += __shfl_xor_sync(~0u, sums[q], other);
+          double* to = w.bias_gradient + (blockIdx.x * S::kGroups + group) * kWidth + column + q;
+          if (high == 0 && tile == first) *to = sums[q];
+          if (high == 0 && tile != first) atomicAdd(to, sums[q]);  // no other thread adds here: a fixed order
+        }
     }
+  }
 }
 
-// The same after a product by cuBLAS. In place, as the library does it: `out` may be `z`.
+// The same after a product by cuBLAS. Forward, z itself is the stash, as in the library.
 template <Epilogue kEpilogue>
 __global__ void pointwise(const double* z, Layer w) {
-  const std::size_t unit = static_cast<std::size_t>(w.points) * kWidth;
+  const std::size_t unit = kUnit / kComponents;
   for (std::size_t i = blockIdx.x * 256ull + threadIdx.x; i < unit; i += gridDim.x * 256ull) {
     double v[4], stash[4];
     for (int c = 0; c < 4; ++c) {
       v[c] = z[c * unit + i];
-      if (kEpilogue == Epilogue::backward) stash[c] = w.stash[c * unit + i];
+      if (kEpilogue == Epilogue::backward) stash[c] = c == 0 ? w.value[i] : w.stash[c * unit + i];
     }
     if (kEpilogue == Epilogue::forward)
-      tanh_jets(w.bias[i % kWidth], v, stash);
+      tanh_jets(w.bias[i % kWidth], v);
     else
       tanh_jets_adjoint(stash, v);
-    for (int c = 0; c < 4; ++c) {
-      w.out[c * unit + i] = v[c];
-      if (kEpilogue == Epilogue::forward && (c == 0 || w.stash != z)) w.stash[c * unit + i] = stash[c];
-    }
+    for (int c = 0; c < 4; ++c) w.out[c * unit + i] = v[c];
   }
 }
 
@@ -218,66 +311,117 @@ double* on_device(std::size_t size, double scale, unsigned seed) {
   return memory;
 }
 
-double largest_difference(const double* a, const double* b, std::size_t size) {
-  std::vector<double> x(size), y(size);
-  check(cudaMemcpy(x.data(), a, size * sizeof(double), cudaMemcpyDeviceToHost));
-  check(cudaMemcpy(y.data(), b, size * sizeof(double), cudaMemcpyDeviceToHost));
+std::vector<double> on_host(const double* memory, std::size_t size) {
+  std::vector<double> values(size);
+  check(cudaMemcpy(values.data(), memory, size * sizeof(double), cudaMemcpyDeviceToHost));
+  return values;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b, std::size_t first = 0) {
   double largest = 0;
-  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(x[i] - y[i]));
+  for (std::size_t i = first; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
   return largest;
+}
+
+std::vector<double> column_sums(const std::vector<double>& a, std::size_t rows) {
+  std::vector<double> sums(kWidth);
+  for (std::size_t i = 0; i < rows * kWidth; ++i) sums[i % kWidth] += a[i];
+  return sums;
+}
+
+// What two kernels make of the same input.
+struct Expected {
+  std::vector<double> z, out, bar, bias_gradient;
+};
+
+template <class S, Epilogue kEpilogue>
+void launch(const Layer& layer, int blocks, cudaStream_t s) {
+  const auto kernel = fused_layer<S, kEpilogue>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::kShared));
+  kernel<<<blocks, S::kThreads, S::kShared, s>>>(layer);
+  check(cudaGetLastError());
+}
+
+template <class S>
+void measure(const Layer& forward, const Layer& backward, int blocks, const Expected& expected) {
+  S::print();
+  for (double* memory : {forward.out, forward.stash, backward.out})  // 1e306
+    check(cudaMemset(memory, 0x7f, kUnit * sizeof(double)));
+  launch<S, Epilogue::forward>(forward, blocks, nullptr);
+  launch<S, Epilogue::backward>(backward, blocks, nullptr);
+  const double differences[] = {
+      largest_difference(expected.out, on_host(forward.out, kUnit)),
+      largest_difference(expected.z, on_host(forward.stash, kUnit), kUnit / kComponents),
+      largest_difference(expected.bar, on_host(backward.out, kUnit)),
+      largest_difference(
+          expected.bias_gradient,
+          column_sums(on_host(backward.bias_gradient, blocks * S::kGroups * kWidth), blocks * S::kGroups))};
+  std::printf("\n  differs by %.0e forward, %.0e stash, %.0e backward, %.0e bias gradient; %zu KiB shared\n",
+              differences[0], differences[1], differences[2], differences[3], S::kShared / 1024);
+  if (*std::max_element(differences, differences + 4) > 1e-9)
+    return void(std::printf("  WRONG, not timed\n"));
+  const auto time = [&](const char* name, auto kernel, const Layer& layer, auto run) {
+    cudaFuncAttributes attributes;
+    check(cudaFuncGetAttributes(&attributes, kernel));
+    std::printf("  %-8s %5.1f us, %d registers, %zu B local\n", name,
+                microseconds([&](cudaStream_t s) { run(layer, blocks, s); }), attributes.numRegs,
+                attributes.localSizeBytes);
+  };
+  time("product", fused_layer<S, Epilogue::none>, forward, launch<S, Epilogue::none>);
+  time("forward", fused_layer<S, Epilogue::forward>, forward, launch<S, Epilogue::forward>);
+  time("backward", fused_layer<S, Epilogue::backward>, backward, launch<S, Epilogue::backward>);
 }
 
 }  // namespace
 
 int main() {
-  constexpr int kCount = 8192;
-  constexpr std::size_t kUnit = static_cast<std::size_t>(kComponents) * kCount * kWidth;
   double *in = on_device(kUnit, 0.5, 1), *weights = on_device(kWidth * kWidth, 0.15, 2),
-         *bias = on_device(kWidth, 0.5, 3);
-  double *z = on_device(kUnit, 0, 4), *out = on_device(kUnit, 0, 5), *stash = on_device(kUnit, 0, 6);
-  double *fused_out = on_device(kUnit, 0, 7), *fused_stash = on_device(kUnit, 0, 8),
-         *sums = on_device(1024 * kWidth, 0, 9);
-  int blocks = 0;
+         *bias = on_device(kWidth, 0.5, 3), *sums = on_device(2048 * kWidth, 0, 4);
+  double *z = on_device(kUnit, 0, 5), *out = on_device(kUnit, 0, 6), *out_bar = on_device(kUnit, 0, 7),
+         *bar = on_device(kUnit, 0, 8);
+  double *fused_stash = on_device(kUnit, 0, 9), *fused_out = on_device(kUnit, 0, 10),
+         *fused_bar = on_device(kUnit, 0, 11);
+  int blocks = 0, kilohertz = 0;
   check(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0));
+  check(cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, 0));
   cublasHandle_t blas;
   cublasCreate(&blas);
-  const auto product = [&](cudaStream_t s) {
+  const auto product = [&](double* result, cudaStream_t s) {
     const double one = 1, zero = 0;
     cublasSetStream(blas, s);
     cublasDgemm(blas, CUBLAS_OP_N, CUBLAS_OP_N, kWidth, kComponents * kCount, kWidth, &one, weights, kWidth,
-                in, kWidth, &zero, z, kWidth);
-  };
-  const Layer plain{in, weights, bias, stash, out, sums, kCount};
-  Layer fused{in, weights, bias, fused_stash, fused_out, sums, kCount};
-  const auto run = [&](auto kernel, cudaStream_t s) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kShared));
-    kernel<<<blocks, kThreads, kShared, s>>>(fused);
+                in, kWidth, &zero, result, kWidth);
   };
   const auto forward = [&](cudaStream_t s) {
-    product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, plain);
+    product(z, s),
+        pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, {in, weights, bias, nullptr, z, out, nullptr});
   };
   const auto backward = [&](cudaStream_t s) {
-    product(s), pointwise<Epilogue::backward><<<1024, 256, 0, s>>>(z, plain);
+    product(out_bar, s);
+    pointwise<Epilogue::backward><<<1024, 256, 0, s>>>(out_bar, {in, weights, bias, out, z, bar, nullptr});
   };
+  forward(nullptr), backward(nullptr);
+  check(cudaDeviceSynchronize());
+  const std::vector<double> host_bar = on_host(bar, kUnit);
+  const Expected expected{on_host(z, kUnit), on_host(out, kUnit), host_bar, column_sums(host_bar, kCount)};
 
-  forward(nullptr), run(fused_layer<Epilogue::forward>, nullptr);
-  check(cudaDeviceSynchronize());
-  std::printf("forward:  one kernel differs from two by %.0e\n", largest_difference(out, fused_out, kUnit));
-  backward(nullptr), run(fused_layer<Epilogue::backward>, nullptr);
-  check(cudaDeviceSynchronize());
-  std::printf("backward: one kernel differs from two by %.0e\n", largest_difference(out, fused_out, kUnit));
-  std::printf("product            cuBLAS %5.1f us                 one kernel %5.1f us\n",
-              microseconds(product),
-              microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::none>, s); }));
-  // The library keeps z in place as the stash of all but the value.
-  Layer in_place = plain;
-  in_place.stash = z;
-  std::printf("product, forward   cuBLAS and pointwise %5.1f us   one kernel %5.1f us\n",
-              microseconds([&](cudaStream_t s) {
-                product(s), pointwise<Epilogue::forward><<<1024, 256, 0, s>>>(z, in_place);
-              }),
-              microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::forward>, s); }));
-  std::printf("product, backward  cuBLAS and pointwise %5.1f us   one kernel %5.1f us\n",
-              microseconds(backward),
-              microseconds([&](cudaStream_t s) { run(fused_layer<Epilogue::backward>, s); }));
+  const double clocks = blocks * kilohertz * 1e-3;  // of all multiprocessors in a microsecond
+  std::printf(
+      "bounds at %d MHz: tensor cores %.1f us; FP64 of the epilogue %.1f us forward, %.1f backward; 4.2 TB/s "
+      "%.1f "
+      "and %.1f us\n",
+      kilohertz / 1000, kUnit * kWidth / 128 / clocks, kUnit / 4 * kForwardOps / 64 / clocks,
+      kUnit / 4 * kBackwardOps / 64 / clocks, kUnit * 2.75 * 8 / 4.2e6, kUnit * 3. * 8 / 4.2e6);
+  std::printf("cuBLAS %.1f us, with pointwise kernels %.1f forward, %.1f backward\n",
+              microseconds([&](cudaStream_t s) { product(z, s); }), microseconds(forward),
+              microseconds(backward));
+
+  const Layer first{in, weights, bias, nullptr, fused_stash, fused_out, sums},
+      second{in, weights, bias, out, z, fused_bar, sums};
+  const auto all = [&](auto... shapes) { (measure<decltype(shapes)>(first, second, blocks, expected), ...); };
+  all(Shape<16, 2, 4, 16, 3, 8, 2>{},  // the tiles first measured
+      Shape<16, 2, 4, 16, 6, 8, 1>{}, Shape<8, 4, 4, 32, 3, 8, 4>{}, Shape<8, 4, 4, 32, 3, 8, 2>{},
+      Shape<8, 4, 4, 32, 3, 8, 1>{}, Shape<8, 3, 4, 32, 4, 8, 3>{}, Shape<8, 3, 4, 32, 4, 8, 1>{},
+      Shape<8, 3, 4, 32, 4, 16, 3>{}, Shape<8, 3, 4, 32, 4, 16, 1>{}, Shape<8, 4, 2, 32, 3, 8, 2>{},
+      Shape<8, 2, 8, 32, 6, 8, 1>{}, Shape<8, 2, 8, 32, 6, 16, 1>{}, Shape<8, 3, 8, 32, 4, 8, 1>{});
 }
