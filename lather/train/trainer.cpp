@@ -83,8 +83,9 @@ void Trainer::note_beginning() {
   std::vector<double> nothing(parameters_.size(), 0);
   const auto unknowns = static_cast<std::ptrdiff_t>(problem().unknowns.size());
   std::copy(parameters_.end() - unknowns, parameters_.end(), nothing.end() - unknowns);
-  const double of_nothing = plan_.corrects(stage_index_) ? 0 : stage_->measure(nothing).loss;
-  control_.began(loss, std::isfinite(of_nothing) ? of_nothing : 0);
+  const Metrics of_nothing = plan_.corrects(stage_index_) ? Metrics{} : stage_->measure(nothing);
+  const auto known = [](double x) { return std::isfinite(x) ? x : 0; };
+  control_.began(loss, {known(of_nothing.loss), known(of_nothing.residual)});
 }
 
 Judgement Trainer::judge_stage(StageEnd end) const {
@@ -298,10 +299,17 @@ void Trainer::state(StateVisitor& v) {
   v.integer("halved", halved_);
   std::vector<double> frozen = frozen_;
   v.array("frozen", frozen);
+  auto& schedule = made_of_.wrappers.schedule;
+  std::int64_t schedule_steps = schedule ? schedule->total_steps : 0;  // as the stage began with
+  v.integer("schedule_steps", schedule_steps);
   if (v.reading()) {
     if (stage != stage_index_ || plan_.count() != planned) {
       frozen_ = frozen;
       enter_stage(static_cast<int>(stage));
+      if (schedule && schedule->total_steps != schedule_steps) {
+        schedule->total_steps = schedule_steps;
+        make_optimizer();
+      }
     }
     frozen_ = std::move(frozen);
   }

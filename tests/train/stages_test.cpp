@@ -59,31 +59,32 @@ TEST(StageControl, EndsWhenSolvedOnAPlateauOrWhenTheOptimizerCanDoNoMore) {
 }
 
 TEST(StageControl, DoubtsAStageWithoutATargetThatUsedUpItsShareAndShowsIt) {
-  const auto judged = [](std::vector<double> losses, double of_nothing, double least, bool annealed = false,
-                         StageEnd end = StageEnd::steps) {
+  const auto judged = [](std::vector<double> losses, const StageControl::Nothing& nothing, double least,
+                         bool annealed = false, StageEnd end = StageEnd::steps) {
     StageControl control({});
     control.begin({0, 0}, 1);
-    control.began(losses.front(), of_nothing);
+    control.began(losses.front(), nothing);
     for (std::size_t i = 1; i < losses.size(); ++i)
       control.looked(static_cast<std::int64_t>(10 * i), 1e-3, losses[i]);
     return control.judge(end, least, annealed).verdict;
   };
   const std::vector<double> settled = {1, 1e-3, 1e-6, 1.1e-7, 1e-7, 0.9e-7},
                             falling = {1, 0.1, 1e-2, 1e-3, 1e-4, 1e-6};
-  EXPECT_EQ(judged(settled, 1, 0), Verdict::open);
-  EXPECT_EQ(judged(settled, 1, 1.1e-4), Verdict::open);
-  EXPECT_EQ(judged(settled, 1, 0.9e-4), Verdict::unsolved) << "ten times the residual of another stage";
-  EXPECT_EQ(judged(settled, 8e-6, 0), Verdict::unsolved) << "hardly better than nothing";
-  EXPECT_EQ(judged(falling, 1, 0), Verdict::unsolved);
-  EXPECT_EQ(judged(falling, 1, 0, true), Verdict::open) << "an annealed learning rate makes it fall";
-  EXPECT_EQ(judged(falling, 1, 0, false, StageEnd::stalled), Verdict::open) << "no more steps would help";
-  EXPECT_EQ(judged({1e-3}, 1, 0), Verdict::unsolved) << "no step was taken";
+  EXPECT_EQ(judged(settled, {1, 1}, 0), Verdict::open);
+  EXPECT_EQ(judged(settled, {1, 1}, 1.1e-4), Verdict::open);
+  EXPECT_EQ(judged(settled, {1, 1}, 0.9e-4), Verdict::unsolved) << "ten times the residual of another stage";
+  EXPECT_EQ(judged(settled, {1, 11}, 0.9e-4), Verdict::open) << "but less than 1e-4 of that of nothing";
+  EXPECT_EQ(judged(settled, {8e-6, 1}, 0), Verdict::unsolved) << "hardly better than nothing";
+  EXPECT_EQ(judged(falling, {1, 1}, 0), Verdict::unsolved);
+  EXPECT_EQ(judged(falling, {1, 1}, 0, true), Verdict::open) << "an annealed learning rate makes it fall";
+  EXPECT_EQ(judged(falling, {1, 1}, 0, false, StageEnd::stalled), Verdict::open) << "no more steps would help";
+  EXPECT_EQ(judged({1e-3}, {1, 1}, 0), Verdict::unsolved) << "no step was taken";
 }
 
 TEST(StageControl, SaysThatNoStepWasLeftOnlyOfAStageThatHadSome) {
   StageControl control({});
   control.begin({10, 0}, 0.5);
-  control.began(1, 1);
+  control.began(1, {1, 1});
   control.looked(10, 1, 1);
   EXPECT_EQ(control.judge(StageEnd::steps, 0, false).reason, "it had no step");
   control.looked(20, 1, 1);
@@ -283,6 +284,19 @@ TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
               {"training.steps", "60"},
               {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
              "ss-esoap");
+  test::expect_same_in_pieces(config);
+}
+
+// Before a switch the schedule's length is settled when the window begins; a resumed run must not settle it again.
+TEST(Stages, WithAScheduleBeforeASwitchAreResumedBitForBit) {
+  TemporaryFolder folder;
+  const Config config = staged(folder.path(),
+                               {{"training.time_windows", "2"},
+                                {"training.steps", "60"},
+                                {"optimizer.then.name", "lbfgs"},
+                                {"optimizer.then.plateau_steps", "1000"}},
+                               "adam");
+  ASSERT_TRUE(config.optimizer.wrappers.schedule->over_the_whole_run());
   test::expect_same_in_pieces(config);
 }
 

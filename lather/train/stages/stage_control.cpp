@@ -11,7 +11,7 @@ namespace lather::train {
 namespace {
 constexpr double kProgress = 0.95;  // a held-out loss this much below the best counts as progress
 // Signs of a stage that is not solved.
-constexpr double kAboveOthers = 10, kOfNothing = 0.01, kLastPart = 0.2, kFall = 10;
+constexpr double kAboveOthers = 10, kOfResidual = 1e-4, kOfLoss = 0.01, kLastPart = 0.2, kFall = 10;
 }  // namespace
 
 void StageControl::begin(const Budget& spent, double weight) {
@@ -28,8 +28,8 @@ void StageControl::prolong(const Budget& spent) {
   look_losses_ = {best_loss_};
 }
 
-void StageControl::began(double loss, double loss_of_nothing) {
-  loss_of_nothing_ = loss_of_nothing;
+void StageControl::began(double loss, const Nothing& nothing) {
+  nothing_ = nothing;
   look_steps_ = {static_cast<double>(first_.steps)};
   look_losses_ = {loss};
 }
@@ -55,12 +55,12 @@ Judgement StageControl::judge(StageEnd end, double least, bool annealed) const {
   if (look_steps_.back() == look_steps_.front())
     return {Verdict::unsolved,
             looked_at_ > first_.steps ? "no step was left to prolong it" : "it had no step"};
-  if (least > 0 && residual_ > kAboveOthers * least)
+  if (least > 0 && residual_ > std::max(kAboveOthers * least, kOfResidual * nothing_.residual))
     return {Verdict::unsolved, fmt::format("an earlier stage has {:.2e}", least)};
   const double loss = *std::min_element(look_losses_.begin(), look_losses_.end());
-  if (loss > kOfNothing * loss_of_nothing_ && loss_of_nothing_ > 0)
+  if (loss > kOfLoss * nothing_.loss && nothing_.loss > 0)
     return {Verdict::unsolved,
-            fmt::format("its loss is {:.2g} times that of a network that is zero", loss / loss_of_nothing_)};
+            fmt::format("its loss is {:.2g} times that of a network that is zero", loss / nothing_.loss)};
   const double last_part = look_steps_.back() - kLastPart * (look_steps_.back() - look_steps_.front());
   double before = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < look_steps_.size() && look_steps_[i] <= last_part; ++i)
@@ -104,7 +104,8 @@ void StageControl::state(StateVisitor& v) {
   v.real("share", weight_);
   v.real("stage_residual", residual_);
   v.real("stage_best_loss", best_loss_);
-  v.real("loss_of_nothing", loss_of_nothing_);
+  v.real("loss_of_nothing", nothing_.loss);
+  v.real("residual_of_nothing", nothing_.residual);
   v.array("look_steps", look_steps_);
   v.array("look_losses", look_losses_);
   v.integer("stage_prolonged", prolonged_);

@@ -75,8 +75,11 @@ class StageControl {
   void begin(const Budget& spent, double weight);
   void prolong(const Budget& spent);
 
-  // Before the first step of a stage, at held-out points: its loss, and that of a network that is zero (0: not known).
-  void began(double loss, double loss_of_nothing);
+  // Before the first step of a stage, at held-out points: its loss, and what a network that is zero has.
+  struct Nothing {
+    double loss = 0, residual = 0;  // 0: not known
+  };
+  void began(double loss, const Nothing& nothing);
   bool beginning_is_known() const { return !look_losses_.empty(); }
   // At a validation: the residual and loss at held-out points.
   void looked(std::int64_t step, double residual, double loss);
@@ -85,9 +88,9 @@ class StageControl {
   StageEnd end(const Budget& spent, const Budget& limit) const;
   bool solved() const { return options_.target > 0 && looked_at_ >= 0 && residual_ <= options_.target; }
   // Of a stage that ends so. Without a target, one that has used up its share is not solved if its residual is more
-  // than ten times `least`, the smallest of the stages before (0: there is none), if its loss is more than a
-  // hundredth of that of nothing, or if the last fifth of its steps has lowered its loss tenfold, which an annealed
-  // learning rate does anyway.
+  // than ten times `least`, the smallest of the stages before (0: there is none), and more than 1e-4 of that of
+  // nothing; if its loss is more than a hundredth of that of nothing; or if the last fifth of its steps has lowered
+  // its loss tenfold, which an annealed learning rate does anyway.
   Judgement judge(StageEnd end, double least, bool annealed) const;
   std::int64_t end_step(const Budget& limit) const;  // when its share of steps is used up
   // How much of its share is used, by steps or by time, whichever is more; in [0, 1].
@@ -105,7 +108,7 @@ class StageControl {
   StageOptions options_;
   Budget first_, share_from_;  // where the stage, and its present share, began
   double weight_ = 1, residual_ = 0, best_loss_ = 0;
-  double loss_of_nothing_ = 0;
+  Nothing nothing_;
   std::vector<double> look_steps_, look_losses_;  // in the present share
   std::int64_t prolonged_ = 0, looked_at_ = -1, looks_since_best_ = 0;
   bool has_best_ = false, stalled_ = false;
