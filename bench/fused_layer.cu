@@ -4,10 +4,10 @@
 //
 // One block of several groups of warps per multiprocessor; W stays in shared memory. A group takes 8 or 16 points with their
 // 4 components (32 or 64 rows) at a time; a warp takes all those rows by some columns, so that the components of a point and
-// column meet in the registers of one thread. Groups never wait for each other but to take turns at the tensor cores
-// (Shape::kAtOnce), so that one's epilogue runs beside another's product.
+// column meet in the registers of one thread. Groups never wait for each other, so that one's epilogue may run beside
+// another's product.
 //
-// Fragments of mma.m16n8k8 and k16 in FP64 (PTX ISA), lane = 4 high + low:
+// Fragments of mma.m16n8k8 in FP64 (PTX ISA), lane = 4 high + low:
 //   A  a[i]: row high + 8 (i % 2), k = low + 4 (i / 2)      B  b[i]: k = low + 4 i, column high
 //   C  c[i]: row high + 8 (i / 2), column 2 low + i % 2
 // Shared memory is not padded: W[k][column] lies at column ^ 4 (k % 4), A[row][k] at k ^ 4 (row % 4), so that the
@@ -33,23 +33,20 @@ constexpr std::size_t kUnit = static_cast<std::size_t>(kComponents) * kCount * k
 constexpr double kForwardOps = 50,
                  kBackwardOps = 21;  // FP64, a point and column; tanh: 37, both its branches
 
-// P points a group, a pipeline of `Stages` times `Chunk` of k; K: of the mma; AtOnce: groups that may multiply at once.
-template <int P, int Groups, int Warps, int Chunk, int Stages, int K, int AtOnce>
+// P points a group, a pipeline of `Stages` times `Chunk` of k.
+template <int P, int Groups, int Warps, int Chunk, int Stages>
 struct Shape {
-  static constexpr int kPoints = P, kGroups = Groups, kChunk = Chunk, kStages = Stages, kStep = K,
-                       kAtOnce = AtOnce;
+  static constexpr int kPoints = P, kGroups = Groups, kChunk = Chunk, kStages = Stages;
   static constexpr int kGroupThreads = 32 * Warps, kThreads = Groups * kGroupThreads;
   static constexpr int kRows = P * kComponents, kRowTiles = kRows / 16;
   static constexpr int kColumns = kWidth / Warps, kColumnTiles = kColumns / 8;  // of a warp
   static constexpr int kParts = kWidth / Chunk;
-  static constexpr int kUnroll = kThreads > 384 || K == 16 ? 1 : Chunk / 16;  // more spills
+  static constexpr int kUnroll = kThreads > 384 ? 1 : Chunk / 16;  // more spills
   static constexpr std::size_t kShared = (kWidth * kWidth + Groups * Stages * kRows * Chunk) * sizeof(double);
-  static_assert(Groups % AtOnce == 0 && 2 * Groups <= 16,
-                "turns go round in circles of their own; 16 barriers");
   static_assert(P % 8 == 0 && Chunk % 16 == 0 && Stages >= 2 && kShared + kParts * 8 <= 227 * 1024, "fits");
   static void print() {
-    std::printf("%2d points x %3d columns a warp, %d x %d warps, %d at once, k%-2d, %d x %2d in flight", P,
-                kColumns, Groups, Warps, AtOnce, K, Stages, Chunk);
+    std::printf("%2d points x %3d columns a warp, %d x %d warps, %d x %2d in flight", P, kColumns, Groups,
+                Warps, Stages, Chunk);
   }
 };
 
@@ -75,14 +72,6 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
-__device__ void multiply_add(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},"
-      "{%12,%13,%14,%15},{%0,%1,%2,%3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
-        "d"(b[1]), "d"(b[2]), "d"(b[3]));
-}
 
 template <class T>
 __device__ unsigned in_shared(T* p) {
@@ -102,9 +91,6 @@ __device__ double load(unsigned at) {
 
 __device__ void barrier(int id, int threads) {
   asm volatile("bar.sync %0,%1;" ::"r"(id), "r"(threads) : "memory");
-}
-__device__ void arrive(int id, int threads) {
-  asm volatile("bar.arrive %0,%1;" ::"r"(id), "r"(threads) : "memory");
 }
 
 // Counts this thread once all copies it has begun are there.
@@ -188,10 +174,6 @@ __global__ void __launch_bounds__(S::kThreads, 1) fused_layer(const __grid_const
             (c == 0 ? w.value : w.stash) + at(tile, c, row % S::kPoints) + e % (kWidth / 16) * 16));
       }
     double z[S::kRowTiles][S::kColumnTiles][4] = {};
-    constexpr bool kTurns = S::kAtOnce < S::kGroups;
-    const int after =
-        S::kAtOnce * gridDim.x;  // the tile whose turn comes when this one's ends, less this one
-    if (kTurns && tile >= after) barrier(S::kGroups + group, 2 * S::kGroupThreads);
 #pragma unroll 1
     for (int part = 0; part < S::kParts; ++part) {
       asm volatile("cp.async.wait_group %0;" ::"n"(S::kStages - 2) : "memory");
@@ -203,22 +185,20 @@ __global__ void __launch_bounds__(S::kThreads, 1) fused_layer(const __grid_const
 #pragma unroll S::kUnroll
       for (int k16 = 0; k16 < S::kChunk; k16 += 16)
 #pragma unroll
-        for (int k = 0; k < 16; k += S::kStep) {
-          double a[S::kRowTiles][S::kStep / 2];
+        for (int k = 0; k < 16; k += 8) {
+          double a[S::kRowTiles][4];
           for (int m = 0; m < S::kRowTiles; ++m)
-            for (int i = 0; i < S::kStep / 2; ++i)
+            for (int i = 0; i < 4; ++i)
               a[m][i] = load(rows + 8 * swap_a[k / 4 + i / 2] + 8 * ((16 * m + i % 2 * 8) * S::kChunk + k16));
           for (int j = 0; j < S::kColumnTiles; ++j) {
-            double b[S::kStep / 4];
-            for (int i = 0; i < S::kStep / 4; ++i)
+            double b[2];
+            for (int i = 0; i < 2; ++i)
               b[i] = load(columns + 8 * swap_w[j % 2] + 8 * ((k16 + k + 4 * i) * kWidth + j / 2 * 16));
             for (int m = 0; m < S::kRowTiles; ++m) multiply_add(z[m][j], a[m], b);
           }
         }
       if (++stage == S::kStages) stage = 0;
     }
-    if (kTurns && tile + after < kTiles)
-      arrive(S::kGroups + (group + S::kAtOnce) % S::kGroups, 2 * S::kGroupThreads);
 #pragma unroll
     for (int j = 0; j < S::kColumnTiles; ++j) {
       const int column = first_column + 8 * j + 2 * low;
@@ -419,9 +399,5 @@ int main() {
   const Layer first{in, weights, bias, nullptr, fused_stash, fused_out, sums},
       second{in, weights, bias, out, z, fused_bar, sums};
   const auto all = [&](auto... shapes) { (measure<decltype(shapes)>(first, second, blocks, expected), ...); };
-  all(Shape<16, 2, 4, 16, 3, 8, 2>{},  // the tiles first measured
-      Shape<16, 2, 4, 16, 6, 8, 1>{}, Shape<8, 4, 4, 32, 3, 8, 4>{}, Shape<8, 4, 4, 32, 3, 8, 2>{},
-      Shape<8, 4, 4, 32, 3, 8, 1>{}, Shape<8, 3, 4, 32, 4, 8, 3>{}, Shape<8, 3, 4, 32, 4, 8, 1>{},
-      Shape<8, 3, 4, 32, 4, 16, 3>{}, Shape<8, 3, 4, 32, 4, 16, 1>{}, Shape<8, 4, 2, 32, 3, 8, 2>{},
-      Shape<8, 2, 8, 32, 6, 8, 1>{}, Shape<8, 2, 8, 32, 6, 16, 1>{}, Shape<8, 3, 8, 32, 4, 8, 1>{});
+  all(Shape<16, 2, 4, 16, 3>{}, Shape<8, 4, 4, 32, 3>{}, Shape<8, 3, 4, 32, 4>{});
 }
