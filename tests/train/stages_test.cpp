@@ -276,11 +276,27 @@ TEST(Stages, HandOverTheirBestParameters) {
   EXPECT_NE(message.find("those of step 0 are handed over"), std::string::npos) << message;
 }
 
+TEST(Stages, OfWindowsHaveTheirSharesOfTheSteps) {
+  TemporaryFolder folder;
+  const Config config = staged(
+      folder.path(),
+      {{"training.time_windows", "{edges = [0, 0.25, 1], steps = [3, 1]}"}, {"training.steps", "40"}}, "adam");
+  const auto finished = run_all(config, folder / "run");
+  ASSERT_EQ(finished.outcome.summary.stages.size(), 2u);
+  EXPECT_EQ(finished.outcome.summary.stages[0].steps, 30);
+  EXPECT_EQ(finished.outcome.summary.stages[1].steps, 10);
+  for (const char* shares : {"[1]", "[1, 0]", "[1, 1, 1]"})
+    EXPECT_THROW(Trainer(staged(folder.path(), {{"training.time_windows.count", "2"},
+                                                {"training.time_windows.steps", shares}})),
+                 Error)
+        << shares;
+}
+
 TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
   TemporaryFolder folder;
   const Config config =
       staged(folder.path(),
-             {{"training.time_windows", "{edges = [0, 0.25, 1], warm_noise = 0.01}"},
+             {{"training.time_windows", "{edges = [0, 0.25, 1], steps = [2, 1], warm_noise = 0.01}"},
               {"training.steps", "60"},
               {"training.stages", "{target = 1e-12, unsolved = \"halve\", tries = 1, plateau = 3}"}},
              "ss-esoap");

@@ -174,7 +174,7 @@ int StagePlan::count() const {
 
 double StagePlan::weight(int stage) const {
   double rest = 0;
-  const auto share = [&](int i) { return continuation_ ? continuation_->share(i) : 1.0; };
+  const auto share = [&](int i) { return continuation_ ? continuation_->share(i) : in_windows() ? windows_.share(i) : 1.0; };
   for (int i = stage; i < count(); ++i) rest += share(i);
   return share(stage) / rest;
 }
@@ -207,9 +207,7 @@ bool StagePlan::is_between(int stage) const {
 
 void StagePlan::state(StateVisitor& v) {
   if (continuation_) continuation_->state(v);
-  std::vector<double> edges = windows_.edges();
-  v.array("window_edges", edges);
-  if (v.reading()) windows_.set_edges(std::move(edges));
+  windows_.state(v);
 }
 
 void FinishedStage::state(StateVisitor& v) {

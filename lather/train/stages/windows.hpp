@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 
@@ -34,12 +35,13 @@ struct WindowOptions {
   std::string coordinate = "t";
   bool warm_start = true;
   std::int64_t points = 0;
-  std::vector<double> edges{};
+  std::vector<double> edges{}, steps{};
   double warm_noise = 0;
   std::int64_t windows() const { return edges.empty() ? count : static_cast<std::int64_t>(edges.size()) - 1; }
   void fields(FieldVisitor& v) {
     v.integer("count", count, "number of windows of equal length", between(1, 1e4));
     v.reals("edges", edges, "times at which windows begin and end, instead of their number");
+    v.reals("steps", steps, "shares of the steps (and of the time) for each window; default: equal ones");
     v.real("warm_noise", warm_noise,
            "this much of fresh initial weights is added to those of the last window", non_negative());
     v.text("coordinate", coordinate, "the coordinate that is the time");
@@ -58,10 +60,11 @@ class TimeWindows {
   TimeWindows(const pde::Problem& problem, const WindowOptions& options);
 
   int count() const { return static_cast<int>(edges_.size()) - 1; }
-  // Where windows begin and end. Setting them is for a run that is resumed, after a window was halved.
-  const std::vector<double>& edges() const { return edges_; }
-  void set_edges(std::vector<double> edges) { edges_ = std::move(edges); }
   void halve(int window);
+  // Where windows begin and end, and their shares, after one was halved.
+  void state(StateVisitor& v);
+  // The share of a window in the steps and the time.
+  double share(int window) const { return shares_.empty() ? 1.0 : shares_[window]; }
   const WindowOptions& options() const { return options_; }
   int coordinate() const { return time_; }   // -1 for a single window
   pde::Interval interval(int window) const;  // of more than one
@@ -83,6 +86,7 @@ class TimeWindows {
   WindowOptions options_;
   int time_;
   std::vector<double> edges_{0, 0};  // of a single window: never used
+  std::vector<double> shares_;       // empty: equal ones
 };
 
 }  // namespace lather::train
