@@ -218,7 +218,8 @@ INSTANTIATE_TEST_SUITE_P(
         Method{"lm"}, Method{"lm", {{"form", "primal"}}},
         Method{"lm", {{"form", "dual"}, {"spectrum_every", 1}}},
         Method{"lm", {{"form", "cg"}, {"cg_tolerance", 1e-8}, {"damping", "marquardt"}}, kIterated},
-        Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}}, Method{"lm", {{"adaptation", "target"}}},
+        Method{"lm", {{"acceleration", false}, {"adaptation", "gain"}}},
+        Method{"lm", {{"adaptation", "target"}}},
         // Steps so short that their length comes from the secular equation.
         Method{"lm", {{"adaptation", "target"}, {"longest_step", 0.01}}},
         Method{"lm", {{"form", "qr"}, {"spectrum_every", 1}}}, Method{"engd", {{"damping", 1e-6}}},

@@ -77,7 +77,8 @@ TEST(StageControl, DoubtsAStageWithoutATargetThatUsedUpItsShareAndShowsIt) {
   EXPECT_EQ(judged(settled, {8e-6, 1}, 0), Verdict::unsolved) << "hardly better than nothing";
   EXPECT_EQ(judged(falling, {1, 1}, 0), Verdict::unsolved);
   EXPECT_EQ(judged(falling, {1, 1}, 0, true), Verdict::open) << "an annealed learning rate makes it fall";
-  EXPECT_EQ(judged(falling, {1, 1}, 0, false, StageEnd::stalled), Verdict::open) << "no more steps would help";
+  EXPECT_EQ(judged(falling, {1, 1}, 0, false, StageEnd::stalled), Verdict::open)
+      << "no more steps would help";
   EXPECT_EQ(judged({1e-3}, {1, 1}, 0), Verdict::unsolved) << "no step was taken";
 }
 
@@ -278,9 +279,10 @@ TEST(Stages, HandOverTheirBestParameters) {
 
 TEST(Stages, OfWindowsHaveTheirSharesOfTheSteps) {
   TemporaryFolder folder;
-  const Config config = staged(
-      folder.path(),
-      {{"training.time_windows", "{edges = [0, 0.25, 1], steps = [3, 1]}"}, {"training.steps", "40"}}, "adam");
+  const Config config =
+      staged(folder.path(),
+             {{"training.time_windows", "{edges = [0, 0.25, 1], steps = [3, 1]}"}, {"training.steps", "40"}},
+             "adam");
   const auto finished = run_all(config, folder / "run");
   ASSERT_EQ(finished.outcome.summary.stages.size(), 2u);
   EXPECT_EQ(finished.outcome.summary.stages[0].steps, 30);

@@ -174,7 +174,9 @@ int StagePlan::count() const {
 
 double StagePlan::weight(int stage) const {
   double rest = 0;
-  const auto share = [&](int i) { return continuation_ ? continuation_->share(i) : in_windows() ? windows_.share(i) : 1.0; };
+  const auto share = [&](int i) {
+    return continuation_ ? continuation_->share(i) : in_windows() ? windows_.share(i) : 1.0;
+  };
   for (int i = stage; i < count(); ++i) rest += share(i);
   return share(stage) / rest;
 }
