@@ -60,8 +60,7 @@ class MeshShape : public Shape {
   symbolic::Expr smooth_distance(const Coordinates&) const override {
     throw Error(
         "a mesh has no smooth distance function: distance() needs shapes with a formula; give the condition "
-        "on the "
-        "mesh as a [[condition]] instead");
+        "on the mesh as a [[condition]] instead");
   }
 
  private:

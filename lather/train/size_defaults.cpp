@@ -270,10 +270,9 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
     chosen.choose("sampling", Json{{"method", "sobol"}, {"every", 0}}, "drawn once: there is one solution");
   else
     chosen.choose("sampling", Json{{"method", adaptive ? "adaptive" : "sobol"}, {"every", 10}},
-                  adaptive
-                      ? "drawn every 10 steps where the residual is large: fixed points would be fitted, "
-                        "not the equation"
-                      : "drawn every 10 steps: fixed points would be fitted, not the equation");
+                  adaptive ? "drawn every 10 steps where the residual is large: fixed points would be "
+                             "fitted, not the equation"
+                           : "drawn every 10 steps: fixed points would be fitted, not the equation");
 
   const bool windows =
       dimensions > 2 && !linear && has_initial_condition(problem) && !has_own_windows(training, asked);
@@ -324,8 +323,7 @@ std::string warn_of_few_steps(const TrainingOptions& training) {
   if (training.steps >= windows) return "";
   return fmt::format(
       "{} steps for {} time windows: windows without a step hand over what they began with; take --steps {} "
-      "or "
-      "more, or fewer windows (--set training.time_windows=…)",
+      "or more, or fewer windows (--set training.time_windows=…)",
       training.steps, windows, windows);
 }
 

@@ -116,42 +116,28 @@ void add_explanations(Document& page) {
   page.heading("How to read this page");
   page.paragraph(
       "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation). Where the "
-      "largest seed is "
-      "more than ten times the smallest, a mean says nothing, and the median and the range are given. "
-      "\"Diverged\": not a "
-      "number at the end, or a held-out loss more than ten times the first one; such seeds are counted, not "
-      "averaged. "
-      "\"Ratio\" is ours divided by the paper's; the paper's values depend on budgets and normalizations "
-      "that it does not "
-      "state, so a ratio shows the distance and does not compare methods. The paper's \"residual\" is taken "
-      "as a mean "
-      "square.");
+      "largest seed is more than ten times the smallest, a mean says nothing, and the median and the range "
+      "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times the first "
+      "one; such seeds are counted, not averaged. \"Ratio\" is ours divided by the paper's; the paper's "
+      "values depend on budgets and normalizations that it does not state, so a ratio shows the distance and "
+      "does not compare methods. The paper's \"residual\" is taken as a mean square.");
   page.paragraph(
       "**Verdicts** compare values of the same problem and seed. \"0.5 times SOAP\" is the geometric mean of "
-      "their ratios; it is "
-      "given for the strongest rival. A claim holds where its method is ahead of all that it names with 95 % "
-      "confidence "
-      "(Student's t of the logarithms of these ratios), and does not hold where it is behind one of them "
-      "with the same "
-      "confidence. Otherwise the seeds cannot tell: three of them show only differences that are large or "
-      "very regular. A "
-      "method with more seeds that diverged, ran out of memory or missed a target than another (\"without a "
-      "value\") is "
-      "behind it, which is a rule and no test. \"One seed\": whoever has the smaller value is ahead. \"No "
-      "method solves it here\": the "
-      "best relative L² "
-      "error is above 0.5, and the order of residuals says little. A claim that names a factor (\"a third of "
-      "the time\") holds where the whole interval around ours lies in the range printed beside it, does not "
-      "hold where all of it lies outside; otherwise the seeds cannot tell. These rules, and the ranges "
-      "printed "
-      "beside some "
-      "verdicts, were set after runs of the budget `short` had been seen; with two standard errors in place "
-      "of 95 % "
-      "more claims are decided, for and against (decisions.md has both counts).");
+      "their ratios; it is given for the strongest rival. A claim holds where its method is ahead of all "
+      "that it names with 95 % confidence (Student's t of the logarithms of these ratios), and does not hold "
+      "where it is behind one of them with the same confidence. Otherwise the seeds cannot tell: three of "
+      "them show only differences that are large or very regular. A method with more seeds that diverged, "
+      "ran out of memory or missed a target than another (\"without a value\") is behind it, which is a rule "
+      "and no test. \"One seed\": whoever has the smaller value is ahead. \"No method solves it here\": the "
+      "best relative L² error is above 0.5, and the order of residuals says little. A claim that names a "
+      "factor (\"a third of the time\") holds where the whole interval around ours lies in the range printed "
+      "beside it, does not hold where all of it lies outside; otherwise the seeds cannot tell. These rules, "
+      "and the ranges printed beside some verdicts, were set after runs of the budget `short` had been seen; "
+      "with two standard errors in place of 95 % more claims are decided, for and against (decisions.md has "
+      "both counts).");
   page.paragraph(
       "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
-      "that was "
-      "tried, so the search was not finished.");
+      "that was tried, so the search was not finished.");
 }
 
 // An experiment that stands for nothing in the paper has a page of its own.
@@ -197,14 +183,12 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
                   [](const auto& result) { return result.plan->budget_name == "quick"; }))
     page.paragraph(
         "The budget `quick` shows that everything runs. It is too short, and its networks are too small, to "
-        "say much about "
-        "the paper.");
+        "say much about the paper.");
   else if (std::any_of(results.begin(), results.end(),
                        [](const auto& result) { return result.plan->budget_name != "paper"; }))
     page.paragraph(
         "Budgets below `paper` train smaller networks for far fewer steps than the paper. They test whether "
-        "its "
-        "rankings appear under equal conditions at that size. What does not hold here may hold at the "
+        "its rankings appear under equal conditions at that size. What does not hold here may hold at the "
         "paper's.");
   page.heading("Summary");
   add_summary(page, results);

@@ -167,11 +167,11 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
            "what lambda multiplies: the identity, or diag(J^T J), which makes steps independent of the scale "
            "of each parameter (not with form=dual)",
            {{"identity", Damping::identity}, {"marquardt", Damping::marquardt}});
-  v.choice("adaptation", adaptation,
-           "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); "
-           "or target: "
-           "the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
-           {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
+  v.choice(
+      "adaptation", adaptation,
+      "what lambda follows: the length of the best step along the direction; the gain ratio (Nielsen); or "
+      "target: the least lambda, of several tried in every step, with a gain ratio of at least target_gain",
+      {{"length", Adaptation::length}, {"gain", Adaptation::gain}, {"target", Adaptation::target}});
   v.real("target_gain", target_gain, "adaptation=target: gain ratio that a step must have",
          {.low = 0, .high = 1, .low_open = true, .high_open = true});
   v.boolean("acceleration", acceleration,
@@ -190,8 +190,7 @@ void LevenbergMarquardtOptions::fields(FieldVisitor& v) {
             non_negative());
   v.real("max_memory", max_memory,
          "GiB the matrices may take; beyond it the form is sketch, or cg where that does not fit either; 0: "
-         "60 % "
-         "of what is free where they lie",
+         "60 % of what is free where they lie",
          non_negative());
   v.real("cg_tolerance", cg_tolerance, "relative residual at which conjugate gradients stop", positive());
   v.integer("cg_iterations", cg_iterations, "most conjugate gradient iterations per solve", at_least(1));

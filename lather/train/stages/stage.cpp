@@ -31,8 +31,7 @@ pde::EngineOptions engine_options(const Config& config) {
   if (config.ranks && config.ranks->reduction() != parallel::Reduction::host && config.device == Device::cpu)
     throw Error(
         "--reduction: NCCL adds up on GPUs, and this run is on the CPU; use --reduction host, or --device "
-        "cuda "
-        "for a new run");
+        "cuda for a new run");
   pde::EngineOptions options;
   options.threads = static_cast<int>(config.threads);
   options.shards = static_cast<int>(config.shards);

@@ -41,8 +41,7 @@ struct StageOptions {
         non_negative());
     v.choice("unsolved", unsolved,
              "what is done with a stage that has used its share and is not solved; auto: it is prolonged "
-             "where there "
-             "is a target, else handed over",
+             "where there is a target, else handed over",
              {{"auto", Unsolved::automatic},
               {"prolong", Unsolved::prolong},
               {"halve", Unsolved::halve},

@@ -157,14 +157,21 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
     return report;
   }
   report.status = lost ? Status::converged : Status::stalled;
-  report.message =
-      lost
-          ? fmt::format(
-                "rounding floor reached: the step of the least cutoff is worse than none, and none of {} "
-                "cutoffs halves the loss",
-                options_.tries)
-          : fmt::format("no length and none of {} cutoffs lowers the loss; the rounding floor may be reached",
-                        options_.tries);
+  if (lost)
+    report.message = fmt::format(
+        "rounding floor reached: the step of the least cutoff is worse than none, and none of {} cutoffs "
+        "halves the loss",
+        options_.tries);
+  else if (rounding_of_value(objective, x) > kRounding * value_)
+    report.message =
+        fmt::format("no length and none of {} cutoffs lowers the loss; the rounding floor may be reached",
+                    options_.tries);
+  else
+    report.message = fmt::format(
+        "no length down to {:g} of a step and none of {} cutoffs lowers the loss, which is far above "
+        "rounding; more "
+        "halvings (optimizer.halvings) or lm may help",
+        std::ldexp(1.0, -static_cast<int>(options_.halvings)), options_.tries);
   return report;
 }
 

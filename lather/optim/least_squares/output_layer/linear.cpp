@@ -59,8 +59,7 @@ void Linear::require_linear(Objective& objective, std::span<const double> x) con
   if (norm(bend) > 1e-8 * size)
     throw Error(
         "linear needs equations and conditions that are linear in the fields, and these are not: their "
-        "residuals "
-        "bend with the weights of the output layer; use lm");
+        "residuals bend with the weights of the output layer; use lm");
 }
 
 std::vector<double> Linear::residuals(Objective& objective, std::span<const double> x, Rows rows) const {

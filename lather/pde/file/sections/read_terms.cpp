@@ -42,8 +42,7 @@ class TermReader {
             pieces[0].region->carrier() != Region::Carrier::inside || !is_open(pieces[0]))
           throw Error(where->where,
                       "an equation holds in part of the interior, such as \"inside inner\" or \"x > 0.5\"; "
-                      "what holds "
-                      "on a face or a boundary is a [[condition]]");
+                      "what holds on a face or a boundary is a [[condition]]");
         builder_.equation_in(name.text, pieces[0], list, factor, at);
       } else if (uses_geometry && !builder_.problem().geometry) {
         Piece whole(builder_.problem().domain.size(), std::numeric_limits<double>::quiet_NaN());
