@@ -16,5 +16,5 @@ echo "For comparison, the paper (Table: relative L2 errors, Burgers) reports 8.4
 "$lather" report "$out" --figure "$out/report.svg"
 echo
 echo "Now the default, \`lather train burgers\`, with fewer features: random sines, fixed, whose output layer Gauss–Newton finds in 16 time windows (docs/gauss-newton.md, fixed features)."
-"$lather" train burgers --seed 2 --set network.width=1000 --set network.input_scales=[1,1,0.05] --set training.points.interior=4500 --set training.points.initial=700 --out "$out-default" |
-  grep -E '^(ended|best)'
+"$lather" train burgers --seed 2 --set network.width=1000 --set network.input_scales=[1,1,0.05] --set training.points.interior=4500 --set training.points.initial=700 --out "$out-default" 2>&1 |
+  grep -E '^(ended|best|lather:)'
