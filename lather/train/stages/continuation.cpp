@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "lather/core/error.hpp"
 
 namespace lather::train {
@@ -11,10 +9,7 @@ namespace lather::train {
 void ContinuationOptions::validate() const {
   if (parameter.empty()) throw Error("continuation: parameter is missing");
   if (values.empty()) throw Error("continuation: values is missing");
-  if (!steps.empty() && steps.size() != values.size())
-    throw Error(fmt::format("continuation: {} numbers of steps for {} values", steps.size(), values.size()));
-  if (std::any_of(steps.begin(), steps.end(), [](double s) { return !(s > 0); }))
-    throw Error("continuation: every number of steps must be positive");
+  require_shares(steps, values.size(), "continuation", "values");
 }
 
 Continuation::Continuation(const ContinuationOptions& options, Build build)
@@ -23,7 +18,7 @@ Continuation::Continuation(const ContinuationOptions& options, Build build)
 void Continuation::halve(int stage) {
   auto& [parameter, values, steps, warm_noise] = options_;
   values.insert(values.begin() + stage, (values[stage - 1] + values[stage]) / 2);
-  if (!steps.empty()) steps.insert(steps.begin() + stage, steps[stage]);
+  halve_share(steps, stage);
 }
 
 void Continuation::state(StateVisitor& v) {

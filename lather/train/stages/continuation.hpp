@@ -12,6 +12,7 @@
 #include "lather/core/options.hpp"
 #include "lather/core/state.hpp"
 #include "lather/pde/file/problem_file.hpp"
+#include "lather/train/stages/shares.hpp"
 
 namespace lather::train {
 
@@ -44,7 +45,7 @@ class Continuation {
   // Values and shares, after a step was halved.
   void state(StateVisitor& v);
   // The share of a stage in the steps and the time.
-  double share(int stage) const { return options_.steps.empty() ? 1.0 : options_.steps[stage]; }
+  double share(int stage) const { return share_of(options_.steps, stage); }
 
  private:
   ContinuationOptions options_;

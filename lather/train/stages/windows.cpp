@@ -42,14 +42,6 @@ std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& 
   return edges;
 }
 
-void validate_shares(const std::vector<double>& shares, std::int64_t windows) {
-  if (shares.empty()) return;
-  if (static_cast<std::int64_t>(shares.size()) != windows)
-    throw Error(fmt::format("time_windows.steps: {} shares for {} windows", shares.size(), windows));
-  if (std::any_of(shares.begin(), shares.end(), [](double s) { return !(s > 0); }))
-    throw Error("time_windows.steps: every share must be positive");
-}
-
 // No other coordinate than the time: inputs have no other symbols.
 bool is_of_the_time_alone(Expr input, Expr time) {
   const auto symbols = symbolic::symbols_of(std::span(&input, 1));
@@ -60,7 +52,7 @@ bool is_of_the_time_alone(Expr input, Expr time) {
 
 TimeWindows::TimeWindows(const Problem& problem, const WindowOptions& options)
     : problem_(problem), options_(options), time_(-1), shares_(options.steps) {
-  validate_shares(shares_, options.windows());
+  require_shares(shares_, static_cast<std::size_t>(options.windows()), "time_windows", "windows");
   if (options.windows() == 1 && options.edges.empty()) return;  // also for problems without a time
   const auto& names = problem.symbols->coordinate_names();
   const auto at = std::find(names.begin(), names.end(), options.coordinate);
@@ -102,7 +94,7 @@ pde::Interval TimeWindows::interval(int window) const { return {edges_[window], 
 void TimeWindows::halve(int window) {
   const auto [low, high] = interval(window);
   edges_.insert(edges_.begin() + window + 1, low + (high - low) / 2);
-  if (!shares_.empty()) shares_.insert(shares_.begin() + window, shares_[window]);
+  halve_share(shares_, window);
 }
 
 void TimeWindows::state(StateVisitor& v) {

@@ -27,6 +27,7 @@
 #include "lather/core/state.hpp"
 #include "lather/pde/objective.hpp"
 #include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/stages/shares.hpp"
 
 namespace lather::train {
 
@@ -64,7 +65,7 @@ class TimeWindows {
   // Where windows begin and end, and their shares, after one was halved.
   void state(StateVisitor& v);
   // The share of a window in the steps and the time.
-  double share(int window) const { return shares_.empty() ? 1.0 : shares_[window]; }
+  double share(int window) const { return share_of(shares_, window); }
   const WindowOptions& options() const { return options_; }
   int coordinate() const { return time_; }   // -1 for a single window
   pde::Interval interval(int window) const;  // of more than one
