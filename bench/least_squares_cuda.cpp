@@ -1,4 +1,4 @@
-// One iteration of lm on the GPU, part by part, beside J^T J (SYRK) and its Cholesky factor alone.
+// One iteration of lm on the GPU, part by part, beside J^T J and its Cholesky factor alone.
 //   bench_least_squares_cuda [WIDTH DEPTH POINTS]
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/cuda/runtime.hpp"
 #include "lather/core/rng.hpp"
+#include "lather/optim/cuda/least_squares/cholesky.hpp"
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
 #include "lather/pde/objective.hpp"
@@ -37,32 +38,29 @@ double milliseconds(int repeats, const F& f) {
 double floor_milliseconds(int n, int m, int repeats) {
   const cuda::Stream stream;
   const cuda::Blas blas(stream);
-  cuda::Solver solver(stream);
+  const std::size_t stride = cuda::row_stride(static_cast<std::size_t>(n));
+  const int ld = static_cast<int>(stride);
+  optim::DeviceCholesky cholesky(static_cast<std::size_t>(n), blas, stream);
   // The same numbers again and again, at another column in every row: drawing 10^9 of them would take longer than all the rest.
-  std::vector<double> drawn(16777259), rows(static_cast<std::size_t>(m) * n);
+  std::vector<double> drawn(16777259), rows(static_cast<std::size_t>(m) * stride);
   for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = Random(1, 2).uniform(i) - 0.5;
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = drawn[i % drawn.size()];
-  cuda::Memory<double> J(rows.size()), JtJ(static_cast<std::size_t>(n) * n);
-  cuda::Memory<int> info(1);
+  cuda::Memory<double> J(rows.size()), JtJ(static_cast<std::size_t>(n) * stride);
+  cuda::Memory<double> diagonal(static_cast<std::size_t>(n)), shift(static_cast<std::size_t>(n));
+  cuda::Memory<int> failed(1);
   J.upload(rows);
+  diagonal.upload(std::vector<double>(static_cast<std::size_t>(n), m));  // that of J^T J and more
   const double square =
-      milliseconds(repeats, [&] { blas.square({.n = n, .k = m}, J.data(), n, JtJ.data(), n); });
-  // The lower triangle as products of general matrices, block row by block row.
-  constexpr int kBlock = 1024;
-  const double blocks = milliseconds(repeats, [&] {
-    for (int i = 0; i < n; i += kBlock) {
-      const int rows_of_block = std::min(kBlock, n - i);
-      blas.multiply<double>({.m = rows_of_block, .n = i + rows_of_block, .k = m, .transpose_a = true},
-                            J.data() + i, n, J.data(), n, JtJ.data() + static_cast<std::size_t>(i) * n, n);
-    }
-  });
+      milliseconds(repeats, [&] { blas.square({.n = n, .k = m}, J.data(), ld, JtJ.data(), ld); });
   const double both = milliseconds(repeats, [&] {
-    blas.square({.n = n, .k = m}, J.data(), n, JtJ.data(), n);
-    solver.cholesky(n, JtJ.data(), info.data());
+    blas.square({.n = n, .k = m}, J.data(), ld, JtJ.data(), ld);
+    cholesky.enqueue(JtJ.data(), diagonal.data(), shift.data(), failed.data());
   });
+  int not_positive = 0;
+  failed.download(std::span(&not_positive, 1));
+  if (not_positive != 0) fmt::print("  the matrix was not positive definite\n");
   fmt::print("  {:44} {:9.2f} ms  ({:.1f} TFLOP/s)\n", "J^T J alone", square,
              1e-9 * n * (n + 1.0) * m / square);
-  fmt::print("  {:44} {:9.2f} ms\n", "J^T J alone, in blocks of products", blocks);
   fmt::print("  {:44} {:9.2f} ms\n", "Cholesky alone", both - square);
   return both;
 }

@@ -114,6 +114,10 @@ cudaError_t cudaMemset(void* p, int value, std::size_t size) {
   std::memset(p, value, size);
   return cudaSuccess;
 }
+cudaError_t cudaMemsetAsync(void* p, int value, std::size_t size, cudaStream_t) {
+  enqueue([=] { std::memset(p, value, size); });
+  return cudaSuccess;
+}
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
   ++lather::emulator::host_waits;
   std::memcpy(to, from, size);

@@ -61,27 +61,17 @@ const SolverLibrary& solver_library() {
         });
         return CUSOLVER_STATUS_SUCCESS;
       },
-      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t, cudaDataType, const void*,
-         std::int64_t, cudaDataType, std::size_t* on_device, std::size_t* on_host) {
-        *on_device = *on_host = 0;
-        return CUSOLVER_STATUS_SUCCESS;
-      },
-      // The upper triangle of a column-major matrix is the lower one of a row-major matrix. The other one is
-      // left alone.
-      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, cudaDataType, void* a,
-         std::int64_t, cudaDataType, void*, std::size_t, void*, std::size_t, int* info) {
-        const auto d = static_cast<std::size_t>(n);
-        auto* const matrix = static_cast<double*>(a);
-        std::vector<double> factor(matrix, matrix + d * d);
-        *info = !linalg::cholesky({factor.data(), d, d});
-        for (std::size_t i = 0; i < d; ++i) std::copy_n(factor.data() + i * d, i + 1, matrix + i * d);
-        return CUSOLVER_STATUS_SUCCESS;
-      },
+      // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
       [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t, cudaDataType,
-         const void* a, std::int64_t, cudaDataType, void* b, std::int64_t, int* info) {
-        const auto d = static_cast<std::size_t>(n);
-        linalg::cholesky_solve({static_cast<const double*>(a), d, d}, {static_cast<double*>(b), d});
-        *info = 0;
+         const void* a, std::int64_t lda, cudaDataType, void* b, std::int64_t, int* info) {
+        enqueue([=] {
+          const auto d = static_cast<std::size_t>(n);
+          std::vector<double> factor(d * d);
+          for (std::size_t i = 0; i < d; ++i)
+            std::copy_n(static_cast<const double*>(a) + i * lda, d, factor.data() + i * d);
+          linalg::cholesky_solve({factor.data(), d, d}, {static_cast<double*>(b), d});
+          *info = 0;
+        });
         return CUSOLVER_STATUS_SUCCESS;
       }};
   return table;

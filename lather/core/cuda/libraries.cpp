@@ -66,8 +66,6 @@ const SolverLibrary& solver_library() {
     LATHER_FIND(t.destroy_params, cusolverDnDestroyParams);
     LATHER_FIND(t.syev_batched_size, cusolverDnXsyevBatched_bufferSize);
     LATHER_FIND(t.syev_batched, cusolverDnXsyevBatched);
-    LATHER_FIND(t.potrf_size, cusolverDnXpotrf_bufferSize);
-    LATHER_FIND(t.potrf, cusolverDnXpotrf);
     LATHER_FIND(t.potrs, cusolverDnXpotrs);
     return t;
   }();

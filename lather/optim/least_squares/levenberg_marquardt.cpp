@@ -1,7 +1,7 @@
 // Letters: r residuals, J their Jacobian, D the damping matrix (identity or diag(J^T J)), lambda its
 // strength, d the step, a its geodesic acceleration, s its length.
 //
-//   (J^T J + lambda D) d = -J^T r                     linear_->damp, linear_->solve
+//   (J^T J + lambda D) d = -J^T r                     linear_->damp_and_solve
 //   |d(lambda)| <= longest_step (1 + |x|)             solve_within_limit
 //   (J^T J + lambda D) a = -J^T r''                   accelerate: r'' the second difference of r along d
 //   x <- x + s d + s^2/2 a,   s = 1, 1/2, 1/4, ...    search_length
@@ -157,9 +157,7 @@ void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double
 bool LevenbergMarquardt::solve_within_limit(std::span<const double> x, TooLong then) {
   at_limit_ = false;
   const auto solve = [&](double lambda) {
-    const bool positive = linear_->damp(lambda);
-    if (positive) linear_->solve(direction_);
-    return positive && all_finite(direction_);
+    return linear_->damp_and_solve(lambda, direction_) && all_finite(direction_);
   };
   if (!solve(lambda_)) return false;
   const double limit = options_.longest_step * (1 + norm(x));

@@ -44,6 +44,12 @@ std::vector<double> Linearization::damping_matrix(std::span<const double> diagon
   return D;
 }
 
+bool Linearization::damp_and_solve(double lambda, std::span<double> d) {
+  if (!damp(lambda)) return false;
+  solve(d);
+  return true;
+}
+
 // By the semi-normal equations: w is a correction (the bend of r), known to a few digits only.
 void Linearization::solve_for(std::span<const double> w, std::span<double> d) {
   residuals_.transposed_jacobian_times(x_, w, d);
@@ -105,6 +111,15 @@ class PrimalForm final : public FactoredForm {
   void solve(std::span<double> d) override {
     negate(Jtr_, d);
     matrix_->solve(d);
+  }
+  bool damp_and_solve(double lambda, std::span<double> d) override {
+    lambda_ = lambda;
+    negate(Jtr_, d);
+    return matrix_->factor_and_solve(lambda, D_, d);
+  }
+  void solve_for(std::span<const double> w, std::span<double> d) override {
+    matrix_->solve_transposed(x_, w, d);
+    negate(d, d);
   }
 
  private:

@@ -281,7 +281,10 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     require_points();
     if (!jacobian_)
       jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(),
-                                                 [this](std::span<const double> x) { upload(x); });
+                                                 [this](std::span<const double> x, cudaStream_t stream) {
+                                                   stage(x);
+                                                   enqueue_upload(stream);
+                                                 });
     return *jacobian_;
   }
   // The pass numbers terms set by set.
@@ -301,12 +304,12 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
   void upload(std::span<const double> x) {
     stage(x);
-    enqueue_upload();
-    cuda::check(cudaStreamSynchronize(pass_->stream()));
+    enqueue_upload(stream());
+    cuda::check(cudaStreamSynchronize(stream()));
   }
-  void enqueue_upload() {
+  void enqueue_upload(cudaStream_t stream) {
     cuda::check(cudaMemcpyAsync(parameters_.data(), host_parameters(), parameters_.bytes(),
-                                cudaMemcpyHostToDevice, pass_->stream()));
+                                cudaMemcpyHostToDevice, stream));
   }
   void enqueue_scales() {
     cuda::check(
@@ -341,7 +344,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   }
 
   void enqueue_evaluation(bool with_gradient) {
-    enqueue_upload();
+    enqueue_upload(stream());
     enqueue_scales();
     enqueue_own_sums(with_gradient);
     if (!sums_->sums_on_device()) return;

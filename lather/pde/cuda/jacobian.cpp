@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lather/core/memory.hpp"
+#include "lather/optim/cuda/least_squares/triangles.hpp"
 #include "lather/pde/cuda/kernels/jacobian_arguments.cuh"
 #include "lather/pde/engine/residual_weights.hpp"
 
@@ -24,11 +25,11 @@ void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaS
 
 }  // namespace
 
-CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses,
-                           std::function<void(std::span<const double>)> upload)
+CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses, Upload enqueue_upload)
     : EngineResiduals(engine),
       addresses_(addresses),
-      upload_(std::move(upload)),
+      enqueue_upload_(std::move(enqueue_upload)),
+      stride_(cuda::row_stride(engine.layout.size())),
       passes_(engine.sets.size()),
       stale_(engine.sets.size(), true),
       first_row_(engine.problem.terms.size()),
@@ -71,12 +72,12 @@ CudaPass<double>& CudaJacobian::pass_of(int set) {
 // of a tile holds for J too. With shards, chunks are what they are.
 void CudaJacobian::choose_chunks(std::size_t residuals) {
   if (residuals == residuals_) return;
-  const std::size_t parameters = engine_.layout.size(), limit = engine_.options.tile_rows;
+  const std::size_t limit = engine_.options.tile_rows;
   rows_ = {};
   kept_ = false;
   std::size_t free = 0, total = 0;
   cuda::check(cudaMemGetInfo(&free, &total));
-  const std::size_t fitting = free / 2 / sizeof(double) / parameters;
+  const std::size_t fitting = free / 2 / sizeof(double) / stride_;
   const bool fits = fitting >= residuals && (limit == 0 || limit >= residuals);
   residuals_ = residuals;
   bounds_ = {0};
@@ -87,17 +88,17 @@ void CudaJacobian::choose_chunks(std::size_t residuals) {
     if (chunk_ > fitting)
       throw OutOfMemory(fmt::format(
           "device cuda: there is no room for {} rows of J with {} numbers each; use more --shards", chunk_,
-          parameters));
+          engine_.layout.size()));
   } else {
     chunk_ = fits ? residuals : std::clamp<std::size_t>(fitting / 2, 1, limit > 0 ? limit : residuals);
     for (std::size_t end = chunk_; end < residuals; end += chunk_) bounds_.push_back(end);
     bounds_.push_back(residuals);
   }
-  rows_ = cuda::Memory<double>((fits ? residuals : chunk_) * parameters);
+  rows_ = cuda::Memory<double>((fits ? residuals : chunk_) * stride_);
   root_weights_ = cuda::Memory<double>(residuals);
   r_ = cuda::Memory<double>(residuals);
   w_ = cuda::Memory<double>(residuals);
-  host_ = cuda::PinnedMemory<double>(parameters + residuals);
+  host_ = cuda::PinnedMemory<double>(engine_.layout.size() + residuals);
   key_ = {};
 }
 
@@ -111,7 +112,8 @@ bool CudaJacobian::prepare(std::span<const double> x) {
   choose_chunks(key.root_weights.size());
   if (kept_ && key == key_) return true;
   kept_ = false;
-  upload_(x);
+  enqueue_upload_(x, stream_);
+  cuda::check(cudaEventRecord(uploaded_, stream_));
   if (key.root_weights != key_.root_weights) root_weights_.upload(key.root_weights);
   key_ = std::move(key);
   return false;
@@ -145,7 +147,7 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                                        addresses_.parameters + l.weight->offset,
                                        l.scale ? addresses_.parameters + l.scale->offset : nullptr,
                                        rows,
-                                       static_cast<long long>(parameters),
+                                       static_cast<long long>(stride_),
                                        offset(l.weight),
                                        offset(l.bias),
                                        offset(l.scale),
@@ -171,15 +173,14 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
   };
   // An unknown that other terms have is zero here.
   for (std::size_t u = engine_.tape.parameters().size(); u < parameters; ++u)
-    write_scalar(nullptr, 0, 0, rows + u, parameters);
+    write_scalar(nullptr, 0, 0, rows + u, stride_);
   for (const auto& s : pass.scalars())
-    write_scalar(s.rows + skipped_points * s.stride, s.width, s.stride, rows + s.parameter, parameters);
+    write_scalar(s.rows + skipped_points * s.stride, s.width, s.stride, rows + s.parameter, stride_);
   write_scalar(pass.window_values(engine_.place_in_set[term]) + skipped_points, 1, 1, r_.data() + row, 1);
 }
 
 // Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
 void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
-  const std::size_t parameters = engine_.layout.size();
   for (std::size_t s = 0; s < engine_.sets.size(); ++s) {
     Range all{std::numeric_limits<std::size_t>::max(), 0};
     for (const int k : engine_.terms_of[s])
@@ -187,6 +188,7 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
     if (all.begin >= all.end) continue;
     CudaPass<double>& pass = pass_of(static_cast<int>(s));
+    cuda::check(cudaStreamWaitEvent(pass.stream(), uploaded_, 0));
     const std::size_t group = engine_.group_of(static_cast<int>(s)), most = pass.window() / group;
     for (std::size_t begin = all.begin; begin < all.end; begin += most) {
       const Range window{begin, std::min(begin + most, all.end)};
@@ -196,7 +198,7 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         part = {std::max(part.begin, window.begin), std::min(part.end, window.end)};
         if (part.begin >= part.end) continue;
         pass.enqueue_signals(engine_.place_in_set[k]);
-        write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * parameters);
+        write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * stride_);
       }
     }
   }
@@ -212,27 +214,39 @@ void CudaJacobian::enqueue_copy(const cuda::Memory<double>& from, double* to) {
 }
 
 template <class F>
-void CudaJacobian::for_chunks(std::span<const double> x, const F& f) {
+void CudaJacobian::enqueue_chunks(std::span<const double> x, const F& f) {
   const bool ready = prepare(x);
   for (std::size_t i = 0; i + 1 < bounds_.size(); ++i) {
     const std::size_t first = bounds_[i], count = bounds_[i + 1] - first;
+    if (i > 0) stream_.synchronize();  // the chunk before it may lie in the same place
     if (!ready) write(first, count, place_of(first));
     f(place_of(first), first, count);
-    stream_.synchronize();
   }
   kept_ = whole();
 }
+template <class F>
+void CudaJacobian::for_chunks(std::span<const double> x, const F& f) {
+  enqueue_chunks(x, f);
+  stream_.synchronize();
+}
 
-double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  if (sharded()) return sum_over_shards(x, JtJ, Jtr);
-  const int n = static_cast<int>(engine_.layout.size());
+double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
+                                   const Finish& finish) {
+  if (sharded()) {
+    const double value = sum_over_shards(x, JtJ, Jtr);
+    finish(stream_);
+    stream_.synchronize();
+    return value;
+  }
+  const int n = static_cast<int>(engine_.layout.size()), stride = static_cast<int>(stride_);
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int m = static_cast<int>(count);
     const double beta = first > 0;
-    blas_.square({.n = n, .k = m, .beta = beta}, J, n, JtJ, n);
-    blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true, .beta = beta}, J, n,
+    blas_.square({.n = n, .k = m, .beta = beta}, J, stride, JtJ, stride);
+    blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true, .beta = beta}, J, stride,
                            r_.data() + first, 1, v_.data(), 1);
     if (!is_last(first + count)) return;
+    finish(stream_);
     enqueue_copy(v_, host_v());
     enqueue_copy(r_, host_r());
   });
@@ -241,18 +255,20 @@ double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::
 }
 
 void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) {
-  const int n = static_cast<int>(engine_.layout.size()), m = static_cast<int>(r.size());
+  const int n = static_cast<int>(engine_.layout.size()), stride = static_cast<int>(stride_);
+  const std::size_t row = cuda::row_stride(r.size());  // of J J^T
+  const int m = static_cast<int>(row);
   cuda::Memory<double> before;  // a chunk of earlier rows
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int rows = static_cast<int>(count);
-    blas_.square({.n = rows, .k = n, .of_rows = true}, J, n, JJt + first * r.size() + first, m);
-    if (first > 0 && !whole() && before.size() == 0) before = cuda::Memory<double>(chunk_ * n);
+    blas_.square({.n = rows, .k = n, .of_rows = true}, J, stride, JJt + first * row + first, m);
+    if (first > 0 && !whole() && before.size() == 0) before = cuda::Memory<double>(chunk_ * stride_);
     for (std::size_t i = 0; bounds_[i] < first; ++i) {
       const std::size_t earlier = bounds_[i], count_before = bounds_[i + 1] - earlier;
       if (!whole()) write(earlier, count_before, before.data());
       blas_.multiply<double>({.m = static_cast<int>(count_before), .n = rows, .k = n, .transpose_b = true},
-                             whole() ? place_of(earlier) : before.data(), n, J, n,
-                             JJt + earlier * r.size() + first, m);
+                             whole() ? place_of(earlier) : before.data(), stride, J, stride,
+                             JJt + earlier * row + first, m);
       stream_.synchronize();
     }
   });
@@ -263,7 +279,7 @@ namespace {
 
 // Our upper triangle, for those who read the lower one on the host.
 void download_mirrored(const cuda::Memory<double>& matrix, std::size_t n, double* to) {
-  matrix.download({to, n * n});
+  optim::download_rows(matrix.data(), n, n, to);
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j < i; ++j) to[i * n + j] = to[j * n + i];
 }
@@ -271,14 +287,14 @@ void download_mirrored(const cuda::Memory<double>& matrix, std::size_t n, double
 }  // namespace
 
 double CudaJacobian::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  const cuda::Memory<double> matrix(size() * size());
-  const double value = normal_matrix(x, matrix.data(), Jtr);
+  const cuda::Memory<double> matrix(size() * stride_);
+  const double value = normal_matrix(x, matrix.data(), Jtr, [](cudaStream_t) {});
   download_mirrored(matrix, size(), JtJ);
   return value;
 }
 
 void CudaJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
-  const cuda::Memory<double> matrix(r.size() * r.size());
+  const cuda::Memory<double> matrix(r.size() * cuda::row_stride(r.size()));
   gram_matrix(x, matrix.data(), r);
   download_mirrored(matrix, r.size(), JJt);
 }
@@ -319,12 +335,12 @@ void CudaJacobian::visit_rows(std::span<const double> x, const RowVisitor& visit
 void CudaJacobian::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
                                  double* rows) {
   const std::size_t n = engine_.layout.size();
-  if (prepare(x)) return rows_.download({rows, count * n}, first * n);
+  if (prepare(x)) return optim::download_rows(rows_.data() + first * stride_, count, n, rows);
   for (std::size_t done = 0; done < count; done += chunk_) {
     const std::size_t part = std::min(chunk_, count - done);
     write(first + done, part, rows_.data());
     stream_.synchronize();
-    rows_.download({rows + done * n, part * n});
+    optim::download_rows(rows_.data(), part, n, rows + done * n);
   }
   kept_ = count == residuals_ && chunk_ == residuals_;
 }
@@ -334,7 +350,7 @@ void CudaJacobian::normal_diagonal(std::span<const double> x, std::span<double> 
   for_chunks(x, [&](const double* J, std::size_t, std::size_t count) {
     launch_flat(squares_kernel_, diagonal.size(),
                 ColumnSquaresKernelArgs{J, v_.data(), static_cast<long long>(diagonal.size()),
-                                        static_cast<int>(count), 0},
+                                        static_cast<long long>(stride_), static_cast<int>(count), 0},
                 stream_);
   });
   v_.download(diagonal);
@@ -345,23 +361,34 @@ void CudaJacobian::jacobian_times(std::span<const double> x, std::span<const dou
   const int n = static_cast<int>(v.size());
   v_.upload(v);
   for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
-    blas_.multiply_vector({.rows = static_cast<int>(count), .cols = n}, J, v_.data(), w_.data() + first);
+    blas_.multiply_vector({.rows = static_cast<int>(count), .cols = n, .stride = static_cast<int>(stride_)},
+                          J, v_.data(), w_.data() + first);
   });
   w_.download(Jv);
 }
 
-void CudaJacobian::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
-                                             std::span<double> Jtw) {
-  const int n = static_cast<int>(Jtw.size());
+optim::DeviceJacobian::Enqueued CudaJacobian::enqueue_transposed_times(std::span<const double> x,
+                                                                       std::span<const double> w) {
+  const int n = static_cast<int>(engine_.layout.size());
   choose_chunks(w.size());
   std::copy(w.begin(), w.end(), host_r());
   cuda::check(cudaMemcpyAsync(w_.data(), host_r(), w_.bytes(), cudaMemcpyHostToDevice, stream_));
-  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
-    blas_.multiply_vector(
-        {.rows = static_cast<int>(count), .cols = n, .transpose = true, .beta = first > 0 ? 1.0 : 0.0}, J,
-        w_.data() + first, v_.data());
-    if (is_last(first + count)) enqueue_copy(v_, host_v());
+  enqueue_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+    blas_.multiply_vector({.rows = static_cast<int>(count),
+                           .cols = n,
+                           .stride = static_cast<int>(stride_),
+                           .transpose = true,
+                           .beta = first > 0 ? 1.0 : 0.0},
+                          J, w_.data() + first, v_.data());
   });
+  return {v_.data(), stream_};
+}
+
+void CudaJacobian::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
+                                             std::span<double> Jtw) {
+  enqueue_transposed_times(x, w);
+  enqueue_copy(v_, host_v());
+  stream_.synchronize();
   std::copy_n(host_v(), Jtw.size(), Jtw.begin());
 }
 

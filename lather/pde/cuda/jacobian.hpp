@@ -20,10 +20,10 @@ namespace lather::pde {
 
 class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian {
  public:
-  // Of the engine's problem and points, at the parameters and frozen weights of `addresses`; `upload` brings
-  // them there.
-  CudaJacobian(Engine& engine, const CudaAddresses& addresses,
-               std::function<void(std::span<const double>)> upload);
+  // Of the engine's problem and points, at the parameters and frozen weights of `addresses`; `enqueue_upload` brings
+  // them there, from memory that stays as it is until the stream was waited for.
+  using Upload = std::function<void(std::span<const double>, cudaStream_t)>;
+  CudaJacobian(Engine& engine, const CudaAddresses& addresses, Upload enqueue_upload);
 
   void points_changed(int set);
   std::size_t bytes() const;
@@ -64,7 +64,9 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
     std::size_t begin, end;
   };
 
-  double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
+  double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
+                       const Finish& finish) override;
+  Enqueued enqueue_transposed_times(std::span<const double> x, std::span<const double> w) override;
   struct ShardMatrices;
   double sum_over_shards(std::span<const double> x, double* JtJ, std::span<double> Jtr);
   void add_own_shards(std::span<const double> x, IndexRange own, ShardMatrices& sums);
@@ -82,10 +84,8 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   bool prepare(std::span<const double> x);
   void choose_chunks(std::size_t residuals);
   bool sharded() const { return engine_.options.shards > 0; }
-  bool whole() const { return rows_.size() == residuals_ * engine_.layout.size(); }
-  double* place_of(std::size_t row) const {
-    return rows_.data() + (whole() ? row * engine_.layout.size() : 0);
-  }
+  bool whole() const { return rows_.size() == residuals_ * stride_; }
+  double* place_of(std::size_t row) const { return rows_.data() + (whole() ? row * stride_ : 0); }
   // What is enqueued on stream_ afterwards finds the rows.
   void write(std::size_t first, std::size_t count, double* rows);
   void write_term(const CudaPass<double>& pass, int term, Range window, Range part, double* rows);
@@ -93,12 +93,15 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   bool is_last(std::size_t end) const { return end == residuals_; }
   double* host_v() const { return host_.data(); }
   double* host_r() const { return host_.data() + engine_.layout.size(); }
-  // f(rows on the device, first, count), chunk after chunk, on stream_.
+  // f(rows on the device, first, count), chunk after chunk, on stream_; the last one may still be under way.
   template <class F>
-  void for_chunks(std::span<const double> x, const F& f);
+  void enqueue_chunks(std::span<const double> x, const F& f);
+  template <class F>
+  void for_chunks(std::span<const double> x, const F& f);  // and is not here
 
   CudaAddresses addresses_;
-  std::function<void(std::span<const double>)> upload_;
+  Upload enqueue_upload_;
+  std::size_t stride_;                                     // from row to row of J
   std::vector<std::unique_ptr<CudaPass<double>>> passes_;  // per point set; null: not needed yet
   std::vector<bool> stale_;                                // per point set: the pass has other points
   std::vector<std::size_t> first_row_;                     // per term
@@ -115,7 +118,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   cuda::KernelModule module_;
   cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_;
   cuda::Stream stream_;
-  cuda::Event written_;
+  cuda::Event uploaded_, written_;
   cuda::Blas blas_;
 };
 

@@ -17,10 +17,12 @@ constexpr std::size_t kNcclNumbers = std::size_t{1} << 24;
 
 // Upper triangles, row after row.
 void pack_upper(const std::vector<double>& matrix, std::size_t n, double* to) {
-  for (std::size_t i = 0; i < n; ++i) to = std::copy_n(matrix.data() + i * n + i, n - i, to);
+  const std::size_t stride = cuda::row_stride(n);
+  for (std::size_t i = 0; i < n; ++i) to = std::copy_n(matrix.data() + i * stride + i, n - i, to);
 }
 void unpack_upper(const double* from, std::size_t n, std::vector<double>& matrix) {
-  for (std::size_t i = 0; i < n; from += n - i, ++i) std::copy_n(from, n - i, matrix.data() + i * n + i);
+  const std::size_t stride = cuda::row_stride(n);
+  for (std::size_t i = 0; i < n; from += n - i, ++i) std::copy_n(from, n - i, matrix.data() + i * stride + i);
 }
 
 }  // namespace
@@ -66,11 +68,11 @@ double CudaJacobian::sum_over_shards(std::span<const double> x, double* JtJ, std
 
 void CudaJacobian::add_own_shards(std::span<const double> x, IndexRange own, ShardMatrices& sums) {
   const std::size_t size = engine_.layout.size();
-  const int n = static_cast<int>(size);
+  const int n = static_cast<int>(size), stride = static_cast<int>(stride_);
   const bool ready = prepare(x);
   const auto add = [&](std::size_t a, std::size_t b) {
     if (!sums.vectors.contains(b)) return;  // added before
-    const AddTriangleKernelArgs work{sums.matrix(a), sums.matrix(b), n};
+    const AddTriangleKernelArgs work{sums.matrix(a), sums.matrix(b), n, stride};
     cuda::launch(shards_module_->kernel("add_triangle"),
                  {dim3(std::min(static_cast<unsigned>(n), 65535u)), dim3(256)}, cuda::Parameter().add(work),
                  stream_);
@@ -86,12 +88,12 @@ void CudaJacobian::add_own_shards(std::span<const double> x, IndexRange own, Sha
     if (!ready) write(first, m, place_of(first));
     sums.vectors[s].resize(size);
     if (s > own.begin) {
-      if (spare_matrices_.empty()) spare_matrices_.emplace_back(size * size);
+      if (spare_matrices_.empty()) spare_matrices_.emplace_back(size * stride_);
       sums.others[s] = std::move(spare_matrices_.back());
       spare_matrices_.pop_back();
     }
-    blas_.square({.n = n, .k = m}, place_of(first), n, sums.matrix(s), n);
-    blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true}, place_of(first), n,
+    blas_.square({.n = n, .k = m}, place_of(first), stride, sums.matrix(s), stride);
+    blas_.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true}, place_of(first), stride,
                            r_.data() + first, 1, v_.data(), 1);
     stream_.synchronize();
     v_.download(sums.vectors[s]);
@@ -102,11 +104,11 @@ void CudaJacobian::add_own_shards(std::span<const double> x, IndexRange own, Sha
 
 void CudaJacobian::sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices& sums) {
   const std::size_t n = engine_.layout.size(), triangle = n * (n + 1) / 2;
-  std::vector<double> matrix(n * n);
+  std::vector<double> matrix(n * stride_);
   std::vector<std::vector<double>> pieces;
   for (auto& [shard, vector] : sums.vectors) {
     cuda::check(
-        cudaMemcpy(matrix.data(), sums.matrix(shard), n * n * sizeof(double), cudaMemcpyDeviceToHost));
+        cudaMemcpy(matrix.data(), sums.matrix(shard), n * stride_ * sizeof(double), cudaMemcpyDeviceToHost));
     auto& piece = pieces.emplace_back(triangle + n);
     pack_upper(matrix, n, piece.data());
     std::copy(vector.begin(), vector.end(), piece.begin() + static_cast<std::ptrdiff_t>(triangle));
@@ -116,7 +118,7 @@ void CudaJacobian::sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices
                                       std::copy_n(pieces[piece].data() + begin, count, to);
                                     });
   unpack_upper(total.data(), n, matrix);
-  cuda::check(cudaMemcpy(sums.first, matrix.data(), n * n * sizeof(double), cudaMemcpyHostToDevice));
+  cuda::check(cudaMemcpy(sums.first, matrix.data(), n * stride_ * sizeof(double), cudaMemcpyHostToDevice));
   cuda::check(cudaStreamSynchronize(nullptr));
   const auto vector = total.subspan(triangle);
   sums.vectors[sums.first_shard].assign(vector.begin(), vector.end());
@@ -125,7 +127,7 @@ void CudaJacobian::sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices
 // Whole matrices: the triangle that nobody reads travels with the other. J^T r, which is on the host, stays there.
 void CudaJacobian::sum_by_nccl(const parallel::ShardPlan& plan, ShardMatrices& sums) {
   parallel::Communicator& ranks = *engine_.options.ranks;
-  const std::size_t n = engine_.layout.size(), numbers = n * n;
+  const std::size_t n = engine_.layout.size(), numbers = n * stride_;
   if (!nccl_) nccl_ = std::make_unique<NcclSum>(ranks, plan, std::min(numbers, kNcclNumbers));
   nccl_->ranks().watched([&] {
     for (std::size_t first = 0; first < numbers; first += kNcclNumbers) {
@@ -152,7 +154,7 @@ double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
     of_shards = std::max(of_shards, parallel::piece_heads(engine_.options.shards, 0, s).size());
   return optim::device_normal_matrix_bytes(dimension) + static_cast<double>(of_shards) *
                                                             static_cast<double>(dimension) *
-                                                            static_cast<double>(dimension) * sizeof(double);
+                                                            static_cast<double>(stride_) * sizeof(double);
 }
 
 // Ranks of one machine may share a GPU: each may count on its part of what is free, and all on the least.

@@ -16,19 +16,23 @@ using namespace ill_conditioned;
 // Hands out its rows in two pieces.
 class GivenRows final : public DeviceJacobian {
  public:
-  GivenRows(std::span<const double> J, std::span<const double> r) : J_(J.size()), r_(r.size()) {
-    J_.upload(J);
+  GivenRows(std::span<const double> J, std::span<const double> r) : J_(r.size() * kStride), r_(r.size()) {
+    for (std::size_t k = 0; k < r.size(); ++k) J_.upload(J.subspan(k * kColumns, kColumns), k * kStride);
     r_.upload(r);
   }
-  double normal_matrix(std::span<const double>, double*, std::span<double>) override { return 0; }
+  double normal_matrix(std::span<const double>, double*, std::span<double>, const Finish&) override {
+    return 0;
+  }
+  Enqueued enqueue_transposed_times(std::span<const double>, std::span<const double>) override { return {}; }
   void gram_matrix(std::span<const double>, double*, std::span<double>) override {}
   void visit_rows(std::span<const double>, const RowVisitor& visit) override {
     constexpr std::size_t kFirst = 15;
     visit(J_.data(), r_.data(), kFirst);
-    visit(J_.data() + kFirst * kColumns, r_.data() + kFirst, kRows - kFirst);
+    visit(J_.data() + kFirst * kStride, r_.data() + kFirst, kRows - kFirst);
   }
 
  private:
+  static constexpr std::size_t kStride = cuda::row_stride(kColumns);
   cuda::Memory<double> J_, r_;
 };
 

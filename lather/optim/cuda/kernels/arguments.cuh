@@ -273,13 +273,13 @@ struct InverseHessianKernelArgs {
   long long n;
 };
 
+// Of square matrices whose rows begin `stride` numbers apart.
 struct TriangleKernelArgs {
-  double* matrix;
-  double* diagonal;
-  double* shift;
+  const double* matrix;
+  const double* shift;
   double* to;
   int size;
-  int unused;
+  int stride;
 };
 
 }  // namespace lather::optim

@@ -18,12 +18,13 @@ struct FoldKernelArgs {
   const unsigned int* starts;
   const unsigned int* members;
   const double* entries;
-  long long size;  // columns of `from`
+  long long from_stride;
+  long long to_stride;
   int rows;
   int columns;
 };
 
-// to += R from for rows that follow one another
+// to += R from for rows that follow one another, `stride` numbers apart
 struct HashRowsKernelArgs {
   const double* from;
   double* to;
@@ -32,7 +33,7 @@ struct HashRowsKernelArgs {
   int rows;
   int columns;
   int hashes;
-  int unused;
+  int stride;
 };
 
 }  // namespace lather::optim

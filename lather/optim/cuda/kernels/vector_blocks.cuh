@@ -16,11 +16,11 @@ extern "C" __global__ void __launch_bounds__(256)
 // A block takes a row.
 extern "C" __global__ void __launch_bounds__(256) fold_columns(const __grid_constant__ FoldKernelArgs w) {
   for (int k = blockIdx.x; k < w.rows; k += gridDim.x) {
-    const double* row = w.from + k * w.size;
+    const double* row = w.from + k * w.from_stride;
     for (int j = threadIdx.x; j < w.columns; j += 256) {
       double sum = 0;
       for (unsigned int q = w.starts[j]; q < w.starts[j + 1]; ++q) sum += w.entries[q] * row[w.members[q]];
-      w.to[(long long)k * w.columns + j] = sum;
+      w.to[k * w.to_stride + j] = sum;
     }
   }
 }
@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(256) hash_rows(const __grid_constan
   const int h = blockIdx.y;
   for (int j = blockIdx.x * 256 + threadIdx.x; j < w.columns; j += gridDim.x * 256)
     for (int k = 0; k < w.rows; ++k)
-      w.to[(long long)w.bins[k * w.hashes + h] * w.columns + j] +=
-          w.entries[k * w.hashes + h] * w.from[(long long)k * w.columns + j];
+      w.to[(long long)w.bins[k * w.hashes + h] * w.stride + j] +=
+          w.entries[k * w.hashes + h] * w.from[(long long)k * w.stride + j];
 }
 
 }  // namespace lather::optim

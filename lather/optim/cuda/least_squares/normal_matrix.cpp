@@ -11,7 +11,8 @@ namespace {
 
 class CudaNormalMatrix final : public NormalMatrix {
  public:
-  CudaNormalMatrix(DeviceJacobian& jacobian, std::size_t size) : jacobian_(jacobian), gram_(size, stream_) {}
+  CudaNormalMatrix(DeviceJacobian& jacobian, std::size_t size)
+      : jacobian_(jacobian), blas_(stream_), gram_(size, blas_, stream_) {}
 
   std::size_t dimension() const override { return gram_.size(); }
   std::size_t bytes() const override { return gram_.bytes(); }
@@ -19,9 +20,8 @@ class CudaNormalMatrix final : public NormalMatrix {
   double build_normal(std::span<const double> x, std::span<double> Jtr) override {
     if (Jtr.size() != gram_.size())
       throw Error(fmt::format("J^T J of {} parameters in a matrix of {}", Jtr.size(), gram_.size()));
-    const double value = jacobian_.normal_matrix(x, gram_.upper(), Jtr);
-    gram_.written();
-    return value;
+    return jacobian_.normal_matrix(x, gram_.upper(), Jtr,
+                                   [&](cudaStream_t stream) { gram_.enqueue_written(stream); });
   }
   void build_gram(std::span<const double> x, std::span<double> r) override {
     if (r.size() != gram_.size())
@@ -33,16 +33,25 @@ class CudaNormalMatrix final : public NormalMatrix {
   std::vector<double> diagonal() const override { return gram_.diagonal(); }
   void copy_lower(std::span<double> matrix) const override { gram_.copy_lower(matrix); }
 
-  bool factor(double lambda, std::span<const double> D) override {
-    std::vector<double> shift(D.begin(), D.end());
-    for (double& value : shift) value *= lambda;
-    return gram_.factor(shift);
-  }
+  bool factor(double lambda, std::span<const double> D) override { return gram_.factor(shift(lambda, D)); }
   void solve(std::span<double> b) override { gram_.solve(b); }
+  bool factor_and_solve(double lambda, std::span<const double> D, std::span<double> b) override {
+    return gram_.factor_and_solve(shift(lambda, D), b);
+  }
+  void solve_transposed(std::span<const double> x, std::span<const double> w, std::span<double> d) override {
+    const auto Jtw = jacobian_.enqueue_transposed_times(x, w);
+    gram_.solve(Jtw.vector, Jtw.stream, d);
+  }
 
  private:
+  static std::vector<double> shift(double lambda, std::span<const double> D) {
+    std::vector<double> values(D.begin(), D.end());
+    for (double& value : values) value *= lambda;
+    return values;
+  }
   DeviceJacobian& jacobian_;
   cuda::Stream stream_;
+  cuda::Blas blas_;
   DeviceGram gram_;
 };
 
@@ -53,7 +62,7 @@ std::unique_ptr<NormalMatrix> make_device_normal_matrix(DeviceJacobian& jacobian
 }
 
 double device_normal_matrix_bytes(std::size_t dimension) {
-  return static_cast<double>(dimension + 2) * static_cast<double>(dimension) * sizeof(double);
+  return DeviceGram::bytes_of(static_cast<double>(dimension));
 }
 
 }  // namespace lather::optim

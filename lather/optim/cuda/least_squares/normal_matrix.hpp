@@ -1,6 +1,8 @@
 #pragma once
 // Matrices of least squares on the GPU, from the rows of J there.
 
+#include <cuda_runtime_api.h>
+
 #include <functional>
 
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
@@ -10,12 +12,21 @@
 
 namespace lather::optim {
 
-// The Jacobian of residuals on the GPU. Upper triangles, row-major, of matrices on the device.
+// The Jacobian of residuals on the GPU. Upper triangles, row-major, of matrices on the device; their rows and those of J
+// begin cuda::row_stride(columns) apart.
 class DeviceJacobian {
  public:
   virtual ~DeviceJacobian() = default;
-  // J^T J at x and J^T r; returns r^T r.
-  virtual double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr) = 0;
+  // J^T J at x and J^T r; returns r^T r. finish(stream) may enqueue what is to be done with J^T J before the host goes on.
+  using Finish = std::function<void(cudaStream_t)>;
+  virtual double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
+                               const Finish& finish) = 0;
+  // J^T w at x, to be read behind the work of the stream.
+  struct Enqueued {
+    const double* vector;
+    cudaStream_t stream;
+  };
+  virtual Enqueued enqueue_transposed_times(std::span<const double> x, std::span<const double> w) = 0;
   // J J^T at x and r.
   virtual void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) = 0;
   // f(rows of J, as many residuals, their number), piece after piece, all on the device.

@@ -29,13 +29,14 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   CudaOrthogonalFactor(DeviceJacobian& jacobian, std::size_t size)
       : jacobian_(jacobian),
         n_(size),
+        stride_(cuda::row_stride(size)),
         blas_(stream_),
-        gram_(size, stream_),
-        L_(size * size),
-        S_(size * size),
-        X_(size * size),
-        Y_(size * size),
-        block_(kBlockRows * size),
+        gram_(size, blas_, stream_),
+        L_(size * stride_),
+        S_(size * stride_),
+        X_(size * stride_),
+        Y_(size * stride_),
+        block_(kBlockRows * stride_),
         c_(size),
         g_(size) {}
 
@@ -44,21 +45,21 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   }
 
   double build(std::span<const double> x, std::span<double> Jtr) override {
-    const int n = size();
+    const int n = size(), s = stride();
     std::vector<double> r;
     for (int pass = 0; pass < kPasses; ++pass) {
       bool first = true;
       jacobian_.visit_rows(x, [&](const double* rows, const double* weighted, std::size_t count) {
         for (std::size_t begin = 0; begin < count; begin += kBlockRows) {
           const int k = static_cast<int>(std::min(kBlockRows, count - begin));
-          copy(block_.data(), rows + begin * n_, k * n_);
-          if (pass > 0)
-            blas_.solve_lower({.n = n, .k = k, .transpose = true}, L_.data(), block_.data());  // B L^{-T}
+          copy(block_.data(), rows + begin * stride_, k * stride_);
+          if (pass > 0)  // B L^{-T}
+            blas_.solve_lower({.n = n, .k = k, .transpose = true}, L_.data(), s, block_.data(), s);
           const double beta = first ? 0 : 1;
           first = false;
-          blas_.square({.n = n, .k = k, .beta = beta}, block_.data(), n, gram_.upper(), n);
+          blas_.square({.n = n, .k = k, .beta = beta}, block_.data(), s, gram_.upper(), s);
           blas_.multiply<double>({.m = n, .n = 1, .k = k, .transpose_a = true, .beta = beta}, block_.data(),
-                                 n, weighted + begin, 1, g_.data(), 1);
+                                 s, weighted + begin, 1, g_.data(), 1);
         }
         stream_.synchronize();
         if (pass == 0) fetch(weighted, count, r);
@@ -75,8 +76,8 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     }
     // c = C^{-1} g, J^T r = R^T c = L c
     copy(c_.data(), g_.data(), n_);
-    blas_.solve_lower({.n = n, .k = 1, .transpose = true}, gram_.factor(), c_.data());
-    blas_.multiply<double>({.m = n, .n = 1, .k = n}, L_.data(), n, c_.data(), 1, g_.data(), 1);
+    blas_.solve_lower({.n = n, .k = 1, .transpose = true}, gram_.factor(), s, c_.data(), s);
+    blas_.multiply<double>({.m = n, .n = 1, .k = n}, L_.data(), s, c_.data(), 1, g_.data(), 1);
     stream_.synchronize();
     g_.download(Jtr);
     return dot(r, r);
@@ -84,7 +85,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
 
   std::vector<double> diagonal() const override { return diagonal_; }
   void copy_upper(std::span<double> R) const override {
-    L_.download(R);
+    download_rows(L_.data(), n_, n_, R.data());
     for (std::size_t i = 0; i < n_; ++i)
       for (std::size_t j = 0; j < i; ++j) std::swap(R[i * n_ + j], R[j * n_ + i]);
   }
@@ -92,22 +93,22 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   // The same passes for the rows of R = L^T and of sqrt(lambda D), held as columns: X = S^{-1} L, Y = S^{-1}
   // sqrt(lambda D). Weak damping changes R little, and S = L is nearly orthogonal from the start.
   bool damp(double lambda, std::span<const double> D) override {
-    const int n = size();
+    const int n = size(), s = stride();
     std::vector<double> shift(n_);
     for (std::size_t i = 0; i < n_; ++i) shift[i] = lambda * D[i];
     const bool weak = start_from_factor(shift);
     if (!weak) {
-      copy(X_.data(), L_.data(), n_ * n_);
+      copy(X_.data(), L_.data(), n_ * stride_);
       gram_.write_roots(shift, Y_.data());
-      blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), n, gram_.upper(), n);
+      blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), s, gram_.upper(), s);
       gram_.written();
     }
     for (int pass = 0; pass < kPasses; ++pass) {
       if (pass > 0) {
         for (auto* columns : {&X_, &Y_})
-          blas_.solve_lower({.n = n, .k = n, .left = true}, gram_.factor(), columns->data());
-        blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), n, gram_.upper(), n);
-        blas_.square({.n = n, .k = n, .of_rows = true, .beta = 1}, Y_.data(), n, gram_.upper(), n);
+          blas_.solve_lower({.n = n, .k = n, .left = true}, gram_.factor(), s, columns->data(), s);
+        blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), s, gram_.upper(), s);
+        blas_.square({.n = n, .k = n, .of_rows = true, .beta = 1}, Y_.data(), s, gram_.upper(), s);
         gram_.written();
       }
       const double of_identity = weak && pass == 0 ? 1 : 0;
@@ -118,27 +119,29 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
       if (last) break;
     }
     // What becomes of c: C^{-1} X c
-    blas_.multiply<double>({.m = n, .n = 1, .k = n}, X_.data(), n, c_.data(), 1, g_.data(), 1);
-    blas_.solve_lower({.n = n, .k = 1, .transpose = true}, gram_.factor(), g_.data());
+    blas_.multiply<double>({.m = n, .n = 1, .k = n}, X_.data(), s, c_.data(), 1, g_.data(), 1);
+    blas_.solve_lower({.n = n, .k = 1, .transpose = true}, gram_.factor(), s, g_.data(), s);
     stream_.synchronize();
     return true;
   }
 
   void solve(std::span<double> d) override {  // d = -S^{-T} (what became of c)
     copy(block_.data(), g_.data(), n_);
-    blas_.solve_lower({.n = size(), .k = 1}, S_.data(), block_.data());
+    blas_.solve_lower({.n = size(), .k = 1}, S_.data(), stride(), block_.data(), stride());
     fetch_front(d);
     for (double& value : d) value = -value;
   }
   void solve_normal(std::span<double> b) override {
     block_.upload(b);
-    blas_.solve_lower({.n = size(), .k = 1, .transpose = true}, S_.data(), block_.data());
-    blas_.solve_lower({.n = size(), .k = 1}, S_.data(), block_.data());
+    for (const bool transpose : {true, false})
+      blas_.solve_lower({.n = size(), .k = 1, .transpose = transpose}, S_.data(), stride(), block_.data(),
+                        stride());
     fetch_front(b);
   }
 
  private:
   int size() const { return static_cast<int>(n_); }
+  int stride() const { return static_cast<int>(stride_); }
   void copy(double* to, const double* from, std::size_t count) {
     cuda::check(cudaMemcpyAsync(to, from, count * sizeof(double), cudaMemcpyDeviceToDevice, stream_));
   }
@@ -160,13 +163,13 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     for (std::size_t i = 0; i < n_; ++i)
       if (!(shift[i] < kStrong * pivots[i] * pivots[i])) return false;
     gram_.write_roots(shift, Y_.data());
-    const int n = size();
-    blas_.solve_lower({.n = n, .k = n, .left = true}, L_.data(), Y_.data());
-    blas_.square({.n = n, .k = n, .of_rows = true}, Y_.data(), n, gram_.upper(), n);
+    const int n = size(), s = stride();
+    blas_.solve_lower({.n = n, .k = n, .left = true}, L_.data(), s, Y_.data(), s);
+    blas_.square({.n = n, .k = n, .of_rows = true}, Y_.data(), s, gram_.upper(), s);
     gram_.written();
     if (!(std::ranges::max(gram_.diagonal()) < kStrong)) return false;
     gram_.write_roots(std::vector<double>(n_, 1), X_.data());
-    copy(S_.data(), L_.data(), n_ * n_);
+    copy(S_.data(), L_.data(), n_ * stride_);
     return true;
   }
 
@@ -194,14 +197,14 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     if (first) return gram_.copy_factor(L.data());
     for (std::size_t begin = 0; begin < n_; begin += kBlockRows) {
       const std::size_t rows = std::min(kBlockRows, n_ - begin);
-      double* of_L = L.data() + begin * n_;
-      blas_.multiply_by_lower(size(), static_cast<int>(rows), of_L, gram_.factor(), block_.data());
-      copy(of_L, block_.data(), rows * n_);
+      double* of_L = L.data() + begin * stride_;
+      blas_.multiply_by_lower(size(), static_cast<int>(rows), stride(), of_L, gram_.factor(), block_.data());
+      copy(of_L, block_.data(), rows * stride_);
     }
   }
 
   DeviceJacobian& jacobian_;
-  std::size_t n_;
+  std::size_t n_, stride_;
   cuda::Stream stream_;
   cuda::Blas blas_;
   DeviceGram gram_;
@@ -221,8 +224,8 @@ std::unique_ptr<OrthogonalFactor> make_device_orthogonal_factor(DeviceJacobian& 
 }
 
 double device_orthogonal_factor_bytes(std::size_t parameters) {
-  const auto n = static_cast<double>(parameters);
-  return (5 * n + static_cast<double>(kBlockRows)) * n * sizeof(double);
+  const auto n = static_cast<double>(parameters), stride = static_cast<double>(cuda::row_stride(parameters));
+  return (4 * n + static_cast<double>(kBlockRows)) * stride * sizeof(double) + DeviceGram::bytes_of(n);
 }
 
 }  // namespace lather::optim

@@ -26,13 +26,18 @@ class SketchedJacobian final : public DeviceJacobian {
         bins_(sketch.size().rows > 0 ? Sketch::kHashes * sketch.size().residuals : 0),
         entries_(members_.size()),
         row_entries_(bins_.size()),
-        folded_(kFoldedRows * sketch.size().columns),
-        B_(sketch.size().rows * sketch.size().columns),
+        folded_(kFoldedRows * stride()),
+        B_(sketch.size().rows * stride()),
         r_(sketch.size().rows) {}
 
   std::size_t bytes() const { return folded_.bytes() + B_.bytes() + entries_.bytes() + row_entries_.bytes(); }
 
-  double normal_matrix(std::span<const double>, double*, std::span<double>) override { throw unused(); }
+  double normal_matrix(std::span<const double>, double*, std::span<double>, const Finish&) override {
+    throw unused();
+  }
+  Enqueued enqueue_transposed_times(std::span<const double>, std::span<const double>) override {
+    throw unused();
+  }
   void gram_matrix(std::span<const double>, double*, std::span<double>) override { throw unused(); }
 
   void visit_rows(std::span<const double> x, const RowVisitor& visit) override {
@@ -49,6 +54,7 @@ class SketchedJacobian final : public DeviceJacobian {
   }
 
  private:
+  std::size_t stride() const { return cuda::row_stride(sketch_.size().columns); }
   static Error unused() { return Error("a sketch of J is asked for its rows only"); }
 
   void load() {
@@ -66,16 +72,18 @@ class SketchedJacobian final : public DeviceJacobian {
   template <class F>
   void visit_folded(std::span<const double> x, const F& f) {
     const SketchSize& size = sketch_.size();
+    const std::size_t row = cuda::row_stride(size.parameters);
     std::size_t first = 0;
     jacobian_.visit_rows(x, [&](const double* rows, const double* r, std::size_t count) {
       for (std::size_t begin = 0; begin < count; begin += kFoldedRows) {
         const std::size_t height = std::min(kFoldedRows, count - begin);
-        const FoldKernelArgs work{rows + begin * size.parameters,
+        const FoldKernelArgs work{rows + begin * row,
                                   folded_.data(),
                                   starts_.data(),
                                   members_.data(),
                                   entries_.data(),
-                                  static_cast<long long>(size.parameters),
+                                  static_cast<long long>(row),
+                                  static_cast<long long>(stride()),
                                   static_cast<int>(height),
                                   static_cast<int>(size.columns)};
         cuda::launch(fold_kernel_, {dim3(static_cast<unsigned>(height)), dim3(256)},
@@ -100,7 +108,7 @@ class SketchedJacobian final : public DeviceJacobian {
                                     static_cast<int>(count),
                                     static_cast<int>(size.columns),
                                     static_cast<int>(Sketch::kHashes),
-                                    0};
+                                    static_cast<int>(stride())};
       cuda::launch(hash_kernel_,
                    {dim3(static_cast<unsigned>(size.columns / 256 + 1), Sketch::kHashes), dim3(256)},
                    cuda::Parameter().add(work), stream_);
@@ -134,7 +142,7 @@ std::unique_ptr<OrthogonalFactor> make_device_sketched_factor(DeviceJacobian& ja
 
 double device_sketched_factor_bytes(std::size_t columns, std::size_t rows) {
   return device_orthogonal_factor_bytes(columns) +
-         static_cast<double>((rows + kFoldedRows) * columns) * sizeof(double);
+         static_cast<double>((rows + kFoldedRows) * cuda::row_stride(columns)) * sizeof(double);
 }
 
 }  // namespace lather::optim

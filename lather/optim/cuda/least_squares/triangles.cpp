@@ -6,47 +6,65 @@
 
 namespace lather::optim {
 
-DeviceGram::DeviceGram(std::size_t size, cudaStream_t stream)
+namespace {
+
+void enqueue_copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  cuda::check(cudaMemcpyAsync(to, from, bytes, kind, stream));
+}
+
+}  // namespace
+
+void download_rows(const double* from, std::size_t rows, std::size_t columns, double* to) {
+  constexpr std::size_t kRows = 4096;
+  const std::size_t stride = cuda::row_stride(columns);
+  std::vector<double> some(std::min(rows, kRows) * stride);
+  for (std::size_t first = 0; first < rows; first += kRows) {
+    const std::size_t count = std::min(kRows, rows - first);
+    cuda::check(cudaMemcpy(some.data(), from + first * stride, count * stride * sizeof(double),
+                           cudaMemcpyDeviceToHost));
+    for (std::size_t i = 0; i < count; ++i) to = std::copy_n(some.data() + i * stride, columns, to);
+  }
+}
+
+DeviceGram::DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t stream)
     : size_(size),
       stream_(stream),
       module_("#include \"lather/optim/cuda/kernels/normal_matrix.cuh\"\n"),
       keep_(module_.kernel("keep_diagonal")),
-      mirror_(module_.kernel("mirror")),
       lower_(module_.kernel("lower_part")),
       roots_(module_.kernel("shift_roots")),
+      cholesky_(size, blas, stream),
       solver_(stream),
-      matrix_(size * size),
+      matrix_(size * cuda::row_stride(size)),
       diagonal_(size),
       shift_(size),
-      info_(1),
+      solution_(size),
+      failed_(1),
       host_diagonal_(size),
       host_shift_(size),
-      host_info_(1) {}
+      host_solution_(size),
+      host_failed_(1) {}
 
-void DeviceGram::enqueue_upload(std::span<const double> values) {
-  std::copy(values.begin(), values.end(), host_shift_.data());
-  cuda::check(
-      cudaMemcpyAsync(shift_.data(), host_shift_.data(), shift_.bytes(), cudaMemcpyHostToDevice, stream_));
+double DeviceGram::bytes_of(double size) {
+  constexpr double kVectors = 3, kPadding = 16;
+  return (size + kPadding + kVectors) * size * sizeof(double) + DeviceCholesky::bytes_of(size);
 }
 
-void DeviceGram::download(std::span<double> values) {
-  cuda::check(
-      cudaMemcpyAsync(host_shift_.data(), shift_.data(), shift_.bytes(), cudaMemcpyDeviceToHost, stream_));
-  cuda::check(cudaStreamSynchronize(stream_));
-  std::copy_n(host_shift_.data(), size_, values.begin());
-}
-
-void DeviceGram::launch(cudaKernel_t kernel, double* matrix, double* to, bool square) {
-  const TriangleKernelArgs work{matrix, diagonal_.data(), shift_.data(), to, static_cast<int>(size_), 0};
+void DeviceGram::launch(cudaKernel_t kernel, const double* matrix, double* to, bool square,
+                        cudaStream_t stream) {
+  const TriangleKernelArgs work{matrix, shift_.data(), to, static_cast<int>(size_),
+                                static_cast<int>(cuda::row_stride(size_))};
   const auto tiles = static_cast<unsigned>((size_ + 31) / 32);
   const dim3 grid = square ? dim3(tiles, tiles) : dim3(static_cast<unsigned>(size_ / 256 + 1));
-  cuda::launch(kernel, {grid, dim3(256)}, cuda::Parameter().add(work), stream_);
+  cuda::launch(kernel, {grid, dim3(256)}, cuda::Parameter().add(work), stream);
 }
 
+void DeviceGram::enqueue_written(cudaStream_t stream) {
+  launch(keep_, matrix_.data(), diagonal_.data(), false, stream);
+  enqueue_copy(host_diagonal_.data(), diagonal_.data(), diagonal_.bytes(), cudaMemcpyDeviceToHost, stream);
+}
 void DeviceGram::written() {
-  launch(keep_, matrix_.data(), diagonal_.data(), false);
-  cuda::check(cudaMemcpyAsync(host_diagonal_.data(), diagonal_.data(), diagonal_.bytes(),
-                              cudaMemcpyDeviceToHost, stream_));
+  enqueue_written(stream_);
   cuda::check(cudaStreamSynchronize(stream_));
 }
 
@@ -55,7 +73,7 @@ std::vector<double> DeviceGram::diagonal() const {
 }
 
 void DeviceGram::copy_lower(std::span<double> matrix) const {
-  matrix_.download(matrix);
+  download_rows(matrix_.data(), size_, size_, matrix.data());
   const auto on_diagonal = diagonal();
   for (std::size_t i = 0; i < size_; ++i) {
     for (std::size_t j = 0; j < i; ++j) matrix[i * size_ + j] = matrix[j * size_ + i];
@@ -63,35 +81,70 @@ void DeviceGram::copy_lower(std::span<double> matrix) const {
   }
 }
 
+void DeviceGram::enqueue_upload(const cuda::PinnedMemory<double>& through, std::span<const double> values,
+                                const cuda::Memory<double>& to) {
+  std::copy(values.begin(), values.end(), through.data());
+  enqueue_copy(to.data(), through.data(), to.bytes(), cudaMemcpyHostToDevice, stream_);
+}
+
+void DeviceGram::enqueue_factor(std::span<const double> shift) {
+  enqueue_upload(host_shift_, shift, shift_);
+  cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data());
+  enqueue_copy(host_failed_.data(), failed_.data(), failed_.bytes(), cudaMemcpyDeviceToHost, stream_);
+}
+
 bool DeviceGram::factor(std::span<const double> shift) {
-  enqueue_upload(shift);
-  launch(mirror_, matrix_.data(), nullptr, true);
-  solver_.cholesky(static_cast<int>(size_), matrix_.data(), info_.data());
-  cuda::check(
-      cudaMemcpyAsync(host_info_.data(), info_.data(), info_.bytes(), cudaMemcpyDeviceToHost, stream_));
+  enqueue_factor(shift);
   cuda::check(cudaStreamSynchronize(stream_));
-  return host_info_[0] == 0;
+  return host_failed_[0] == 0;
+}
+
+bool DeviceGram::factor_and_solve(std::span<const double> shift, std::span<double> b) {
+  enqueue_factor(shift);
+  enqueue_upload(host_solution_, b, solution_);
+  enqueue_solve();
+  download(b);
+  return host_failed_[0] == 0;
+}
+
+void DeviceGram::enqueue_solve() {
+  solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), static_cast<int>(cuda::row_stride(size_)),
+                         solution_.data(), failed_.data());
+}
+
+void DeviceGram::download(std::span<double> values) {
+  enqueue_copy(host_solution_.data(), solution_.data(), solution_.bytes(), cudaMemcpyDeviceToHost, stream_);
+  cuda::check(cudaStreamSynchronize(stream_));
+  std::copy_n(host_solution_.data(), size_, values.begin());
+}
+
+void DeviceGram::solve(std::span<double> b) {
+  enqueue_upload(host_solution_, b, solution_);
+  enqueue_solve();
+  download(b);
+}
+
+void DeviceGram::solve(const double* b, cudaStream_t stream, std::span<double> solution) {
+  cuda::check(cudaEventRecord(ready_, stream));
+  cuda::check(cudaStreamWaitEvent(stream_, ready_, 0));
+  enqueue_copy(solution_.data(), b, solution_.bytes(), cudaMemcpyDeviceToDevice, stream_);
+  enqueue_solve();
+  download(solution);
 }
 
 std::vector<double> DeviceGram::diagonal_of(double* matrix) {
-  launch(keep_, matrix, shift_.data(), false);  // the shift has done its work
+  launch(keep_, matrix, solution_.data(), false, stream_);
   std::vector<double> values(size_);
   download(values);
   return values;
 }
 
-void DeviceGram::copy_factor(double* to) { launch(lower_, matrix_.data(), to, true); }
+void DeviceGram::copy_factor(double* to) { launch(lower_, matrix_.data(), to, true, stream_); }
 
 void DeviceGram::write_roots(std::span<const double> shift, double* to) {
-  enqueue_upload(shift);
-  launch(roots_, matrix_.data(), to, true);
+  enqueue_upload(host_shift_, shift, shift_);
+  launch(roots_, matrix_.data(), to, true, stream_);
   cuda::check(cudaStreamSynchronize(stream_));  // the next shift may come
-}
-
-void DeviceGram::solve(std::span<double> b) {
-  enqueue_upload(b);
-  solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), shift_.data(), info_.data());
-  download(b);
 }
 
 }  // namespace lather::optim

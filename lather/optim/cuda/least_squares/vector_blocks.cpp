@@ -44,11 +44,13 @@ class CudaVectorBlocks final : public VectorBlocks {
     jacobian_.visit_rows(x, [&](const double* rows, const double*, std::size_t count) {
       for (std::size_t begin = 0; begin < count; begin += kMultipliedRows) {
         const int height = static_cast<int>(std::min(kMultipliedRows, count - begin));
-        const double* J = rows + begin * n_;
-        blas_.multiply<double>({.m = k(), .n = height, .k = n(), .transpose_b = true}, A_.data(), n(), J, n(),
+        const std::size_t stride = cuda::row_stride(n_);
+        const double* J = rows + begin * stride;
+        const int ldj = static_cast<int>(stride);
+        blas_.multiply<double>({.m = k(), .n = height, .k = n(), .transpose_b = true}, A_.data(), n(), J, ldj,
                                W_.data(), height);
         blas_.multiply<double>({.m = k(), .n = n(), .k = height, .beta = first ? 0.0 : 1.0}, W_.data(),
-                               height, J, n(), B_.data(), n());
+                               height, J, ldj, B_.data(), n());
         first = false;
       }
       stream_.synchronize();
@@ -72,7 +74,7 @@ class CudaVectorBlocks final : public VectorBlocks {
   }
   void solve_lower(std::span<const double> C, Block which) override {
     small_.upload(C);
-    blas_.solve_lower({.n = k(), .k = n(), .left = true}, small_.data(), block(which).data());
+    blas_.solve_lower({.n = k(), .k = n(), .left = true}, small_.data(), k(), block(which).data(), n());
     stream_.synchronize();
   }
   void combine(std::span<const double> W) override {
@@ -98,14 +100,14 @@ class CudaVectorBlocks final : public VectorBlocks {
 
   std::vector<double> project(std::span<const double> v) const override {
     v_.upload(v);
-    blas_.multiply_vector({.rows = k(), .cols = n()}, A_.data(), v_.data(), values_.data());
+    blas_.multiply_vector({.rows = k(), .cols = n(), .stride = n()}, A_.data(), v_.data(), values_.data());
     return fetch(values_, k_);
   }
   void add_combination(std::span<const double> c, std::span<double> v) const override {
     values_.upload(c);
     v_.upload(v);
-    blas_.multiply_vector({.rows = k(), .cols = n(), .transpose = true, .beta = 1}, A_.data(), values_.data(),
-                          v_.data());
+    blas_.multiply_vector({.rows = k(), .cols = n(), .stride = n(), .transpose = true, .beta = 1}, A_.data(),
+                          values_.data(), v_.data());
     stream_.synchronize();
     v_.download(v);
   }

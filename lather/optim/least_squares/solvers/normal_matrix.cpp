@@ -44,6 +44,10 @@ class HostNormalMatrix final : public NormalMatrix {
     return linalg::cholesky({matrix_.data(), size_, size_}, residuals_.team());
   }
   void solve(std::span<double> b) override { linalg::cholesky_solve({matrix_.data(), size_, size_}, b); }
+  void solve_transposed(std::span<const double> x, std::span<const double> w, std::span<double> d) override {
+    residuals_.transposed_jacobian_times(x, w, d);
+    solve(d);
+  }
 
  private:
   void keep() {

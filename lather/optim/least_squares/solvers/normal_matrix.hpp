@@ -23,6 +23,15 @@ class NormalMatrix {
   // Factors the matrix + lambda diag(D). False if that is not positive definite in this precision.
   virtual bool factor(double lambda, std::span<const double> D) = 0;
   virtual void solve(std::span<double> b) = 0;  // with the last factor; overwrites b
+  // Both. What b becomes where the matrix is not positive definite is not said.
+  virtual bool factor_and_solve(double lambda, std::span<const double> D, std::span<double> b) {
+    if (!factor(lambda, D)) return false;
+    solve(b);
+    return true;
+  }
+  // d = J^T w, then solve(d): of J^T J, with the x it was built at.
+  virtual void solve_transposed(std::span<const double> x, std::span<const double> w,
+                                std::span<double> d) = 0;
 };
 
 std::unique_ptr<NormalMatrix> make_host_normal_matrix(Residuals& residuals, std::size_t dimension);

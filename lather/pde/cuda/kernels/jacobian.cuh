@@ -18,7 +18,7 @@ __device__ __forceinline__ double weight_derivative(const JacobianLayerKernelArg
 extern "C" __global__ void __launch_bounds__(256)
     jacobian_layer(const __grid_constant__ JacobianLayerKernelArgs w) {
   for (int p = blockIdx.x; p < w.residuals; p += gridDim.x) {
-    double* row = w.rows + p * w.size;
+    double* row = w.rows + p * w.stride;
     const double root = w.root_weights[p];
     for (int e = threadIdx.x; e < w.inputs * w.outputs; e += 256) {
       const int j = e % w.outputs;
@@ -51,7 +51,7 @@ extern "C" __global__ void __launch_bounds__(256)
     column_squares(const __grid_constant__ ColumnSquaresKernelArgs w) {
   for (long long i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += gridDim.x * 256) {
     double sum = w.to[i];
-    for (int k = 0; k < w.count; ++k) sum += w.rows[k * w.size + i] * w.rows[k * w.size + i];
+    for (int k = 0; k < w.count; ++k) sum += w.rows[k * w.stride + i] * w.rows[k * w.stride + i];
     w.to[i] = sum;
   }
 }

@@ -9,8 +9,8 @@ namespace lather::pde {
 struct JacobianLayerKernelArgs {
   const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
   double* rows;
-  long long size, weight, bias, scale;  // parameters; where the layer's begin, -1: none
-  int first, residuals, group;          // residuals of the window before these; these; points of each
+  long long stride, weight, bias, scale;  // from row to row; where the layer's parameters begin, -1: none
+  int first, residuals, group;            // residuals of the window before these; these; points of each
   int window, components, in_stride, out_stride, inputs, outputs, unused;  // window: its points
 };
 
@@ -26,7 +26,7 @@ struct JacobianScalarKernelArgs {
 struct ColumnSquaresKernelArgs {
   const double* rows;
   double* to;
-  long long size;
+  long long size, stride;  // columns; from row to row
   int count, unused;
 };
 

@@ -15,7 +15,7 @@ struct ShardPairsKernelArgs {
 struct AddTriangleKernelArgs {
   double* to;
   const double* from;
-  long long n;
+  long long n, stride;  // from row to row
 };
 
 // to[k] += from[k] for k of [0, count).

@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256)
     add_triangle(const __grid_constant__ AddTriangleKernelArgs w) {
   for (long long row = blockIdx.x; row < w.n; row += gridDim.x)
     for (long long column = row + threadIdx.x; column < w.n; column += 256)
-      w.to[row * w.n + column] += w.from[row * w.n + column];
+      w.to[row * w.stride + column] += w.from[row * w.stride + column];
 }
 
 extern "C" __global__ void __launch_bounds__(256)

@@ -1,0 +1,32 @@
+#pragma once
+// What the kernels of cholesky.cuh are given; host and kernels read this file.
+
+namespace lather::optim {
+
+constexpr int kCholeskyPanel = 256, kCholeskyBlock = 64;  // columns; a panel is a row of blocks
+
+// Columns [from, from + width) of a matrix from row `from` on, and the panel that holds them.
+struct CholeskyPanelKernelArgs {
+  double* matrix;
+  const double* diagonal;
+  const double* shift;
+  double* panel;         // rows of kCholeskyPanel numbers
+  const double* blocks;  // factors of the blocks on its diagonal, rows of kCholeskyBlock numbers
+  int size;
+  int stride;  // of the matrix
+  int from;
+  int width;
+};
+
+// A block on the diagonal of a panel, and the rows below it.
+struct CholeskyBlockKernelArgs {
+  double* block;   // in the panel
+  double* factor;  // goes here: other thread blocks still read the block
+  int* failed;     // becomes 1 where the matrix is not positive definite
+  int width;
+  int below;
+  int rows_per_block;  // of those below, at most 256, by a thread block
+  int unused;
+};
+
+}  // namespace lather::optim
