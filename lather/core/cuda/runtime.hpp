@@ -53,7 +53,6 @@ struct BlasLibrary {
   decltype(&cublasDgemv) dgemv;
   decltype(&cublasDsyrk) dsyrk;
   decltype(&cublasDtrsm) dtrsm;
-  decltype(&cublasDtrmm) dtrmm;
 };
 const BlasLibrary& blas_library();
 
@@ -228,8 +227,6 @@ class Blas {
     bool left = false, transpose = false;
   };
   void solve_lower(const LowerSolve& s, const double* c, int ldc, double* b, int ldb) const;
-  // to (k × n) = B C; all three with the same stride
-  void multiply_by_lower(int n, int k, int stride, const double* b, const double* c, double* to) const;
   void set_stream(cudaStream_t stream) const;
 
  private:

@@ -89,7 +89,15 @@ void DeviceGram::enqueue_upload(const cuda::PinnedMemory<double>& through, std::
 
 void DeviceGram::enqueue_factor(std::span<const double> shift) {
   enqueue_upload(host_shift_, shift, shift_);
-  cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data());
+  const auto enqueue = [&] {
+    cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data());
+  };
+  if (!factorization_) {
+    const auto lock = cuda::alone();
+    enqueue();  // kernels and library code are loaded now, which a capture must not meet
+    factorization_ = cuda::Graph(stream_, enqueue);
+  }
+  factorization_.launch(stream_);
   enqueue_copy(host_failed_.data(), failed_.data(), failed_.bytes(), cudaMemcpyDeviceToHost, stream_);
 }
 

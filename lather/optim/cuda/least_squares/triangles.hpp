@@ -57,6 +57,7 @@ class DeviceGram {
   cuda::KernelModule module_;
   cudaKernel_t keep_, lower_, roots_;
   DeviceCholesky cholesky_;
+  cuda::Graph factorization_;
   cuda::Solver solver_;
   cuda::Memory<double> matrix_, diagonal_, shift_, solution_;
   cuda::Memory<int> failed_;
