@@ -100,6 +100,24 @@ cublasStatus_t trsm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// C (m x n) = A B, A upper triangular.
+cublasStatus_t trmm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
+                    cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda,
+                    const double* b, int ldb, double* c, int ldc) {
+  if (side != CUBLAS_SIDE_LEFT || fill != CUBLAS_FILL_MODE_UPPER || *alpha != 1)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  enqueue([=] {
+    for (int j = 0; j < n; ++j)
+      for (int i = 0; i < m; ++i) {
+        double sum = 0;
+        for (int l = 0; l < m; ++l)
+          sum += upper_entry(a, lda, op, i, l) * b[l + static_cast<std::size_t>(j) * ldb];
+        c[i + static_cast<std::size_t>(j) * ldc] = sum;
+      }
+  });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 }  // namespace
 
 const BlasLibrary& blas_library() {
@@ -115,7 +133,8 @@ const BlasLibrary& blas_library() {
                                  gemm_batched,
                                  gemv,
                                  syrk,
-                                 trsm};
+                                 trsm,
+                                 trmm};
   return table;
 }
 

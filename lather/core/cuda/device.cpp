@@ -126,6 +126,12 @@ void Blas::solve_lower(const LowerSolve& s, const double* c, int ldc, double* b,
                                s.n, s.k, &one, c, ldc, b, ldb));
 }
 
+void Blas::multiply_by_lower(int n, int k, int stride, const double* b, const double* c, double* to) const {
+  const double one = 1;
+  check(blas_library().dtrmm(handle_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
+                             CUBLAS_DIAG_NON_UNIT, n, k, &one, c, stride, b, stride, to, stride));
+}
+
 void Blas::set_stream(cudaStream_t stream) const {
   check(blas_library().set_stream(handle_, stream));
   // A change of the stream resets the workspace.

@@ -53,6 +53,7 @@ struct BlasLibrary {
   decltype(&cublasDgemv) dgemv;
   decltype(&cublasDsyrk) dsyrk;
   decltype(&cublasDtrsm) dtrsm;
+  decltype(&cublasDtrmm) dtrmm;
 };
 const BlasLibrary& blas_library();
 
@@ -227,6 +228,8 @@ class Blas {
     bool left = false, transpose = false;
   };
   void solve_lower(const LowerSolve& s, const double* c, int ldc, double* b, int ldb) const;
+  // to (k × n) = B C; all three with the same stride
+  void multiply_by_lower(int n, int k, int stride, const double* b, const double* c, double* to) const;
   void set_stream(cudaStream_t stream) const;
 
  private:

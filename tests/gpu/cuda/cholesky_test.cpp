@@ -1,4 +1,4 @@
-// Cholesky factors and lower triangles on the device: those of the host, for sizes around the edges of blocks (64) and panels (256).
+// Cholesky factors on the device: those of the host, for sizes around the edges of blocks (64) and panels (256).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 #include "device_stream.hpp"
 #include "gpu/require_gpu.hpp"
 #include "lather/linalg/factorizations.hpp"
-#include "lather/optim/cuda/least_squares/lower_triangle.hpp"
 #include "lather/optim/cuda/least_squares/triangles.hpp"
 
 namespace lather::optim {
@@ -94,58 +93,6 @@ TEST(DeviceCholesky, SaysWhereAMatrixIsNotPositiveDefinite) {
         shift[at] = pivot;
         EXPECT_FALSE(gram.factor(shift)) << n << ", " << at;
       }
-  }
-}
-
-// Solutions and products with a lower triangle whose upper part is NaN.
-TEST(LowerTriangle, IsThatOfPlainLoops) {
-  REQUIRE_GPU();
-  const cuda::Stream stream;
-  const cuda::Blas blas(stream);
-  const LowerTriangle triangle(blas, stream);
-  for (const std::size_t n : {1, 63, 64, 65, 150, 193}) {
-    const std::size_t k = 40, side = std::max(n, k), stride = cuda::row_stride(side);
-    auto c = positive_matrix(n);
-    ASSERT_TRUE(linalg::cholesky({c.data(), n, n}));
-    const auto drawn = testing_support::normal_numbers(7, n, n * k);
-    const auto entry = [&](std::size_t i, std::size_t j) { return j <= i ? c[i * n + j] : 0.0; };
-    // B as k rows of n numbers, or as n rows of k, on the device and back.
-    const auto on_device = [&](bool rows, const auto& operation) {
-      std::vector<double> padded_c(n * stride, std::numeric_limits<double>::quiet_NaN()),
-          padded_b(side * stride);
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j <= i; ++j) padded_c[i * stride + j] = c[i * n + j];
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t v = 0; v < k; ++v)
-          padded_b[rows ? v * stride + i : i * stride + v] = drawn[v * n + i];
-      cuda::Memory<double> device_c(padded_c.size()), device_b(padded_b.size());
-      device_c.upload(padded_c);
-      device_b.upload(padded_b);
-      const int ld = static_cast<int>(stride);
-      operation(LowerTriangle::Work{static_cast<int>(n), static_cast<int>(k), device_c.data(), ld,
-                                    device_b.data(), ld});
-      stream.synchronize();
-      device_b.download(padded_b);
-      std::vector<double> got(n * k);
-      for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t v = 0; v < k; ++v) got[v * n + i] = padded_b[rows ? v * stride + i : i * stride + v];
-      return got;
-    };
-    std::vector<double> solved(drawn), product(n * k);
-    for (std::size_t v = 0; v < k; ++v) {
-      double* b = solved.data() + v * n;
-      for (std::size_t i = 0; i < n; ++i) {
-        for (std::size_t j = 0; j < i; ++j) b[i] -= entry(i, j) * b[j];
-        b[i] /= entry(i, i);
-        for (std::size_t j = 0; j <= i; ++j) product[v * n + j] += drawn[v * n + i] * entry(i, j);
-      }
-    }
-    const auto solve_rows = [&](const auto& w) { triangle.solve_rows(w); };
-    const auto solve_columns = [&](const auto& w) { triangle.solve_columns(w); };
-    const auto multiply_rows = [&](const auto& w) { triangle.multiply_rows(w); };
-    EXPECT_LT(most_apart(on_device(true, solve_rows), solved), 1e-12) << n;
-    EXPECT_LT(most_apart(on_device(false, solve_columns), solved), 1e-12) << n;
-    EXPECT_LT(most_apart(on_device(true, multiply_rows), product), 1e-11) << n;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// The parts of a Cholesky factorization that are no products of general matrices.
+// The parts of a Cholesky factorization that are no products of matrices.
 
-#include "lather/optim/cuda/kernels/substitution.cuh"
+#include "lather/optim/cuda/kernels/cholesky_arguments.cuh"
 
 namespace lather::optim {
 
@@ -106,7 +106,16 @@ extern "C" __global__ void __launch_bounds__(256)
     b[j] = two.x;
     b[j + 1] = two.y;
   }
-  substitute(b, transposed, inverse_root);
+#pragma unroll
+  for (int k = 0; k < kCholeskyBlock; ++k) {
+    b[k] *= inverse_root[k];
+#pragma unroll
+    for (int j = (k + 1) / 2 * 2; j < kCholeskyBlock; j += 2) {
+      const double2 c = *reinterpret_cast<const double2*>(&transposed[k][j]);
+      if (j > k) b[j] = fma(-b[k], c.x, b[j]);
+      b[j + 1] = fma(-b[k], c.y, b[j + 1]);
+    }
+  }
 #pragma unroll
   for (int j = 0; j < kCholeskyBlock; j += 2) in_panel[j / 2] = double2{b[j], b[j + 1]};
 }

@@ -29,16 +29,4 @@ struct CholeskyBlockKernelArgs {
   int unused;
 };
 
-// `count` vectors b of at most kCholeskyBlock numbers, and a block C on the diagonal of a lower triangle.
-struct TriangleBlockKernelArgs {
-  const double* c;
-  double* b;
-  long long step;   // from number to number of a vector
-  long long apart;  // from vector to vector
-  int c_stride;
-  int width;
-  int count;
-  int vectors_per_block;  // at most 256, by a thread block
-};
-
 }  // namespace lather::optim

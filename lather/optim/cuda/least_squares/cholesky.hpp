@@ -1,7 +1,7 @@
 #pragma once
 // Cholesky factors on the GPU, panel by panel of 256 columns: what earlier panels take from one is a product of general
 // matrices, and what is left are blocks of 64 columns, each with one kernel. Twice to three times as fast as cuSOLVER's
-// (bench/triangles_cuda.cpp).
+// (bench/cholesky_cuda.cpp).
 
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"

@@ -13,7 +13,6 @@
 #include <limits>
 #include <numeric>
 
-#include "lather/optim/cuda/least_squares/lower_triangle.hpp"
 #include "lather/optim/cuda/least_squares/triangles.hpp"
 #include "lather/optim/deterministic_sums.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
@@ -33,7 +32,6 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
         stride_(cuda::row_stride(size)),
         blas_(stream_),
         gram_(size, blas_, stream_),
-        triangle_(blas_, stream_),
         L_(size * stride_),
         S_(size * stride_),
         X_(size * stride_),
@@ -56,7 +54,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
           const int k = static_cast<int>(std::min(kBlockRows, count - begin));
           copy(block_.data(), rows + begin * stride_, k * stride_);
           if (pass > 0)  // B L^{-T}
-            triangle_.solve_rows({n, k, L_.data(), s, block_.data(), s});
+            blas_.solve_lower({.n = n, .k = k, .transpose = true}, L_.data(), s, block_.data(), s);
           const double beta = first ? 0 : 1;
           first = false;
           blas_.square({.n = n, .k = k, .beta = beta}, block_.data(), s, gram_.upper(), s);
@@ -108,7 +106,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     for (int pass = 0; pass < kPasses; ++pass) {
       if (pass > 0) {
         for (auto* columns : {&X_, &Y_})
-          triangle_.solve_columns({n, n, gram_.factor(), s, columns->data(), s});
+          blas_.solve_lower({.n = n, .k = n, .left = true}, gram_.factor(), s, columns->data(), s);
         blas_.square({.n = n, .k = n, .of_rows = true}, X_.data(), s, gram_.upper(), s);
         blas_.square({.n = n, .k = n, .of_rows = true, .beta = 1}, Y_.data(), s, gram_.upper(), s);
         gram_.written();
@@ -166,7 +164,7 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
       if (!(shift[i] < kStrong * pivots[i] * pivots[i])) return false;
     gram_.write_roots(shift, Y_.data());
     const int n = size(), s = stride();
-    triangle_.solve_columns({n, n, L_.data(), s, Y_.data(), s});
+    blas_.solve_lower({.n = n, .k = n, .left = true}, L_.data(), s, Y_.data(), s);
     blas_.square({.n = n, .k = n, .of_rows = true}, Y_.data(), s, gram_.upper(), s);
     gram_.written();
     if (!(std::ranges::max(gram_.diagonal()) < kStrong)) return false;
@@ -197,7 +195,12 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   // L <- L C, or L <- C at first.
   void multiply_by_factor(const cuda::Memory<double>& L, bool first) {
     if (first) return gram_.copy_factor(L.data());
-    triangle_.multiply_rows({size(), size(), gram_.factor(), stride(), L.data(), stride()});
+    for (std::size_t begin = 0; begin < n_; begin += kBlockRows) {
+      const std::size_t rows = std::min(kBlockRows, n_ - begin);
+      double* of_L = L.data() + begin * stride_;
+      blas_.multiply_by_lower(size(), static_cast<int>(rows), stride(), of_L, gram_.factor(), block_.data());
+      copy(of_L, block_.data(), rows * stride_);
+    }
   }
 
   DeviceJacobian& jacobian_;
@@ -205,10 +208,9 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
   cuda::Stream stream_;
   cuda::Blas blas_;
   DeviceGram gram_;
-  LowerTriangle triangle_;
   cuda::Memory<double> L_, S_;  // R^T of J, and of the damped problem
   cuda::Memory<double> X_, Y_;  // of damp()
-  cuda::Memory<double> block_;  // rows of Q
+  cuda::Memory<double> block_;  // rows of Q, or of a product
   cuda::Memory<double> c_, g_;
   std::vector<double> diagonal_;  // of J^T J
   bool factored_ = false;         // by the last factor_gram

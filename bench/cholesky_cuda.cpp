@@ -1,6 +1,5 @@
-// Cholesky factors, solutions and products with them on the GPU, beside those of cuSOLVER and cuBLAS; and what rows that
-// begin anywhere cost cuBLAS.
-//   bench_triangles_cuda [SIZE ROWS]
+// Cholesky factors on the GPU beside those of cuSOLVER, and what rows that begin anywhere cost cuBLAS.
+//   bench_cholesky_cuda [SIZE ROWS]
 #include <cublas_v2.h>
 #include <cusolverDn.h>
 #include <fmt/format.h>
@@ -14,7 +13,6 @@
 #include "lather/core/device.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/cuda/least_squares/cholesky.hpp"
-#include "lather/optim/cuda/least_squares/lower_triangle.hpp"
 
 namespace {
 
@@ -34,8 +32,8 @@ double milliseconds(int repeats, const F& f) {
   return times[times.size() / 2];
 }
 
-void line(const char* what, double ours, double theirs) {
-  fmt::print("  {:40} {:9.2f} ms   the library's {:9.2f} ms\n", what, ours, theirs);
+void line(const char* what, double ours, const char* beside, double theirs) {
+  fmt::print("  {:24} {:9.2f} ms   {:20} {:9.2f} ms\n", what, ours, beside, theirs);
 }
 
 class CuSolver {
@@ -78,7 +76,6 @@ void measure(int n, int rows) {
   const cuda::Blas blas(stream);
   CuSolver solver(stream);
   optim::DeviceCholesky cholesky(size, blas, stream);
-  const optim::LowerTriangle triangle(blas, stream);
   // The same numbers again and again, at another column in every row.
   std::vector<double> drawn(1048583);
   for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = Random(1, 2).uniform(i) - 0.5;
@@ -93,11 +90,11 @@ void measure(int n, int rows) {
                         [&] { blas.square({.n = n, .k = rows}, J.data(), leading, matrix.data(), leading); });
   };
   const double apart = square(n);
-  line("J^T J, rows aligned; rows without a gap", square(ld), apart);
+  line("J^T J, rows aligned", square(ld), "rows without a gap", apart);
 
   const double ours = milliseconds(
       repeats, [&] { cholesky.enqueue(matrix.data(), diagonal.data(), shift.data(), failed.data()); });
-  // Both triangles are now those of a positive definite matrix: its factor below, which is one with a large diagonal.
+  // On the factor, taken for a symmetric matrix: its diagonal is large enough.
   const double theirs =
       milliseconds(repeats,
                    [&] {
@@ -105,39 +102,7 @@ void measure(int n, int rows) {
                      solver.cholesky(n, matrix.data(), ld, failed.data());
                    }) -
       ours;
-  line("Cholesky", ours, theirs);
-
-  cholesky.enqueue(matrix.data(), diagonal.data(), shift.data(), failed.data());
-  constexpr int kRows = 4096;
-  const int some = std::min(kRows, rows);
-  const double one = 1;
-  line("rows solved for, 4096 at most",
-       milliseconds(repeats,
-                    [&] {
-                      triangle.solve_rows({n, some, matrix.data(), ld, J.data(), ld});
-                    }),
-       milliseconds(repeats, [&] {
-         blas.solve_lower({.n = n, .k = some, .transpose = true}, matrix.data(), ld, J.data(), ld);
-       }));
-  cuda::Memory<double> square_matrix(size * stride), product(size * stride);
-  line("columns solved for, as many as there are",
-       milliseconds(repeats,
-                    [&] {
-                      triangle.solve_columns({n, n, matrix.data(), ld, square_matrix.data(), ld});
-                    }),
-       milliseconds(repeats, [&] {
-         blas.solve_lower({.n = n, .k = n, .left = true}, matrix.data(), ld, square_matrix.data(), ld);
-       }));
-  line("rows multiplied, as many as columns",
-       milliseconds(repeats,
-                    [&] {
-                      triangle.multiply_rows({n, n, matrix.data(), ld, square_matrix.data(), ld});
-                    }),
-       milliseconds(repeats, [&] {
-         cuda::check(cublasDtrmm(blas, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N,
-                                 CUBLAS_DIAG_NON_UNIT, n, n, &one, matrix.data(), ld, square_matrix.data(),
-                                 ld, product.data(), ld));
-       }));
+  line("Cholesky", ours, "cuSOLVER's", theirs);
   std::fflush(stdout);
 }
 
