@@ -10,11 +10,12 @@ namespace {
 // ---- Fitted to docs/performance.md, float64. Products reach 52 TFLOP/s where matrices are wide; half of it
 // at width 90.
 double product_rate(double width) { return 52e12 * width * width / (width * width + 90 * 90); }
-constexpr double kSyrkRate = 38e12;
-// cuSOLVER: 3.8 TFLOP/s at dimension 4,353, 16.8 at 16,897, 20.7 at 33,537.
-double cholesky_rate(double n) { return 24e12 * n * n / (n * n + 1e4 * 1e4); }
-constexpr double kMemory = 4e12;     // bytes per second
-constexpr double kLaunches = 30e-6;  // kernels of a graph, one after another
+constexpr double kSyrkRate = 46e12;
+// Measured: 10.8 TFLOP/s at dimension 4,353, 38.9 at 16,897, 43.3 at 33,537.
+double cholesky_rate(double n) { return 46e12 * n * n / (n * n + 8e3 * 8e3); }
+constexpr double kSolution = 160e-9;  // seconds per unknown of a triangular system
+constexpr double kMemory = 4e12;      // bytes per second
+constexpr double kLaunches = 30e-6;   // kernels of a graph, one after another
 // Bytes of activations and adjoints that one evaluation moves per row and unit of width: nine units for four
 // layers, and as much again for the operands of products, which overlap in part.
 constexpr double kTrafficPerWidth = 8 * 18;
@@ -84,7 +85,8 @@ double H200::normal_matrix(const Workload& w, double residuals, int) const {
 double H200::replicated(const Workload& w) const {
   const double n = w.parameters;
   if (!w.least_squares) return 6 * 8 * n / kMemory + kLaunches;  // moments, parameters, gradient
-  return n * n * n / 3 / cholesky_rate(n) + 4 * 8 * n * n / kMemory;
+  return n * n * n / 3 / cholesky_rate(n) + 4 * 8 * n * n / kMemory +
+         2 * n * kSolution;  // the step and its acceleration
 }
 
 // NVLink 4: 450 GB/s each way; InfiniBand NDR: 400 Gb/s. Latencies of a round of NCCL's, as commonly
