@@ -47,9 +47,10 @@ class Linearization {
   // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this
   // precision.
   virtual bool damp(double lambda) = 0;
-  virtual void solve(std::span<double> d) = 0;                      // d = -(J^T J + lambda D)^{-1} J^T r
-  virtual bool damp_and_solve(double lambda, std::span<double> d);  // solves only if damp() does not fail
+  virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
   virtual void solve_for(std::span<const double> w, std::span<double> d);  // the same with w in place of r
+  // damp(lambda), and solve(d) unless that failed.
+  virtual bool damp_and_solve(double lambda, std::span<double> d);
   // -d|d| / d lambda for the d of solve (not with damp_whole).
   double shrinkage(std::span<const double> d);
   // The decrease the damped model promises (not with damp_whole): -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
