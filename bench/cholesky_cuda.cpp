@@ -1,36 +1,21 @@
 // Cholesky factors on the GPU beside those of cuSOLVER, and what rows that begin anywhere cost cuBLAS.
 //   bench_cholesky_cuda [SIZE ROWS]
-#include <cublas_v2.h>
 #include <cusolverDn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <vector>
 
-#include "lather/core/clock.hpp"
+#include "device_time.hpp"
 #include "lather/core/device.hpp"
-#include "lather/core/rng.hpp"
 #include "lather/optim/cuda/least_squares/cholesky.hpp"
 
 namespace {
 
 using namespace lather;
 
-template <class F>
-double milliseconds(int repeats, const F& f) {
-  std::vector<double> times;
-  for (int repeat = -1; repeat < repeats; ++repeat) {
-    cuda::check(cudaDeviceSynchronize());
-    const Stopwatch watch;
-    f();
-    cuda::check(cudaDeviceSynchronize());
-    if (repeat >= 0) times.push_back(1e3 * watch.seconds());
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
+using bench::milliseconds;
 
 void line(const char* what, double ours, const char* beside, double theirs) {
   fmt::print("  {:24} {:9.2f} ms   {:20} {:9.2f} ms\n", what, ours, beside, theirs);
@@ -67,7 +52,7 @@ class CuSolver {
 };
 
 void measure(int n, int rows) {
-  const int repeats = n > 20000 ? 1 : n > 10000 ? 3 : 9;
+  const int repeats = bench::repeats_for(n);
   const auto size = static_cast<std::size_t>(n);
   const std::size_t stride = cuda::row_stride(size);
   const int ld = static_cast<int>(stride);
@@ -76,14 +61,9 @@ void measure(int n, int rows) {
   const cuda::Blas blas(stream);
   CuSolver solver(stream);
   optim::DeviceCholesky cholesky(size, blas, stream);
-  // The same numbers again and again, at another column in every row.
-  std::vector<double> drawn(1048583);
-  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = Random(1, 2).uniform(i) - 0.5;
-  cuda::Memory<double> J(static_cast<std::size_t>(rows) * stride), matrix(size * stride), diagonal(size),
-      shift(size);
+  const cuda::Memory<double> J = bench::random_rows(rows, stride);
+  cuda::Memory<double> matrix(size * stride), diagonal(size), shift(size);
   cuda::Memory<int> failed(1);
-  for (std::size_t at = 0; at < J.size(); at += drawn.size())
-    J.upload(std::span(drawn).first(std::min(drawn.size(), J.size() - at)), at);
   diagonal.upload(std::vector<double>(size, rows));  // that of J^T J and more
   const auto square = [&](int leading) {
     return milliseconds(repeats,

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "burgers.hpp"
-#include "lather/core/clock.hpp"
-#include "lather/core/cuda/runtime.hpp"
+#include "device_time.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/optim/cuda/least_squares/cholesky.hpp"
 #include "lather/optim/least_squares/levenberg_marquardt.hpp"
@@ -20,19 +19,7 @@ namespace {
 
 using namespace lather;
 
-// Median of the milliseconds f takes, after as many calls that warm up, two at most; the device is idle at both ends.
-template <class F>
-double milliseconds(int repeats, const F& f) {
-  std::vector<double> times;
-  for (int repeat = -std::min(2, repeats); repeat < repeats; ++repeat) {
-    const Stopwatch watch;
-    f();
-    cuda::check(cudaDeviceSynchronize());
-    if (repeat >= 0) times.push_back(1e3 * watch.seconds());
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
+using bench::milliseconds;
 
 // What no iteration can do without: J^T J of m × n numbers, and its Cholesky factor.
 double floor_milliseconds(int n, int m, int repeats) {
@@ -41,14 +28,10 @@ double floor_milliseconds(int n, int m, int repeats) {
   const std::size_t stride = cuda::row_stride(static_cast<std::size_t>(n));
   const int ld = static_cast<int>(stride);
   optim::DeviceCholesky cholesky(static_cast<std::size_t>(n), blas, stream);
-  // The same numbers again and again, at another column in every row: drawing 10^9 of them would take longer than all the rest.
-  std::vector<double> drawn(16777259), rows(static_cast<std::size_t>(m) * stride);
-  for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = Random(1, 2).uniform(i) - 0.5;
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = drawn[i % drawn.size()];
-  cuda::Memory<double> J(rows.size()), JtJ(static_cast<std::size_t>(n) * stride);
+  const cuda::Memory<double> J = bench::random_rows(m, stride);
+  cuda::Memory<double> JtJ(static_cast<std::size_t>(n) * stride);
   cuda::Memory<double> diagonal(static_cast<std::size_t>(n)), shift(static_cast<std::size_t>(n));
   cuda::Memory<int> failed(1);
-  J.upload(rows);
   diagonal.upload(std::vector<double>(static_cast<std::size_t>(n), m));  // that of J^T J and more
   const double square =
       milliseconds(repeats, [&] { blas.square({.n = n, .k = m}, J.data(), ld, JtJ.data(), ld); });
@@ -76,7 +59,7 @@ void measure(int width, int depth, std::size_t points) {
   objective.set_points(0, std::move(drawn));
   auto x = objective.initialize(1);
   const int n = static_cast<int>(x.size()), m = static_cast<int>(points);
-  const int repeats = n > 20000 ? 1 : n > 10000 ? 3 : 9;
+  const int repeats = bench::repeats_for(n);
   fmt::print("\nburgers, mlp {}x{}: {} parameters, {} points\n", depth, width, n, m);
   const double least = floor_milliseconds(n, m, repeats);
 
