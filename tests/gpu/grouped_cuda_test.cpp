@@ -1,7 +1,7 @@
 // Residuals that add up values of several points, and coefficients from tables: CPU and GPU agree.
 #include <gtest/gtest.h>
 
-#include "gpu/engine_pair.hpp"
+#include "gpu/path_of_parts.hpp"
 #include "gpu/require_gpu.hpp"
 #include "lather/core/error.hpp"
 #include "lather/pde/file/problem_file.hpp"
@@ -100,6 +100,7 @@ TEST_P(GroupedOnCuda, AgreesWithTheCpu) {
   gpu.normal_equations(x, JtJ_gpu.data(), Jtr_gpu);
   expect_close(Jtr_gpu, Jtr, 1e-11, "J^T r");
 
+  if (tile_rows == 0) expect_the_path_of_its_parts(gpu, x, {1e-3, 0.1, false});
   if (!problem.network.weight_factorization) expect_same_factors(cpu, gpu, x);
   const symbolic::Expr u = problem.fields[0].value;
   const Points anywhere{{{0.1, 0.9}, {2.5, 0}}, {}};

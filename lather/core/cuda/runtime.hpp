@@ -108,6 +108,12 @@ class Event {
   cudaEvent_t handle_ = nullptr;
 };
 
+// What `to` is given from now on waits for what `from` has been given so far.
+inline void enqueue_behind(cudaStream_t from, cudaStream_t to, const Event& event) {
+  check(cudaEventRecord(event, from));
+  check(cudaStreamWaitEvent(to, event, 0));
+}
+
 // Device memory, zeroed when taken.
 template <class T>
 class Memory {

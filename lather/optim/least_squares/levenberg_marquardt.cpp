@@ -17,6 +17,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/formulas/geodesic.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
 #include "lather/optim/least_squares/solvers/residual_rounding.hpp"
 #include "lather/optim/least_squares/solvers/secular.hpp"
@@ -28,6 +29,8 @@ namespace {
 // Cholesky of J^T J + lambda D sees nothing below the rounding of the largest eigenvalue, which is at most
 // the trace, n times the mean of the diagonal: lambda stays above this times n.
 constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
+
+constexpr double kDifference = 0.1;  // of the second difference along d: Transtrum & Sethna
 
 }  // namespace
 
@@ -53,8 +56,7 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   StepReport report;
   if (lambda_ < 0) lambda_ = options_.initial_damping;
   r_.clear();
-  linearization_of(objective).build(x, steps_);
-  report.evaluations = 1;
+  linearize(objective, x, report);
   take_value(objective, x, report);
   diagnostics_.clear();
   if (!may_step(value_, linear_->Jtr(), report)) return report;
@@ -77,6 +79,19 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   else if (options_.spectrum_every > 0 && steps_ % options_.spectrum_every == 0)
     report_spectrum();
   return report;
+}
+
+// With the path of the first lambda, which is most often the one that is taken, where it costs no waiting.
+void LevenbergMarquardt::linearize(Objective& objective, std::span<const double> x, StepReport& report) {
+  Linearization& linear = linearization_of(objective);
+  path_.reset();
+  report.evaluations = 1;
+  if (options_.acceleration && options_.adaptation != Adaptation::target && options_.halvings > 0)
+    path_ = linear.build_along_path(x, lambda_, kDifference);
+  if (path_)
+    report.evaluations += 5;  // three residuals, two values
+  else
+    linear.build(x, steps_);
 }
 
 // The Nyström approximation of an x some steps ago serves for as long as it does not cost iterations: it keeps
@@ -132,21 +147,24 @@ double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, S
 // a from the second difference of r along d, for the same lambda; zero where it is not finite or exceeds d,
 // whose quadratic model is then of no use. The three r are one batch; that of x serves every lambda.
 void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double> x, StepReport& report) {
-  constexpr double h = 0.1;  // Transtrum & Sethna
+  if (foreseen()) {
+    acceleration_ = path_->a;
+    return;
+  }
   const std::size_t m = objective.residual_count();
   trials_.clear();
-  for (const double s : {h, -h})
+  for (const double s : {kDifference, -kDifference})
     for (std::size_t i = 0; i < size_; ++i) trials_.push_back(x[i] + s * direction_[i]);
   if (r_.empty()) trials_.insert(trials_.end(), x.begin(), x.end());
   std::vector<double> bend(m), r(trials_.size() / size_ * m);
   objective.residuals_at(trials_, r);
   report.evaluations += static_cast<int>(trials_.size() / size_);
   if (r_.empty()) r_.assign(r.end() - static_cast<std::ptrdiff_t>(m), r.end());
-  for (std::size_t k = 0; k < m; ++k) bend[k] = (-2 * r_[k] + r[k] + r[m + k]) / (h * h);
+  for (std::size_t k = 0; k < m; ++k) bend[k] = second_difference(r_[k], r[k], r[m + k], kDifference);
   bool follows = all_finite(bend);
   if (follows) {
     linear_->solve_for(bend, acceleration_);
-    follows = all_finite(acceleration_) && norm(acceleration_) < 2 * norm(direction_);
+    follows = all_finite(acceleration_) && path_bends_little(norm(acceleration_), norm(direction_));
   }
   if (!follows) std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
 }
@@ -157,7 +175,10 @@ void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double
 bool LevenbergMarquardt::solve_within_limit(std::span<const double> x, TooLong then) {
   at_limit_ = false;
   const auto solve = [&](double lambda) {
-    return linear_->damp_and_solve(lambda, direction_) && all_finite(direction_);
+    if (!path_ || path_->lambda != lambda)
+      return linear_->damp_and_solve(lambda, direction_) && all_finite(direction_);
+    direction_ = path_->d;
+    return path_->positive_definite && all_finite(direction_);
   };
   if (!solve(lambda_)) return false;
   const double limit = options_.longest_step * (1 + norm(x));
@@ -185,10 +206,14 @@ double LevenbergMarquardt::search_length(Objective& objective, std::span<const d
   for (std::int64_t left = options_.halvings + 1; left > 0;) {
     trials_.clear();
     const std::int64_t count = best_length > 0 ? 1 : std::min<std::int64_t>(2, left);
-    for (double s = length; trials_.size() < static_cast<std::size_t>(count) * size_; s /= 2)
-      for (std::size_t i = 0; i < size_; ++i)
-        trials_.push_back(x[i] + s * (direction_[i] + s / 2 * acceleration_[i]));
-    evaluate_trials(objective, report);
+    if (length == 1 && foreseen() && !near_rounding_) {
+      values_.assign(path_->values.begin(), path_->values.end());
+    } else {
+      for (double s = length; trials_.size() < static_cast<std::size_t>(count) * size_; s /= 2)
+        for (std::size_t i = 0; i < size_; ++i)
+          trials_.push_back(path_point(x[i], s, direction_[i], acceleration_[i]));
+      evaluate_trials(objective, report);
+    }
     for (const double value : values_) {
       if (value < best) {  // not NaN either
         best = value;

@@ -70,6 +70,8 @@ class LevenbergMarquardt final : public Optimizer {
   bool turn_orthogonal(Objective& objective, std::span<const double> x, StepReport& report);
   void renew_preconditioner(std::span<const double> x);
   void judge_preconditioner();
+  void linearize(Objective& objective, std::span<const double> x, StepReport& report);
+  bool foreseen() const { return path_ && path_->lambda == lambda_; }
   void take_value(Objective& objective, std::span<const double> x, StepReport& report);
   void evaluate_trials(Objective& objective, StepReport& report);
   void accelerate(Objective& objective, std::span<const double> x, StepReport& report);
@@ -102,6 +104,7 @@ class LevenbergMarquardt final : public Optimizer {
   std::vector<Diagnostic> diagnostics_;
   std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
   double memory_limit_ = 0;                // bytes; 0: not yet known
+  std::optional<Path> path_;               // of the first lambda, where it came with J^T J
   std::vector<double> direction_, acceleration_;
   std::vector<double> r_;                // the residuals at x, once they were needed in this step
   std::vector<double> trials_, values_;  // points that are tried together, one after another; at each

@@ -123,6 +123,7 @@ bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const d
     return false;
   floor_.stalled();
   use_form(source, Form::orthogonal);
+  path_.reset();
   linear_->build(x, steps_);
   take_value(objective, x, report);
   return true;

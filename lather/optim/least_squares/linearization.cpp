@@ -9,9 +9,9 @@
 #include "lather/linalg/eigensolver.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/optim/deterministic_sums.hpp"
+#include "lather/optim/formulas/geodesic.hpp"
 #include "lather/optim/least_squares/forms.hpp"
 #include "lather/optim/least_squares/least_squares.hpp"
-#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
 
 namespace lather::optim {
@@ -30,7 +30,20 @@ bool Linearization::fits(const Residuals& residuals) const {
 void Linearization::build(std::span<const double> x, std::int64_t draw) {
   x_ = x;
   draw_ = draw;
-  const std::vector<double> diagonal = linearize();
+  take_diagonal(linearize());
+}
+
+std::optional<Path> Linearization::build_along_path(std::span<const double> x, double lambda, double h) {
+  x_ = x;
+  Path path;
+  const auto diagonal = linearize_along({lambda, h, options_.damping == DampingMatrix::marquardt}, path);
+  if (diagonal.empty()) return std::nullopt;
+  take_diagonal(diagonal);
+  lambda_ = lambda;
+  return path;
+}
+
+void Linearization::take_diagonal(std::span<const double> diagonal) {
   mean_diagonal_ = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n_);
   D_ = damping_matrix(diagonal);
 }
@@ -39,8 +52,7 @@ std::vector<double> Linearization::damping_matrix(std::span<const double> diagon
   const double mean = std::accumulate(diagonal.begin(), diagonal.end(), 0.0) / static_cast<double>(n_);
   std::vector<double> D(n_, mean);
   if (options_.damping == DampingMatrix::marquardt)
-    // A parameter without influence has a zero here; D must stay positive.
-    for (std::size_t i = 0; i < n_; ++i) D[i] = std::max(diagonal[i], 1e-12 * mean);
+    for (std::size_t i = 0; i < n_; ++i) D[i] = damping_element(true, diagonal[i], mean);
   return D;
 }
 
@@ -126,6 +138,10 @@ class PrimalForm final : public FactoredForm {
   void solve_normal(std::span<double> b) override { matrix_->solve(b); }
   std::vector<double> linearize() override {
     value_ = matrix_->build_normal(x_, Jtr_);
+    return matrix_->diagonal();
+  }
+  std::vector<double> linearize_along(const PathRequest& request, Path& path) override {
+    if (!matrix_->build_along_path(x_, request, Jtr_, value_, path)) return {};
     return matrix_->diagonal();
   }
 };

@@ -12,10 +12,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/residuals.hpp"
 
 namespace lather::optim {
@@ -41,6 +43,9 @@ class Linearization {
 
   // Linearizes at x, which must stay as it is until the last solution. `draw` numbers random sketches.
   void build(std::span<const double> x, std::int64_t draw = 0);
+  // build(x), damp(lambda) and the path that follows, with the second difference over h: on a GPU without a word
+  // from the host in between. Nothing was done where that is not offered.
+  std::optional<Path> build_along_path(std::span<const double> x, double lambda, double h);
   // Conjugate gradients: the preconditioner is to be that of x, number `draw`.
   virtual void precondition(std::span<const double> /*x*/, std::int64_t /*draw*/) {}
   virtual bool has_preconditioner() const { return true; }  // or needs none
@@ -76,6 +81,9 @@ class Linearization {
   // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same
   // sum.
   virtual std::vector<double> linearize() = 0;
+  // The same along a path; empty: not offered.
+  virtual std::vector<double> linearize_along(const PathRequest& /*request*/, Path& /*path*/) { return {}; }
+  void take_diagonal(std::span<const double> diagonal);
   virtual void solve_normal(std::span<double> b) = 0;  // b = (J^T J + lambda D)^{-1} b
   std::vector<double> damping_matrix(std::span<const double> diagonal) const;  // D, of diag(J^T J)
 

@@ -4,6 +4,7 @@
 // have some of the shards, and compute everything else alike, with the same bits.
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -22,7 +23,7 @@ namespace lather::pde {
 namespace {
 
 template <class T>
-class CudaEngine final : public Engine, public optim::CudaObjective {
+class CudaEngine final : public Engine, public optim::CudaObjective, private CudaTrialEngine {
  public:
   CudaEngine(const Problem& given, const EngineOptions& engine_options)
       : Engine(given, engine_options), team_(options.threads > 0 ? options.threads : available_cores()) {
@@ -96,18 +97,13 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
     require_points();
     upload_frozen();
     set_scales(-1);
-    const std::size_t terms = problem.terms.size();
     with_ranks([&] {
       follow_ranks();
       enqueue_scales();
-      const CudaTrials::Part parts[] = {std::as_bytes(std::span(device_losses(), terms))};
-      sums_->watched([&] { value_trials_->run(xs, parts, [&] { enqueue_own_sums(false); }); });
+      sums_->watched(
+          [&] { value_trials_->run(xs, std::array{all_losses()}, [&] { enqueue_own_sums(false); }); });
     });
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::copy_n(value_trials_->template result<double>(i, 0).data(), terms, host_losses());
-      read_losses();
-      values[i] = total_loss();
-    }
+    read_values(values);
   }
 
   void residuals(std::span<const double> xs, std::span<double* const> r) override {
@@ -205,6 +201,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
       follow_ranks();
       if (captures_gradient()) return enqueue_own_sums(true);
       launch_graph(own_gradient_, stream(), [&] { enqueue_own_sums(true); });
+      cuda::check(cudaStreamSynchronize(stream()));
       sums_->exchange(sums(true));
       sums_->enqueue_upload(sums(true), stream());
     });
@@ -239,6 +236,38 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
   std::size_t version() const override { return version_; }
 
  private:
+  // CudaTrialEngine; in one process, without shards
+  void enqueue_upload(std::span<const double> x, cudaStream_t stream) override {
+    stage(x);
+    enqueue_upload(stream);
+  }
+  double* residual_points(std::size_t count) override {
+    return residual_trials_->points(count, pass_->results());
+  }
+  void enqueue_residuals(std::size_t count) override {
+    residual_trials_->evaluate(count, [&] { pass_->enqueue_values(); });
+  }
+  const double* residuals_at(std::size_t trial, int term) override {
+    return reinterpret_cast<const double*>(residual_trials_->result_on_device(trial, place_of(term)));
+  }
+  double* value_points(std::size_t count) override {
+    return value_trials_->points(count, std::array{all_losses()});
+  }
+  void enqueue_values(std::size_t count) override {
+    set_scales(-1);
+    enqueue_scales();
+    value_trials_->evaluate(count, [&] { enqueue_own_sums(false); });
+    value_trials_->enqueue_download(count);
+  }
+  void read_values(std::span<double> values) override {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::copy_n(value_trials_->template result<double>(i, 0).data(), problem.terms.size(), host_losses());
+      read_losses();
+      values[i] = total_loss();
+    }
+  }
+  CudaTrials::Part all_losses() { return std::as_bytes(std::span(device_losses(), problem.terms.size())); }
+
   bool sharded() const { return options.shards > 0; }
   // Others may have gone: this rank then has other shards.
   void follow_ranks() {
@@ -280,11 +309,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
       throw Error("per-point derivatives are not available in float32; use float64");
     require_points();
     if (!jacobian_)
-      jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(),
-                                                 [this](std::span<const double> x, cudaStream_t stream) {
-                                                   stage(x);
-                                                   enqueue_upload(stream);
-                                                 });
+      jacobian_ = std::make_unique<CudaJacobian>(*this, addresses(), static_cast<CudaTrialEngine&>(*this));
     return *jacobian_;
   }
   // The pass numbers terms set by set.
@@ -335,6 +360,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective {
       follow_ranks();
       sums_->watched([&] {
         launch_graph(graphs_[with_gradient], stream(), [&] { enqueue_evaluation(with_gradient); });
+        cuda::check(cudaStreamSynchronize(stream()));
       });
       if (sums_->sums_on_device()) return;
       const auto total = sums_->exchange(sums(with_gradient));

@@ -25,10 +25,10 @@ void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaS
 
 }  // namespace
 
-CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses, Upload enqueue_upload)
+CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses, CudaTrialEngine& trials)
     : EngineResiduals(engine),
       addresses_(addresses),
-      enqueue_upload_(std::move(enqueue_upload)),
+      trials_(trials),
       stride_(cuda::row_stride(engine.layout.size())),
       passes_(engine.sets.size()),
       stale_(engine.sets.size(), true),
@@ -38,6 +38,7 @@ CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses, Uploa
       layer_kernel_(module_.kernel("jacobian_layer")),
       scalar_kernel_(module_.kernel("jacobian_scalar")),
       squares_kernel_(module_.kernel("column_squares")),
+      bend_kernel_(module_.kernel("bend_term")),
       blas_(stream_) {}
 
 void CudaJacobian::points_changed(int set) {
@@ -63,7 +64,7 @@ CudaPass<double>& CudaJacobian::pass_of(int set) {
         static_cast<int>(engine_.problem.unknowns.size()), addresses_,
         CudaPassOptions{.absorb = false, .signals = true, .overlap = false, .batch_rows = rows});
   }
-  if (stale_[set]) pass->set_points(0, engine_.points[set]);
+  if (stale_[set] && pass->set_points(0, engine_.points[set])) all_rows_ = {};
   stale_[set] = false;
   return *pass;
 }
@@ -100,23 +101,29 @@ void CudaJacobian::choose_chunks(std::size_t residuals) {
   w_ = cuda::Memory<double>(residuals);
   host_ = cuda::PinnedMemory<double>(engine_.layout.size() + residuals);
   key_ = {};
+  all_rows_ = {};
 }
 
 bool CudaJacobian::prepare(std::span<const double> x) {
-  Key key{{x.begin(), x.end()}, engine_.frozen, {}};
+  std::size_t rows = 0;
   for (std::size_t k = 0; k < first_row_.size(); ++k) {
-    const auto roots = root_weights(engine_, static_cast<int>(k));
-    first_row_[k] = key.root_weights.size();
-    key.root_weights.insert(key.root_weights.end(), roots.begin(), roots.end());
+    first_row_[k] = rows;
+    rows += engine_.residuals_of(engine_.problem.terms[k].point_set);
   }
-  choose_chunks(key.root_weights.size());
+  choose_chunks(rows);
+  Key key{{x.begin(), x.end()}, engine_.frozen, {engine_.term_weights, engine_.point_weights, first_row_}};
   if (kept_ && key == key_) return true;
   kept_ = false;
-  enqueue_upload_(x, stream_);
-  cuda::check(cudaEventRecord(uploaded_, stream_));
-  if (key.root_weights != key_.root_weights) root_weights_.upload(key.root_weights);
+  trials_.enqueue_upload(x, stream_);
+  if (key.weights != key_.weights) upload_root_weights();
   key_ = std::move(key);
   return false;
+}
+
+void CudaJacobian::upload_root_weights() {
+  std::vector<double> roots(residuals_);
+  residual_scales(roots);
+  root_weights_.upload(roots);
 }
 
 // Which residuals of a term are among rows [first, first + count).
@@ -188,7 +195,7 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
     if (all.begin >= all.end) continue;
     CudaPass<double>& pass = pass_of(static_cast<int>(s));
-    cuda::check(cudaStreamWaitEvent(pass.stream(), uploaded_, 0));
+    cuda::enqueue_behind(stream_, pass.stream(), uploaded_);
     const std::size_t group = engine_.group_of(static_cast<int>(s)), most = pass.window() / group;
     for (std::size_t begin = all.begin; begin < all.end; begin += most) {
       const Range window{begin, std::min(begin + most, all.end)};
@@ -201,12 +208,14 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * stride_);
       }
     }
+    cuda::enqueue_behind(pass.stream(), stream_, written_);
   }
-  for (const auto& pass : passes_)
-    if (pass) {
-      cuda::check(cudaEventRecord(written_, pass->stream()));
-      cuda::check(cudaStreamWaitEvent(stream_, written_, 0));
-    }
+}
+
+void CudaJacobian::write_all() {
+  for (std::size_t s = 0; s < engine_.sets.size(); ++s)
+    if (!engine_.terms_of[s].empty()) pass_of(static_cast<int>(s));  // new points, before the graph
+  launch_graph(all_rows_, stream_, [&] { write(0, residuals_, rows_.data()); });
 }
 
 void CudaJacobian::enqueue_copy(const cuda::Memory<double>& from, double* to) {
@@ -218,8 +227,10 @@ void CudaJacobian::enqueue_chunks(std::span<const double> x, const F& f) {
   const bool ready = prepare(x);
   for (std::size_t i = 0; i + 1 < bounds_.size(); ++i) {
     const std::size_t first = bounds_[i], count = bounds_[i + 1] - first;
-    if (i > 0) stream_.synchronize();  // the chunk before it may lie in the same place
-    if (!ready) write(first, count, place_of(first));
+    if (!ready && whole() && !sharded())
+      write_all();
+    else if (!ready)
+      write(first, count, place_of(first));
     f(place_of(first), first, count);
   }
   kept_ = whole();
@@ -238,8 +249,14 @@ double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::
     stream_.synchronize();
     return value;
   }
+  enqueue_normal(x, JtJ, finish);
+  stream_.synchronize();
+  return read_normal(Jtr);
+}
+
+void CudaJacobian::enqueue_normal(std::span<const double> x, double* JtJ, const Finish& finish) {
   const int n = static_cast<int>(engine_.layout.size()), stride = static_cast<int>(stride_);
-  for_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
+  enqueue_chunks(x, [&](const double* J, std::size_t first, std::size_t count) {
     const int m = static_cast<int>(count);
     const double beta = first > 0;
     blas_.square({.n = n, .k = m, .beta = beta}, J, stride, JtJ, stride);
@@ -250,8 +267,51 @@ double CudaJacobian::normal_matrix(std::span<const double> x, double* JtJ, std::
     enqueue_copy(v_, host_v());
     enqueue_copy(r_, host_r());
   });
+}
+
+double CudaJacobian::read_normal(std::span<double> Jtr) const {
   std::copy_n(host_v(), Jtr.size(), Jtr.begin());
   return std::inner_product(host_r(), host_r() + residuals_, host_r(), 0.0);
+}
+
+std::optional<CudaJacobian::Enqueued> CudaJacobian::enqueue_normal_matrix(std::span<const double> x,
+                                                                          double* JtJ, const Finish& finish) {
+  choose_chunks(residual_count());
+  if (!whole()) return std::nullopt;
+  enqueue_normal(x, JtJ, finish);
+  return Enqueued{v_.data(), stream_};
+}
+
+double* CudaJacobian::bend_points() { return trials_.residual_points(3); }
+double* CudaJacobian::value_points() { return trials_.value_points(2); }
+
+optim::DeviceJacobian::Enqueued CudaJacobian::enqueue_bend(double h, cudaStream_t after) {
+  cuda::enqueue_behind(after, trials_.stream(), tried_);
+  trials_.enqueue_residuals(3);
+  for (int term = 0; term < static_cast<int>(engine_.problem.terms.size()); ++term) {
+    const int set = engine_.problem.terms[term].point_set;
+    const std::size_t residuals = engine_.residuals_of(set), row = first_row_[term];
+    launch_flat(bend_kernel_, residuals,
+                BendTermKernelArgs{trials_.residuals_at(2, term), trials_.residuals_at(0, term),
+                                   trials_.residuals_at(1, term), root_weights_.data() + row, w_.data() + row,
+                                   h, static_cast<int>(residuals), static_cast<int>(engine_.group_of(set))},
+                trials_.stream());
+  }
+  cuda::enqueue_behind(trials_.stream(), stream_, tried_);
+  blas_.multiply_vector({.rows = static_cast<int>(residuals_),
+                         .cols = static_cast<int>(size()),
+                         .stride = static_cast<int>(stride_),
+                         .transpose = true},
+                        rows_.data(), w_.data(), v_.data());
+  return {v_.data(), stream_};
+}
+
+double CudaJacobian::finish(cudaStream_t after, std::span<double> Jtr, std::span<double> values) {
+  cuda::enqueue_behind(after, trials_.stream(), tried_);
+  trials_.enqueue_values(values.size());
+  cuda::check(cudaStreamSynchronize(trials_.stream()));
+  trials_.read_values(values);
+  return read_normal(Jtr);
 }
 
 void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) {

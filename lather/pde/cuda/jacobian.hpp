@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,16 +15,18 @@
 #include "lather/parallel/shards.hpp"
 #include "lather/pde/cuda/nccl_sum.hpp"
 #include "lather/pde/cuda/pass.hpp"
+#include "lather/pde/cuda/trials.hpp"
 #include "lather/pde/engine/engine_residuals.hpp"
 
 namespace lather::pde {
 
-class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian {
+class CudaJacobian final : public EngineResiduals,
+                           private optim::DeviceJacobian,
+                           private optim::DevicePathWork {
  public:
-  // Of the engine's problem and points, at the parameters and frozen weights of `addresses`; `enqueue_upload` brings
-  // them there, from memory that stays as it is until the stream was waited for.
-  using Upload = std::function<void(std::span<const double>, cudaStream_t)>;
-  CudaJacobian(Engine& engine, const CudaAddresses& addresses, Upload enqueue_upload);
+  // Of the engine's problem and points, at the parameters and frozen weights of `addresses`, where `trials`, the
+  // same engine, brings them.
+  CudaJacobian(Engine& engine, const CudaAddresses& addresses, CudaTrialEngine& trials);
 
   void points_changed(int set);
   std::size_t bytes() const;
@@ -57,7 +60,13 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
  private:
   // What the rows depend on besides the points.
   struct Key {
-    std::vector<double> x, frozen, root_weights;
+    std::vector<double> x, frozen;
+    struct Weights {
+      std::vector<double> terms;
+      std::vector<std::vector<double>> points;
+      std::vector<std::size_t> first_row;  // a term's residuals share its weight
+      bool operator==(const Weights&) const = default;
+    } weights;
     bool operator==(const Key&) const = default;
   };
   struct Range {
@@ -66,7 +75,16 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
 
   double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
                        const Finish& finish) override;
+  void enqueue_normal(std::span<const double> x, double* JtJ, const Finish& finish);
+  double read_normal(std::span<double> Jtr) const;  // once stream_ was waited for
   Enqueued enqueue_transposed_times(std::span<const double> x, std::span<const double> w) override;
+  std::optional<Enqueued> enqueue_normal_matrix(std::span<const double> x, double* JtJ,
+                                                const Finish& finish) override;
+  double* bend_points() override;
+  Enqueued enqueue_bend(double h, cudaStream_t after) override;
+  double* value_points() override;
+  double finish(cudaStream_t after, std::span<double> Jtr, std::span<double> values) override;
+  optim::DevicePathWork* path_work() override { return sharded() || !engine_.alone() ? nullptr : this; }
   struct ShardMatrices;
   double sum_over_shards(std::span<const double> x, double* JtJ, std::span<double> Jtr);
   void add_own_shards(std::span<const double> x, IndexRange own, ShardMatrices& sums);
@@ -82,12 +100,14 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   Range part_of_term(int term, std::size_t first, std::size_t count) const;
   // Makes x, weights and memory ready; true if J is in memory already.
   bool prepare(std::span<const double> x);
+  void upload_root_weights();
   void choose_chunks(std::size_t residuals);
   bool sharded() const { return engine_.options.shards > 0; }
   bool whole() const { return rows_.size() == residuals_ * stride_; }
   double* place_of(std::size_t row) const { return rows_.data() + (whole() ? row * stride_ : 0); }
   // What is enqueued on stream_ afterwards finds the rows.
   void write(std::size_t first, std::size_t count, double* rows);
+  void write_all();  // where J is in one piece
   void write_term(const CudaPass<double>& pass, int term, Range window, Range part, double* rows);
   void enqueue_copy(const cuda::Memory<double>& from, double* to);
   bool is_last(std::size_t end) const { return end == residuals_; }
@@ -100,7 +120,7 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   void for_chunks(std::span<const double> x, const F& f);  // and is not here
 
   CudaAddresses addresses_;
-  Upload enqueue_upload_;
+  CudaTrialEngine& trials_;
   std::size_t stride_;                                     // from row to row of J
   std::vector<std::unique_ptr<CudaPass<double>>> passes_;  // per point set; null: not needed yet
   std::vector<bool> stale_;                                // per point set: the pass has other points
@@ -111,14 +131,15 @@ class CudaJacobian final : public EngineResiduals, private optim::DeviceJacobian
   std::vector<std::size_t> bounds_;                       // chunk i has rows [bounds_[i], bounds_[i + 1])
   cuda::Memory<double> rows_, root_weights_, r_, w_, v_;  // J or a chunk of it; per residual; per parameter
   cuda::PinnedMemory<double> host_;                       // like v_, then like r_
+  cuda::Graph all_rows_;                                  // write_all, once it has been called
   std::vector<cuda::Memory<double>> spare_matrices_;      // for J^T J of shards
   std::unique_ptr<cuda::KernelModule> shards_module_;
   parallel::PieceSum<double> piece_sum_;
   std::unique_ptr<NcclSum> nccl_;
   cuda::KernelModule module_;
-  cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_;
+  cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_, bend_kernel_;
   cuda::Stream stream_;
-  cuda::Event uploaded_, written_;
+  cuda::Event uploaded_, written_, tried_;
   cuda::Blas blas_;
 };
 

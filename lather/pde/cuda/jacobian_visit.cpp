@@ -123,7 +123,7 @@ void CudaJacobian::visit_windows(const VisitedPoints& visited, const Show& show_
 
 void CudaJacobian::visit(std::span<const double> x, const VisitedPoints& visited, IndexRange shards,
                          PinnObjective::SignalVisitor& visitor) {
-  enqueue_upload_(x, stream_);
+  trials_.enqueue_upload(x, stream_);
   stream_.synchronize();
   if (!sharded())
     return visit_windows(visited, [&](const Window& window) {

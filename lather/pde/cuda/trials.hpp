@@ -1,6 +1,6 @@
 #pragma once
 // Several parameter vectors evaluated one after another on a stream: they go to the device in one copy, all
-// results come back in one, and the host waits once.
+// results come back in one, and the host waits once; or they are on the device already, and it does not.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace lather::pde {
 
-// Launches what enqueue() puts on the stream, captured at the first call, and waits for it.
+// Launches what enqueue() puts on the stream, captured at the first call.
 template <class Enqueue>
 void launch_graph(cuda::Graph& graph, cudaStream_t stream, const Enqueue& enqueue) {
   if (!graph) {
@@ -22,8 +22,25 @@ void launch_graph(cuda::Graph& graph, cudaStream_t stream, const Enqueue& enqueu
     graph = cuda::Graph(stream, enqueue);
   }
   graph.launch(stream);
-  cuda::check(cudaStreamSynchronize(stream));
 }
+
+// The engine as its Jacobian sees it: x goes to the device, and points that are there already are tried.
+class CudaTrialEngine {
+ public:
+  virtual ~CudaTrialEngine() = default;
+  virtual cudaStream_t stream() = 0;
+  // x and frozen weights, from memory that stays as it is until the stream was waited for.
+  virtual void enqueue_upload(std::span<const double> x, cudaStream_t stream) = 0;
+  // Room for `count` x; what is enqueued on stream() then leaves the unweighted residuals at all points of a term, x
+  // after x.
+  virtual double* residual_points(std::size_t count) = 0;
+  virtual void enqueue_residuals(std::size_t count) = 0;
+  virtual const double* residuals_at(std::size_t trial, int term) = 0;
+  // The same for losses, which go on to the host, to be read once stream() was waited for.
+  virtual double* value_points(std::size_t count) = 0;
+  virtual void enqueue_values(std::size_t count) = 0;
+  virtual void read_values(std::span<double> values) = 0;
+};
 
 class CudaTrials {
  public:
@@ -38,20 +55,38 @@ class CudaTrials {
     const std::size_t trials = xs.size() / size_;
     prepare(trials, parts);
     std::copy(xs.begin(), xs.end(), host_xs_.data());
+    copy(xs_.data(), host_xs_.data(), xs.size_bytes(), cudaMemcpyHostToDevice);
+    evaluate(trials, enqueue);
+    enqueue_download(trials);
+    cuda::check(cudaStreamSynchronize(stream_));
+  }
+  // The same in parts: room on the device, to be written; what is enqueued then; results on the device, or to the
+  // host.
+  double* points(std::size_t trials, std::span<const Part> parts) {
+    prepare(trials, parts);
+    return xs_.data();
+  }
+  template <class Enqueue>
+  void evaluate(std::size_t trials, const Enqueue& enqueue) {
     const auto enqueue_all = [&] {
-      copy(xs_.data(), host_xs_.data(), xs.size_bytes(), cudaMemcpyHostToDevice);
       for (std::size_t i = 0; i < trials; ++i) {
         copy(parameters_, xs_.data() + i * size_, size_ * sizeof(double), cudaMemcpyDeviceToDevice);
         enqueue();
-        for (std::size_t k = 0; k < parts.size(); ++k)
-          copy(results_.data() + i * stride_ + offsets_[k], parts[k].data(), parts[k].size(),
+        for (std::size_t k = 0; k < parts_.size(); ++k)
+          copy(results_.data() + i * stride_ + offsets_[k], parts_[k].data(), parts_[k].size(),
                cudaMemcpyDeviceToDevice);
       }
-      copy(host_results_.data(), results_.data(), trials * stride_, cudaMemcpyDeviceToHost);
     };
-    if (trials > 1) return launch_graph(graphs_[trials], stream_, enqueue_all);
-    enqueue_all();
-    cuda::check(cudaStreamSynchronize(stream_));
+    if (trials > 1)
+      launch_graph(graphs_[trials], stream_, enqueue_all);
+    else
+      enqueue_all();
+  }
+  void enqueue_download(std::size_t trials) {
+    copy(host_results_.data(), results_.data(), trials * stride_, cudaMemcpyDeviceToHost);
+  }
+  const std::byte* result_on_device(std::size_t trial, std::size_t part) const {
+    return results_.data() + trial * stride_ + offsets_[part];
   }
   template <class T>
   std::span<const T> result(std::size_t trial, std::size_t part) const {

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <optional>
+
 #include "lather/core/error.hpp"
+#include "lather/optim/cuda/least_squares/path.hpp"
 #include "lather/optim/cuda/least_squares/triangles.hpp"
 
 namespace lather::optim {
@@ -22,6 +26,35 @@ class CudaNormalMatrix final : public NormalMatrix {
       throw Error(fmt::format("J^T J of {} parameters in a matrix of {}", Jtr.size(), gram_.size()));
     return jacobian_.normal_matrix(x, gram_.upper(), Jtr,
                                    [&](cudaStream_t stream) { gram_.enqueue_written(stream); });
+  }
+  bool build_along_path(std::span<const double> x, const PathRequest& request, std::span<double> Jtr,
+                        double& value, Path& path) override {
+    DevicePathWork* const work = jacobian_.path_work();
+    if (!work) return false;
+    const auto normal =
+        work->enqueue_normal_matrix(x, gram_.upper(), [&](cudaStream_t s) { gram_.enqueue_written(s); });
+    if (!normal) return false;
+    if (!path_) path_.emplace(gram_.size(), stream_);
+    path_->start(x);
+    cuda::enqueue_behind(normal->stream, stream_, ready_);
+    path_->write_shift(gram_.device_diagonal(), request.lambda, request.marquardt, gram_.device_shift());
+    gram_.enqueue_factor();
+    gram_.enqueue_solve(path_->negated(normal->vector, path_->d()));
+
+    path_->write_points(std::array{request.h, -request.h, 0.0}, DevicePath::Bent::no, work->bend_points());
+    const auto bend = work->enqueue_bend(request.h, stream_);
+    cuda::enqueue_behind(bend.stream, stream_, ready_);
+    gram_.enqueue_solve(path_->negated(bend.vector, path_->a()));
+    path_->limit_bend();
+
+    path_->write_points(std::array{1.0, 0.5}, DevicePath::Bent::yes, work->value_points());
+    path_->enqueue_download();
+    value = work->finish(stream_, Jtr, path.values);
+    path.lambda = request.lambda;
+    path.positive_definite = gram_.was_positive();
+    path.d = path_->host_d();
+    path.a = path_->host_a();
+    return true;
   }
   void build_gram(std::span<const double> x, std::span<double> r) override {
     if (r.size() != gram_.size())
@@ -53,6 +86,8 @@ class CudaNormalMatrix final : public NormalMatrix {
   cuda::Stream stream_;
   cuda::Blas blas_;
   DeviceGram gram_;
+  std::optional<DevicePath> path_;
+  cuda::Event ready_;  // what another stream made
 };
 
 }  // namespace

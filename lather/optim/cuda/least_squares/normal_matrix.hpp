@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <optional>
 
 #include "lather/optim/least_squares/solvers/normal_matrix.hpp"
 #include "lather/optim/least_squares/solvers/orthogonal_factor.hpp"
@@ -11,6 +12,8 @@
 #include "lather/optim/least_squares/solvers/vector_blocks.hpp"
 
 namespace lather::optim {
+
+class DevicePathWork;
 
 // The Jacobian of residuals on the GPU. Upper triangles, row-major, of matrices on the device; their rows and those of J
 // begin cuda::row_stride(columns) apart.
@@ -27,11 +30,27 @@ class DeviceJacobian {
     cudaStream_t stream;
   };
   virtual Enqueued enqueue_transposed_times(std::span<const double> x, std::span<const double> w) = 0;
+  virtual DevicePathWork* path_work() { return nullptr; }  // null: not offered
   // J J^T at x and r.
   virtual void gram_matrix(std::span<const double> x, double* JJt, std::span<double> r) = 0;
   // f(rows of J, as many residuals, their number), piece after piece, all on the device.
   using RowVisitor = std::function<void(const double* rows, const double* r, std::size_t count)>;
   virtual void visit_rows(std::span<const double> x, const RowVisitor& visit) = 0;
+};
+
+// The parts of a step along a path, of which only the last one waits.
+class DevicePathWork {
+ public:
+  virtual ~DevicePathWork() = default;
+  // J^T J at x and J^T r. Empty where J is not in one piece, or others have a part in it.
+  virtual std::optional<DeviceJacobian::Enqueued> enqueue_normal_matrix(
+      std::span<const double> x, double* JtJ, const DeviceJacobian::Finish& finish) = 0;
+  // Room for x + h d, x - h d and x; behind `after`, which writes them, J^T r'' with J as it is.
+  virtual double* bend_points() = 0;
+  virtual DeviceJacobian::Enqueued enqueue_bend(double h, cudaStream_t after) = 0;
+  // Room for x at two lengths; behind `after` the values there, which are waited for. J^T r, and r^T r returned.
+  virtual double* value_points() = 0;
+  virtual double finish(cudaStream_t after, std::span<double> Jtr, std::span<double> values) = 0;
 };
 
 std::unique_ptr<NormalMatrix> make_device_normal_matrix(DeviceJacobian& jacobian, std::size_t dimension);

@@ -87,8 +87,7 @@ void DeviceGram::enqueue_upload(const cuda::PinnedMemory<double>& through, std::
   enqueue_copy(to.data(), through.data(), to.bytes(), cudaMemcpyHostToDevice, stream_);
 }
 
-void DeviceGram::enqueue_factor(std::span<const double> shift) {
-  enqueue_upload(host_shift_, shift, shift_);
+void DeviceGram::enqueue_factor() {
   const auto enqueue = [&] {
     cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data());
   };
@@ -102,22 +101,24 @@ void DeviceGram::enqueue_factor(std::span<const double> shift) {
 }
 
 bool DeviceGram::factor(std::span<const double> shift) {
-  enqueue_factor(shift);
+  enqueue_upload(host_shift_, shift, shift_);
+  enqueue_factor();
   cuda::check(cudaStreamSynchronize(stream_));
-  return host_failed_[0] == 0;
+  return was_positive();
 }
 
 bool DeviceGram::factor_and_solve(std::span<const double> shift, std::span<double> b) {
-  enqueue_factor(shift);
+  enqueue_upload(host_shift_, shift, shift_);
+  enqueue_factor();
   enqueue_upload(host_solution_, b, solution_);
-  enqueue_solve();
+  enqueue_solve(solution_.data());
   download(b);
-  return host_failed_[0] == 0;
+  return was_positive();
 }
 
-void DeviceGram::enqueue_solve() {
+void DeviceGram::enqueue_solve(double* b) {
   solver_.cholesky_solve(static_cast<int>(size_), matrix_.data(), static_cast<int>(cuda::row_stride(size_)),
-                         solution_.data(), failed_.data());
+                         b, failed_.data());
 }
 
 void DeviceGram::download(std::span<double> values) {
@@ -128,15 +129,14 @@ void DeviceGram::download(std::span<double> values) {
 
 void DeviceGram::solve(std::span<double> b) {
   enqueue_upload(host_solution_, b, solution_);
-  enqueue_solve();
+  enqueue_solve(solution_.data());
   download(b);
 }
 
 void DeviceGram::solve(const double* b, cudaStream_t stream, std::span<double> solution) {
-  cuda::check(cudaEventRecord(ready_, stream));
-  cuda::check(cudaStreamWaitEvent(stream_, ready_, 0));
+  cuda::enqueue_behind(stream, stream_, ready_);
   enqueue_copy(solution_.data(), b, solution_.bytes(), cudaMemcpyDeviceToDevice, stream_);
-  enqueue_solve();
+  enqueue_solve(solution_.data());
   download(solution);
 }
 

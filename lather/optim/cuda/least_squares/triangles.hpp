@@ -34,6 +34,13 @@ class DeviceGram {
   bool factor(std::span<const double> shift);
   // The same, and where it is b = (C C^T)^{-1} b.
   bool factor_and_solve(std::span<const double> shift, std::span<double> b);
+  // The same in steps without the host, all on the stream: the shift is written by who asks, b is on the device,
+  // and was_positive() holds once the stream was waited for.
+  const double* device_diagonal() const { return diagonal_.data(); }
+  double* device_shift() const { return shift_.data(); }
+  void enqueue_factor();
+  void enqueue_solve(double* b);
+  bool was_positive() const { return host_failed_[0] == 0; }
   const double* factor() const { return matrix_.data(); }  // the lower triangle
   std::vector<double> factor_diagonal() { return diagonal_of(matrix_.data()); }
   std::vector<double> diagonal_of(double* matrix);  // of another one of this size, on the device
@@ -45,11 +52,9 @@ class DeviceGram {
 
  private:
   void launch(cudaKernel_t kernel, const double* matrix, double* to, bool square, cudaStream_t stream);
-  void enqueue_factor(std::span<const double> shift);
   // On the stream, through page-locked memory: one vector is under way at a time.
   void enqueue_upload(const cuda::PinnedMemory<double>& through, std::span<const double> values,
                       const cuda::Memory<double>& to);
-  void enqueue_solve();
   void download(std::span<double> values);
 
   std::size_t size_;

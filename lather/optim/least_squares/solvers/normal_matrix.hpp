@@ -2,6 +2,7 @@
 // J^T J or J J^T at one x and its damped Cholesky factor, held
 // where the rows of J are made: on the host or on the GPU.
 
+#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -9,6 +10,20 @@
 #include "lather/optim/residuals.hpp"
 
 namespace lather::optim {
+
+// The path x + s d + s^2/2 a of one lambda: (J^T J + lambda D) d = -J^T r, (J^T J + lambda D) a = -J^T r'' with r'' the second
+// difference of r along h d, or a = 0 where it bends too much (formulas/geodesic.hpp). The values at the first
+// lengths, s = 1 and 1/2, come with it.
+struct PathRequest {
+  double lambda, h;
+  bool marquardt;  // D = diag(J^T J)
+};
+struct Path {
+  double lambda;
+  bool positive_definite;  // else nothing else is known
+  std::vector<double> d, a;
+  std::array<double, 2> values;
+};
 
 class NormalMatrix {
  public:
@@ -18,6 +33,11 @@ class NormalMatrix {
   // At x: J^T J, with J^T r, and r^T r returned; or J J^T, with r.
   virtual double build_normal(std::span<const double> x, std::span<double> Jtr) = 0;
   virtual void build_gram(std::span<const double> x, std::span<double> r) = 0;
+  // build_normal, and the path of one lambda in the same go; false: not offered here, and nothing was done.
+  virtual bool build_along_path(std::span<const double> /*x*/, const PathRequest& /*request*/,
+                                std::span<double> /*Jtr*/, double& /*value*/, Path& /*path*/) {
+    return false;
+  }
   virtual std::vector<double> diagonal() const = 0;
   virtual void copy_lower(std::span<double> matrix) const = 0;  // row-major, to the host
   // Factors the matrix + lambda diag(D). False if that is not positive definite in this precision.

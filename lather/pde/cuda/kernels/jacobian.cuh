@@ -1,6 +1,7 @@
 #pragma once
 // Rows of Jacobians from the signals of a pass.
 
+#include "lather/optim/formulas/geodesic.hpp"
 #include "lather/pde/cuda/kernels/jacobian_arguments.cuh"
 
 namespace lather::pde {
@@ -44,6 +45,18 @@ extern "C" __global__ void __launch_bounds__(256)
     for (int k = 0; k < w.group; ++k)
       for (int j = 0; j < w.width; ++j) sum += w.from[((long long)p * w.group + k) * w.from_stride + j];
     w.to[p * w.stride] = w.root_weights[p] * sum;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256) bend_term(const __grid_constant__ BendTermKernelArgs w) {
+  for (int p = blockIdx.x * 256 + threadIdx.x; p < w.residuals; p += gridDim.x * 256) {
+    double here = 0, ahead = 0, behind = 0;
+    for (long long i = (long long)p * w.group, end = i + w.group; i < end; ++i) {
+      here += w.here[i];
+      ahead += w.ahead[i];
+      behind += w.behind[i];
+    }
+    w.to[p] = w.root_weights[p] * optim::second_difference(here, ahead, behind, w.h);
   }
 }
 

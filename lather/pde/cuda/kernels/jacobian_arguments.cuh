@@ -22,6 +22,15 @@ struct JacobianScalarKernelArgs {
   int residuals, width, from_stride, group;
 };
 
+// Of one term, from its values at the points of three trials: root weight times the second difference over h of
+// the residuals, each the sum of `group` values.
+struct BendTermKernelArgs {
+  const double *here, *ahead, *behind, *root_weights;
+  double* to;
+  double h;
+  int residuals, group;
+};
+
 // to_i += sum over rows of row_i^2
 struct ColumnSquaresKernelArgs {
   const double* rows;

@@ -1,0 +1,27 @@
+#pragma once
+// Elements of a Levenberg–Marquardt step along a bent path (letters of least_squares/levenberg_marquardt.cpp).
+
+#include "lather/core/host_device.hpp"
+
+namespace lather::optim {
+
+// D of diag(J^T J): its mean, or itself. A parameter without influence has a zero there; D must stay positive.
+LATHER_HOST_DEVICE double damping_element(bool marquardt, double diagonal, double mean) {
+  const double least = 1e-12 * mean;
+  return !marquardt ? mean : diagonal > least ? diagonal : least;
+}
+
+// x + s d + s^2/2 a
+LATHER_HOST_DEVICE double path_point(double x, double s, double d, double a) {
+  return x + s * (d + s / 2 * a);
+}
+
+// r'' from r at x, x + h d and x - h d.
+LATHER_HOST_DEVICE double second_difference(double here, double ahead, double behind, double h) {
+  return (-2 * here + ahead + behind) / (h * h);
+}
+
+// A path that bends by more than this has a quadratic model that is of no use. Not true where a is not finite.
+LATHER_HOST_DEVICE bool path_bends_little(double a_norm, double d_norm) { return a_norm < 2 * d_norm; }
+
+}  // namespace lather::optim
