@@ -6,25 +6,34 @@ namespace lather::cuda {
 
 namespace {
 
-using emulator::enqueue;
+// A handle is the place of its stream.
+cudaStream_t& stream_of(cublasHandle_t handle) { return *reinterpret_cast<cudaStream_t*>(handle); }
+template <class Work>
+void enqueue(cublasHandle_t handle, const Work& work) {
+  emulator::enqueue(stream_of(handle), work);
+}
 
 // C = alpha op(A) op(B) + beta C, column-major, as cuBLAS has it.
 template <class T>
-cublasStatus_t gemm(cublasHandle_t, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
+void multiply(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, T alpha, const T* a, int lda,
+              const T* b, int ldb, T beta, T* c, int ldc) {
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < m; ++i) {
+      double sum = 0;
+      for (int l = 0; l < k; ++l)
+        sum += static_cast<double>(ta == CUBLAS_OP_N ? a[i + static_cast<std::size_t>(l) * lda]
+                                                     : a[l + static_cast<std::size_t>(i) * lda]) *
+               (tb == CUBLAS_OP_N ? b[l + static_cast<std::size_t>(j) * ldb]
+                                  : b[j + static_cast<std::size_t>(l) * ldb]);
+      T& target = c[i + static_cast<std::size_t>(j) * ldc];
+      target = static_cast<T>(alpha * sum + (beta == 0 ? 0 : beta * target));
+    }
+}
+template <class T>
+cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k,
                     const T* alpha, const T* a, int lda, const T* b, int ldb, const T* beta, T* c, int ldc) {
-  enqueue([=, al = *alpha, be = *beta] {
-    for (int j = 0; j < n; ++j)
-      for (int i = 0; i < m; ++i) {
-        double sum = 0;
-        for (int l = 0; l < k; ++l)
-          sum += static_cast<double>(ta == CUBLAS_OP_N ? a[i + static_cast<std::size_t>(l) * lda]
-                                                       : a[l + static_cast<std::size_t>(i) * lda]) *
-                 (tb == CUBLAS_OP_N ? b[l + static_cast<std::size_t>(j) * ldb]
-                                    : b[j + static_cast<std::size_t>(l) * ldb]);
-        T& target = c[i + static_cast<std::size_t>(j) * ldc];
-        target = static_cast<T>(al * sum + (be == 0 ? 0 : be * target));
-      }
-  });
+  enqueue(handle,
+          [=, al = *alpha, be = *beta] { multiply(ta, tb, m, n, k, al, a, lda, b, ldb, be, c, ldc); });
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -33,8 +42,9 @@ cublasStatus_t gemm_batched(cublasHandle_t handle, cublasOperation_t ta, cublasO
                             int k, const double* alpha, const double* const* a, int lda,
                             const double* const* b, int ldb, const double* beta, double* const* c, int ldc,
                             int count) {
-  for (int i = 0; i < count; ++i)
-    gemm<double>(handle, ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);
+  enqueue(handle, [=, al = *alpha, be = *beta] {
+    for (int i = 0; i < count; ++i) multiply(ta, tb, m, n, k, al, a[i], lda, b[i], ldb, be, c[i], ldc);
+  });
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -48,9 +58,9 @@ cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t t, int m, int n, co
 }
 
 // A triangle of C = alpha op(A) op(A)^T + beta C; the other one is left alone.
-cublasStatus_t syrk(cublasHandle_t, cublasFillMode_t fill, cublasOperation_t t, int n, int k,
+cublasStatus_t syrk(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t t, int n, int k,
                     const double* alpha, const double* a, int lda, const double* beta, double* c, int ldc) {
-  enqueue([=, al = *alpha, be = *beta] {
+  enqueue(handle, [=, al = *alpha, be = *beta] {
     const auto entry = [&](int i, int l) {
       return t == CUBLAS_OP_N ? a[i + static_cast<std::size_t>(l) * lda]
                               : a[l + static_cast<std::size_t>(i) * lda];
@@ -74,11 +84,11 @@ double upper_entry(const double* a, int lda, cublasOperation_t op, int i, int j)
 }
 
 // B (m x n) = op(A)^{-1} B or B op(A)^{-1}, A upper triangular, as Lather asks for it.
-cublasStatus_t trsm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
+cublasStatus_t trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
                     cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda, double* b,
                     int ldb) {
   if (fill != CUBLAS_FILL_MODE_UPPER || *alpha != 1) return CUBLAS_STATUS_NOT_SUPPORTED;
-  enqueue([=] {
+  enqueue(handle, [=] {
     const bool left = side == CUBLAS_SIDE_LEFT;
     const int size = left ? m : n, others = left ? n : m;
     // One right-hand side after another: T y = b with T = op(A), or with T = op(A)^T for rows of B.
@@ -101,12 +111,12 @@ cublasStatus_t trsm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill
 }
 
 // C (m x n) = A B, A upper triangular.
-cublasStatus_t trmm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
+cublasStatus_t trmm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
                     cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda,
                     const double* b, int ldb, double* c, int ldc) {
   if (side != CUBLAS_SIDE_LEFT || fill != CUBLAS_FILL_MODE_UPPER || *alpha != 1)
     return CUBLAS_STATUS_NOT_SUPPORTED;
-  enqueue([=] {
+  enqueue(handle, [=] {
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < m; ++i) {
         double sum = 0;
@@ -122,11 +132,17 @@ cublasStatus_t trmm(cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill
 
 const BlasLibrary& blas_library() {
   static const BlasLibrary table{[](cublasHandle_t* h) {
-                                   *h = reinterpret_cast<cublasHandle_t>(1);
+                                   *h = reinterpret_cast<cublasHandle_t>(new cudaStream_t{});
                                    return CUBLAS_STATUS_SUCCESS;
                                  },
-                                 [](cublasHandle_t) { return CUBLAS_STATUS_SUCCESS; },
-                                 [](cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; },
+                                 [](cublasHandle_t h) {
+                                   delete &stream_of(h);
+                                   return CUBLAS_STATUS_SUCCESS;
+                                 },
+                                 [](cublasHandle_t h, cudaStream_t stream) {
+                                   stream_of(h) = stream;
+                                   return CUBLAS_STATUS_SUCCESS;
+                                 },
                                  [](cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; },
                                  gemm<double>,
                                  gemm<float>,

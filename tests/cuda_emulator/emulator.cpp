@@ -3,8 +3,8 @@
 // compiler; the threads of a block are fibers that take turns and meet at barriers. Slow, and blind to races
 // and to what only hardware does; it checks that kernels, indices, sums and the order of work are right.
 //
-// This file: the CUDA runtime. thread_block.cpp runs kernels, compiler.cpp is NVRTC, blas.cpp cuBLAS,
-// solver.cpp cuSOLVER, nccl.cpp NCCL.
+// This file: the CUDA runtime but for streams, events and graphs (stream.cpp). thread_block.cpp runs kernels,
+// compiler.cpp is NVRTC, blas.cpp cuBLAS, solver.cpp cuSOLVER, nccl.cpp NCCL.
 #include "emulator.hpp"
 
 #include <dlfcn.h>
@@ -41,19 +41,16 @@ bool is_allocated(const void* first, std::size_t bytes) {
   return at + bytes <= found->second;
 }
 
-Work* capture = nullptr;
 int devices = [] {
   const char* count = std::getenv("LATHER_EMULATED_GPUS");
   return count ? std::atoi(count) : 1;
 }();
 int device_in_use = 0;
-int host_waits = 0;
 }  // namespace lather::emulator
 
 namespace {
 
-using lather::emulator::capture, lather::emulator::enqueue, lather::emulator::Index, lather::emulator::Kernel,
-    lather::emulator::Work;
+using lather::emulator::enqueue, lather::emulator::Index, lather::emulator::Kernel;
 
 struct Library {
   void* handle;
@@ -101,6 +98,7 @@ cudaError_t cudaMalloc(void** p, std::size_t size) {
   return cudaSuccess;
 }
 cudaError_t cudaFree(void* p) {
+  lather::emulator::finish_all();
   {
     const std::lock_guard lock(allocations_mutex);
     allocations.erase(p);
@@ -114,8 +112,8 @@ cudaError_t cudaMemset(void* p, int value, std::size_t size) {
   std::memset(p, value, size);
   return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void* p, int value, std::size_t size, cudaStream_t) {
-  enqueue([=] { std::memset(p, value, size); });
+cudaError_t cudaMemsetAsync(void* p, int value, std::size_t size, cudaStream_t stream) {
+  enqueue(stream, [=] { std::memset(p, value, size); });
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyKind) {
@@ -123,27 +121,19 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyK
   std::memcpy(to, from, size);
   return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind, cudaStream_t) {
-  enqueue([=] { std::memcpy(to, from, size); });
+// Other memory of the host than page-locked memory is read at once.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  if (lather::emulator::is_allocated(from, size)) {
+    enqueue(stream, [=] { std::memcpy(to, from, size); });
+  } else {
+    const auto* bytes = static_cast<const char*>(from);
+    enqueue(stream, [to, copy = std::vector<char>(bytes, bytes + size)] {
+      std::memcpy(to, copy.data(), copy.size());
+    });
+  }
   return cudaSuccess;
 }
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned) {
-  *s = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
-  ++lather::emulator::host_waits;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
-  *e = nullptr;
-  return cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
@@ -184,41 +174,12 @@ cudaError_t cudaLibraryGetGlobal(void** variable, std::size_t* size, cudaLibrary
   return *variable ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, std::size_t,
-                             cudaStream_t) {
+                             cudaStream_t stream) {
   std::vector<char> parameter(kParameterBytes);
   std::memcpy(parameter.data(), arguments[0], kParameterBytes);
-  enqueue([=, parameter = std::move(parameter)] {
+  enqueue(stream, [=, parameter = std::move(parameter)] {
     lather::emulator::launch(*static_cast<const Kernel*>(function), grid, block, parameter.data());
   });
-  return cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-  capture = new Work;
-  return cudaSuccess;
-}
-cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
-  *graph = reinterpret_cast<cudaGraph_t>(std::exchange(capture, nullptr));
-  return cudaSuccess;
-}
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t*, std::size_t* count) {
-  *count = reinterpret_cast<Work*>(graph)->size();
-  return cudaSuccess;
-}
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
-  *executable = reinterpret_cast<cudaGraphExec_t>(new Work(*reinterpret_cast<Work*>(graph)));
-  return cudaSuccess;
-}
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete reinterpret_cast<Work*>(graph);
-  return cudaSuccess;
-}
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  delete reinterpret_cast<Work*>(executable);
-  return cudaSuccess;
-}
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t) {
-  for (const auto& work : *reinterpret_cast<Work*>(executable)) work();
   return cudaSuccess;
 }
 

@@ -14,6 +14,8 @@ extern int nccl_version;            // as NCCL counts; 0: it is not installed
 extern int programs_compiled;       // from source text, since the program started
 extern int nccl_captured;           // operations of NCCL that went into graphs
 
+void finish_all();  // what all streams still have to do
+
 // Whether these bytes lie in one allocation.
 bool is_allocated(const void* first, std::size_t bytes);
 

@@ -44,6 +44,7 @@ struct Message {
 };
 std::vector<Message> grouped;
 Handle* grouped_for = nullptr;
+cudaStream_t grouped_on = nullptr;
 
 Meeting* open_meeting(const NcclId& id, bool is_new) {
   const int file = ::open(id.bytes, O_RDWR | (is_new ? O_CREAT | O_EXCL : 0), 0600);
@@ -87,9 +88,9 @@ void exchange(Handle& h, const std::vector<Message>& messages) {
   if (complete) meet(h);
 }
 
-void enqueue_nccl(std::function<void()> work) {
-  if (emulator::capture) ++emulator::nccl_captured;
-  emulator::enqueue(std::move(work));
+void enqueue_nccl(cudaStream_t stream, std::function<void()> work) {
+  if (emulator::is_captured(stream)) ++emulator::nccl_captured;
+  emulator::enqueue_shared(stream, std::move(work));
 }
 
 int version(int* version) {
@@ -119,29 +120,31 @@ int begin_group() {
   grouped.clear();
   return kGood;
 }
-int add_message(void* handle, const Message& message, int type) {
+int add_message(void* handle, cudaStream_t stream, const Message& message, int type) {
   grouped_for = static_cast<Handle*>(handle);
+  grouped_on = stream;
   grouped.push_back(message);
   std::size_t both_ways = 0;
   for (const auto& m : grouped)
     if (m.peer == message.peer) both_ways += m.count;
   return type == kNcclDouble && both_ways <= kMostNumbers ? kGood : kWrongArgument;
 }
-int send(const void* from, std::size_t count, int type, int peer, void* handle, cudaStream_t) {
-  return add_message(handle, {static_cast<const double*>(from), nullptr, count, peer}, type);
+int send(const void* from, std::size_t count, int type, int peer, void* handle, cudaStream_t stream) {
+  return add_message(handle, stream, {static_cast<const double*>(from), nullptr, count, peer}, type);
 }
-int receive(void* to, std::size_t count, int type, int peer, void* handle, cudaStream_t) {
-  return add_message(handle, {nullptr, static_cast<double*>(to), count, peer}, type);
+int receive(void* to, std::size_t count, int type, int peer, void* handle, cudaStream_t stream) {
+  return add_message(handle, stream, {nullptr, static_cast<double*>(to), count, peer}, type);
 }
 int end_group() {
-  enqueue_nccl([h = grouped_for, messages = grouped] { exchange(*h, messages); });
+  enqueue_nccl(grouped_on, [h = grouped_for, messages = grouped] { exchange(*h, messages); });
   return kGood;
 }
 
-int sum(const void* from, void* to, std::size_t count, int type, int operation, void* handle, cudaStream_t) {
+int sum(const void* from, void* to, std::size_t count, int type, int operation, void* handle,
+        cudaStream_t stream) {
   if (type != kNcclDouble || operation != kNcclSum || count > kMostNumbers) return kWrongArgument;
   auto* h = static_cast<Handle*>(handle);
-  enqueue_nccl([=] {
+  enqueue_nccl(stream, [=] {
     std::vector<double> all(h->ranks * count);
     std::vector<Message> messages;
     for (int p = 0; p < h->ranks; ++p) {

@@ -17,7 +17,8 @@ namespace lather::cuda {
 
 namespace {
 
-using emulator::enqueue;
+// A handle is the place of its stream.
+cudaStream_t& stream_of(cusolverDnHandle_t handle) { return *reinterpret_cast<cudaStream_t*>(handle); }
 
 // Rows of the result are eigenvectors; values ascend.
 void eigenvectors(int d, double* matrix, double* values, int* info) {
@@ -37,9 +38,18 @@ void eigenvectors(int d, double* matrix, double* values, int* info) {
 
 const SolverLibrary& solver_library() {
   static const SolverLibrary table{
-      [](cusolverDnHandle_t*) { return CUSOLVER_STATUS_SUCCESS; },
-      [](cusolverDnHandle_t) { return CUSOLVER_STATUS_SUCCESS; },
-      [](cusolverDnHandle_t, cudaStream_t) { return CUSOLVER_STATUS_SUCCESS; },
+      [](cusolverDnHandle_t* handle) {
+        *handle = reinterpret_cast<cusolverDnHandle_t>(new cudaStream_t{});
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t handle) {
+        delete &stream_of(handle);
+        return CUSOLVER_STATUS_SUCCESS;
+      },
+      [](cusolverDnHandle_t handle, cudaStream_t stream) {
+        stream_of(handle) = stream;
+        return CUSOLVER_STATUS_SUCCESS;
+      },
       [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
       // Workspaces grow with what is to be done, as those of the library do.
@@ -50,10 +60,10 @@ const SolverLibrary& solver_library() {
         *on_host = 0;
         return CUSOLVER_STATUS_SUCCESS;
       },
-      [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
+      [](cusolverDnHandle_t handle, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
          cudaDataType, void* a, std::int64_t, cudaDataType, void* values, cudaDataType, void* workspace,
          std::size_t workspace_bytes, void*, std::size_t, int* info, std::int64_t count) {
-        enqueue([=] {
+        emulator::enqueue(stream_of(handle), [=] {
           if (!emulator::is_allocated(workspace, workspace_bytes)) ++emulator::illegal_accesses;
           for (std::int64_t i = 0; i < count; ++i)
             eigenvectors(static_cast<int>(n), static_cast<double*>(a) + i * n * n,
@@ -62,9 +72,9 @@ const SolverLibrary& solver_library() {
         return CUSOLVER_STATUS_SUCCESS;
       },
       // The upper triangle of a column-major matrix is the lower one of a row-major matrix.
-      [](cusolverDnHandle_t, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t, cudaDataType,
-         const void* a, std::int64_t lda, cudaDataType, void* b, std::int64_t, int* info) {
-        enqueue([=] {
+      [](cusolverDnHandle_t handle, cusolverDnParams_t, cublasFillMode_t, std::int64_t n, std::int64_t,
+         cudaDataType, const void* a, std::int64_t lda, cudaDataType, void* b, std::int64_t, int* info) {
+        emulator::enqueue(stream_of(handle), [=] {
           const auto d = static_cast<std::size_t>(n);
           std::vector<double> factor(d * d);
           for (std::size_t i = 0; i < d; ++i)

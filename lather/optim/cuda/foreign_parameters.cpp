@@ -14,12 +14,6 @@ namespace lather::optim {
 
 namespace {
 
-// `later` waits for what `earlier` holds now.
-void order(cudaStream_t earlier, cudaStream_t later, const cuda::Event& event) {
-  cuda::check(cudaEventRecord(event, earlier));
-  cuda::check(cudaStreamWaitEvent(later, event, 0));
-}
-
 class ForeignOnDevice final : public ForeignParameters, public Objective, public CudaObjective {
  public:
   explicit ForeignOnDevice(const ParameterLayout& layout)
@@ -43,7 +37,7 @@ class ForeignOnDevice final : public ForeignParameters, public Objective, public
   StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
                   void* stream) override {
     const auto callers = static_cast<cudaStream_t>(stream);
-    order(callers, stream_, event_);
+    cuda::enqueue_behind(callers, stream_, event_);
     put_blocks(blocks);
     host_loss_[0] = loss;
     cuda::check(
@@ -51,7 +45,7 @@ class ForeignOnDevice final : public ForeignParameters, public Objective, public
     launch(gather_);
     auto report = optimizer.step(*this, {});
     launch(scatter_);
-    order(stream_, callers, event_);
+    cuda::enqueue_behind(stream_, callers, event_);
     return report;
   }
 
@@ -131,13 +125,13 @@ double gradient_on_device(Objective& objective, const double* x, double* gradien
   const std::size_t bytes = objective.size() * sizeof(double);
   const cuda::Event event;
   device->refresh();
-  order(callers, device->stream(), event);
+  cuda::enqueue_behind(callers, device->stream(), event);
   cuda::check(
       cudaMemcpyAsync(device->device_parameters(), x, bytes, cudaMemcpyDeviceToDevice, device->stream()));
   device->enqueue_gradient();
   cuda::check(cudaMemcpyAsync(gradient, device->device_gradient(), bytes, cudaMemcpyDeviceToDevice,
                               device->stream()));
-  order(device->stream(), callers, event);
+  cuda::enqueue_behind(device->stream(), callers, event);
   const auto scales = device->loss_scales();
   std::vector<double> losses(scales.size());
   cuda::check(cudaMemcpyAsync(losses.data(), device->device_losses(), losses.size() * sizeof(double),

@@ -214,7 +214,8 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
 
 void CudaJacobian::write_all() {
   for (std::size_t s = 0; s < engine_.sets.size(); ++s)
-    if (!engine_.terms_of[s].empty()) pass_of(static_cast<int>(s));  // new points, before the graph
+    if (!engine_.terms_of[s].empty())  // new points, before the graph
+      cuda::enqueue_behind(pass_of(static_cast<int>(s)).stream(), stream_, written_);
   launch_graph(all_rows_, stream_, [&] { write(0, residuals_, rows_.data()); });
 }
 
