@@ -1,4 +1,4 @@
-// Cholesky factors on the GPU beside those of cuSOLVER, and what rows that begin anywhere cost cuBLAS.
+// Cholesky factors on the GPU beside those of cuSOLVER, what rows that begin anywhere cost cuBLAS, and J^T J in blocks.
 //   bench_cholesky_cuda [SIZE ROWS]
 #include <cusolverDn.h>
 #include <fmt/format.h>
@@ -71,6 +71,12 @@ void measure(int n, int rows) {
   };
   const double apart = square(n);
   line("J^T J, rows aligned", square(ld), "rows without a gap", apart);
+  for (const int blocks : {1, 2, 3, 4}) {
+    const int block = (n / blocks + 63) / 64 * 64;
+    const double ms = milliseconds(
+        repeats, [&] { blas.square({.n = n, .k = rows, .block = block}, J.data(), ld, matrix.data(), ld); });
+    fmt::print("  J^T J in {} blocks        {:9.2f} ms\n", blocks, ms);
+  }
 
   const double ours = milliseconds(
       repeats, [&] { cholesky.enqueue(matrix.data(), diagonal.data(), shift.data(), failed.data()); });

@@ -39,12 +39,23 @@ double floor_milliseconds(int n, int m, int repeats) {
     blas.square({.n = n, .k = m}, J.data(), ld, JtJ.data(), ld);
     cholesky.enqueue(JtJ.data(), diagonal.data(), shift.data(), failed.data());
   });
+  cuda::Memory<double> r(static_cast<std::size_t>(m)), Jtr(static_cast<std::size_t>(n));
+  const double product = milliseconds(repeats, [&] {
+    blas.multiply<double>({.m = n, .n = 1, .k = m, .transpose_a = true}, J.data(), ld, r.data(), 1,
+                          Jtr.data(), 1);
+  });
+  const double vector = milliseconds(repeats, [&] {
+    blas.multiply_vector({.rows = m, .cols = n, .stride = ld, .transpose = true}, J.data(), r.data(),
+                         Jtr.data());
+  });
   int not_positive = 0;
   failed.download(std::span(&not_positive, 1));
   if (not_positive != 0) fmt::print("  the matrix was not positive definite\n");
   fmt::print("  {:44} {:9.2f} ms  ({:.1f} TFLOP/s)\n", "J^T J alone", square,
              1e-9 * n * (n + 1.0) * m / square);
   fmt::print("  {:44} {:9.2f} ms\n", "Cholesky alone", both - square);
+  fmt::print("  {:44} {:9.2f} ms, {:.2f} as a vector's\n", "J^T r alone, as a matrix product", product,
+             vector);
   return both;
 }
 
