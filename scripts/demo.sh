@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 lather=build/release/bin/lather
-seconds=${LATHER_DEMO_SECONDS:-38}
+seconds=${LATHER_DEMO_SECONDS:-30}
 out=runs/demo-$(date +%Y%m%d-%H%M%S)
 
 echo "Viscous Burgers, nu = 0.01/pi. Adam, SOAP, SS-eSOAP and Levenberg–Marquardt (lm), $seconds s each."

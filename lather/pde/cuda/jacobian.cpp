@@ -188,6 +188,8 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
 
 // Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
 void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
+  cuda::check(cudaEventRecord(begun_, stream_));
+  std::vector<cudaStream_t> streams;
   for (std::size_t s = 0; s < engine_.sets.size(); ++s) {
     Range all{std::numeric_limits<std::size_t>::max(), 0};
     for (const int k : engine_.terms_of[s])
@@ -195,7 +197,8 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         all = {std::min(all.begin, part.begin), std::max(all.end, part.end)};
     if (all.begin >= all.end) continue;
     CudaPass<double>& pass = pass_of(static_cast<int>(s));
-    cuda::enqueue_behind(stream_, pass.stream(), uploaded_);
+    cuda::check(cudaStreamWaitEvent(pass.stream(), begun_, 0));
+    streams.push_back(pass.stream());
     const std::size_t group = engine_.group_of(static_cast<int>(s)), most = pass.window() / group;
     for (std::size_t begin = all.begin; begin < all.end; begin += most) {
       const Range window{begin, std::min(begin + most, all.end)};
@@ -208,8 +211,8 @@ void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
         write_term(pass, k, window, part, rows + (first_row_[k] + part.begin - first) * stride_);
       }
     }
-    cuda::enqueue_behind(pass.stream(), stream_, written_);
   }
+  for (const cudaStream_t stream : streams) cuda::enqueue_behind(stream, stream_, written_);
 }
 
 void CudaJacobian::write_all() {

@@ -139,7 +139,7 @@ class CudaJacobian final : public EngineResiduals,
   cuda::KernelModule module_;
   cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_, bend_kernel_;
   cuda::Stream stream_;
-  cuda::Event uploaded_, written_, tried_;
+  cuda::Event begun_, written_, tried_;
   cuda::Blas blas_;
 };
 

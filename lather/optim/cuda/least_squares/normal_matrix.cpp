@@ -22,13 +22,13 @@ class CudaNormalMatrix final : public NormalMatrix {
   std::size_t bytes() const override { return gram_.bytes(); }
 
   double build_normal(std::span<const double> x, std::span<double> Jtr) override {
-    if (Jtr.size() != gram_.size())
-      throw Error(fmt::format("J^T J of {} parameters in a matrix of {}", Jtr.size(), gram_.size()));
+    require_parameters(Jtr.size());
     return jacobian_.normal_matrix(x, gram_.upper(), Jtr,
                                    [&](cudaStream_t stream) { gram_.enqueue_written(stream); });
   }
   bool build_along_path(std::span<const double> x, const PathRequest& request, std::span<double> Jtr,
                         double& value, Path& path) override {
+    require_parameters(Jtr.size());
     DevicePathWork* const work = jacobian_.path_work();
     if (!work) return false;
     const auto normal =
@@ -77,6 +77,10 @@ class CudaNormalMatrix final : public NormalMatrix {
   }
 
  private:
+  void require_parameters(std::size_t count) const {
+    if (count != gram_.size())
+      throw Error(fmt::format("J^T J of {} parameters in a matrix of {}", count, gram_.size()));
+  }
   static std::vector<double> shift(double lambda, std::span<const double> D) {
     std::vector<double> values(D.begin(), D.end());
     for (double& value : values) value *= lambda;
