@@ -183,11 +183,7 @@ void CudaPass<T>::backward(const Batch& batch, bool first) {
     if (weight_bars_[i].size() > 0) {  // W_bar = A^T Z_bar
       const cuda::Blas::Product outer{
           .m = d.in.width, .n = d.out.width, .k = rows, .transpose_a = true, .beta = first ? 0.0 : 1.0};
-      if (options_.overlap) {
-        const cuda::Event& ready = next_event();
-        cuda::check(cudaEventRecord(ready, stream_));
-        cuda::check(cudaStreamWaitEvent(side_, ready, 0));
-      }
+      if (options_.overlap) cuda::enqueue_behind(stream_, side_, next_event());
       (options_.overlap ? *side_blas_ : blas_)
           .template multiply<T>(outer, in, ld_in, bar_at(d.out), ld_out, weight_bars_[i].data(), ld_weight);
     }
@@ -201,9 +197,7 @@ void CudaPass<T>::backward(const Batch& batch, bool first) {
                         kernel_options_.leading(d.in.width), bar_at(d.in), ld_in);
   }
   if (forks == 0) return;
-  const cuda::Event& done = next_event();
-  cuda::check(cudaEventRecord(done, side_));
-  cuda::check(cudaStreamWaitEvent(stream_, done, 0));
+  cuda::enqueue_behind(side_, stream_, next_event());
 }
 
 template <class T>
