@@ -8,6 +8,10 @@ symbolic::Expr activation_value(ActivationName activation, symbolic::Expr z) {
   switch (activation) {
     case ActivationName::tanh: return tanh(z);
     case ActivationName::sin: return sin(z);
+    case ActivationName::versine: {  // 1 - cos z, to the last digit where z is small
+      const symbolic::Expr s = sin(0.5 * z);
+      return 2.0 * s * s;
+    }
     case ActivationName::swish: return z * sigmoid(z);
     case ActivationName::gelu: return 0.5 * z * (1.0 + erf(z / std::numbers::sqrt2));
     default: return softplus(z);

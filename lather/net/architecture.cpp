@@ -27,6 +27,7 @@ void NetworkOptions::fields(FieldVisitor& v) {
   v.choice("activation", activation, "nonlinearity",
            {{"tanh", ActivationName::tanh},
             {"sin", ActivationName::sin},
+            {"versine", ActivationName::versine},
             {"swish", ActivationName::swish},
             {"gelu", ActivationName::gelu},
             {"softplus", ActivationName::softplus}});

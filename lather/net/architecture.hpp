@@ -12,7 +12,7 @@
 namespace lather::net {
 
 enum class NetworkType { mlp, modified_mlp, piratenet };
-enum class ActivationName { tanh, sin, swish, gelu, softplus };
+enum class ActivationName { tanh, sin, versine, swish, gelu, softplus };
 enum class Initialization { glorot, lecun, features, siren };
 enum class TrainedLayers { all, output };
 enum class OutputFit { none, conditions, all };  // least-squares start of the last layer, on which terms

@@ -79,6 +79,7 @@ inline std::vector<NetworkCase> networks() {
   std::vector<NetworkCase> list;
   for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
                                   {"sin", ActivationName::sin},
+                                  {"versine", ActivationName::versine},
                                   {"swish", ActivationName::swish},
                                   {"gelu", ActivationName::gelu},
                                   {"softplus", ActivationName::softplus}})

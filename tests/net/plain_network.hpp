@@ -93,6 +93,7 @@ class PlainNetwork {
       switch (options_.activation) {
         case net::ActivationName::tanh: out.push_back(compose(tanh_series(a.value()), a)); break;
         case net::ActivationName::sin: out.push_back(compose(sin_series(a.value()), a)); break;
+        case net::ActivationName::versine: out.push_back(compose(versine_series(a.value()), a)); break;
         case net::ActivationName::swish: out.push_back(compose(swish_series(a.value()), a)); break;
         case net::ActivationName::gelu: out.push_back(compose(gelu_series(a.value()), a)); break;
         default: out.push_back(compose(softplus_series(a.value()), a));

@@ -114,6 +114,13 @@ std::vector<Real> sin_series(Real a) {
   return s;
 }
 template <class Real>
+std::vector<Real> versine_series(Real a) {  // 1 - cos
+  auto c = sin_series(a + Real(2) * atan(Real(1)));
+  for (auto& value : c) value = -value;
+  c[0] = c[0] + Real(1);
+  return c;
+}
+template <class Real>
 std::vector<Real> swish_series(Real a) {
   auto z = std::vector<Real>(Taylor<Real>::order + 1, Real(0));
   z[0] = a;

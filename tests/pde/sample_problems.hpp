@@ -83,6 +83,7 @@ inline std::vector<Case> networks() {
   std::vector<Case> list;
   for (auto [name, activation] : {std::pair{"tanh", ActivationName::tanh},
                                   {"sin", ActivationName::sin},
+                                  {"versine", ActivationName::versine},
                                   {"swish", ActivationName::swish},
                                   {"gelu", ActivationName::gelu},
                                   {"softplus", ActivationName::softplus}})
