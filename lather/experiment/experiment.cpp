@@ -33,7 +33,8 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
 
 // What can become of runs that have no number.
 const std::vector<std::string> kResults = {"out of memory", "diverged", "did not reach it"};
-const std::vector<std::string> kEventLosses = {"loss_after_1", "loss_after_10"};
+const std::vector<std::string> kEventQuantities = {"loss_after_1", "loss_after_10", "rho_after_10",
+                                                   "gradient_cosine_after_10"};
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
 
 // "task.gap" is a task metric of that name.
@@ -203,7 +204,7 @@ CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
     entry.low = items[0].real, entry.high = items[1].real;
   }
   entry.events = r.text("events");
-  if (!entry.events.empty()) require_known("quantity of events", entry.events, kEventLosses, r.where());
+  if (!entry.events.empty()) require_known("quantity of events", entry.events, kEventQuantities, r.where());
   entry.result = r.text("result");
   if (!entry.result.empty()) require_known("result", entry.result, kResults, r.where());
   entry.not_tested = r.text("not_tested");

@@ -103,7 +103,8 @@ struct MetricEntry {
 // A claim of the paper that the runs can check, or the reason why they cannot. One of five kinds:
 //   below             the variant has smaller values than each of these
 //   over, low, high   its values divided by those of `over` lie in this range
-//   events, low, high this far from the loss before is the loss after a change of basis, in the worst tenth of its changes
+//   events, low, high what follows a change of basis lies in this range: the loss divided by that before, in the worst tenth
+//                     of its changes; the off-diagonal ratio or the cosine of gradients ten steps later, in the median change
 //   result            its runs end like this: "out of memory"
 //   not_tested        why there is nothing to check
 struct CheckEntry {

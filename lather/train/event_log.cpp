@@ -4,6 +4,20 @@
 
 namespace lather::train {
 
+namespace {
+
+// What the log's i-th step says of the layer that an earlier event was about.
+void add_fit(const optim::BasisLog& log, std::size_t i, LoggedEvent& event) {
+  const auto layer = std::ranges::find(log.tau, event.layer, &optim::TauCounts::block);
+  if (layer == log.tau.end()) return;
+  const auto at = i * log.tau.size() + static_cast<std::size_t>(layer - log.tau.begin());
+  if (at >= log.fits.size()) return;
+  event.rho_after_10 = log.fits[at].rho;
+  event.gradient_cosine_after_10 = log.fits[at].gradient_cosine;
+}
+
+}  // namespace
+
 void EventLog::add(const optim::BasisLog& log, std::int64_t steps_before, double loss) {
   const std::vector<double> only{loss};
   const auto& losses = log.losses.empty() ? only : log.losses;
@@ -12,7 +26,9 @@ void EventLog::add(const optim::BasisLog& log, std::int64_t steps_before, double
     const std::int64_t step = steps_before + static_cast<std::int64_t>(i) + 1;
     for (auto& earlier : waiting_) {  // this loss is what their steps have led to
       if (step == earlier.step + 1) earlier.loss_after_1 = losses[i];
-      if (step == earlier.step + 10) earlier.loss_after_10 = losses[i];
+      if (step != earlier.step + 10) continue;
+      earlier.loss_after_10 = losses[i];
+      add_fit(log, i, earlier);
     }
     while (!waiting_.empty() && step >= waiting_.front().step + 10) {
       complete_.push_back(std::move(waiting_.front()));
@@ -46,7 +62,7 @@ void EventLog::state(StateVisitor& v) {
     v.array("event_layer", name);
     e.layer.assign(name.begin(), name.end());
     for (double* value : {&e.rho_left, &e.rho_right, &e.gamma, &e.gradient_cosine, &e.loss, &e.loss_after_1,
-                          &e.loss_after_10})
+                          &e.loss_after_10, &e.rho_after_10, &e.gradient_cosine_after_10})
       v.real("event", *value);
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Changes of bases with the loss before and after them: complete, whether the optimizer takes its steps one
+// Changes of bases with what precedes and follows them: complete, whether the optimizer takes its steps one
 // by one on the host or many at a time on the GPU.
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct LoggedEvent {
   double rho_left = 0, rho_right = 0, gamma = 1, gradient_cosine = 0;
   double loss = 0;                                             // before the step
   double loss_after_1 = kNotKnown, loss_after_10 = kNotKnown;  // points may have been drawn again in between
+  double rho_after_10 = kNotKnown, gradient_cosine_after_10 = kNotKnown;  // of the same layer
 };
 
 class EventLog {

@@ -42,6 +42,24 @@ result = "diverged"
 [[check]]
 says = "Nobody knows."
 not_tested = "there are no runs"
+
+[[check]]
+says = "The loss does not jump where a basis changes."
+variant = "ss-esoap"
+events = "loss_after_1"
+range = [0, 1.1]
+
+[[check]]
+says = "Ten steps later the basis fits."
+variant = "ss-esoap"
+events = "rho_after_10"
+range = [0, 0.25]
+
+[[check]]
+says = "Ten steps later gradients agree."
+variant = "ss-esoap"
+events = "gradient_cosine_after_10"
+range = [0.5, 1]
 )";
 
 class Verdicts : public ::testing::Test {
@@ -160,6 +178,26 @@ TEST_F(Verdicts, OnARangeAreOpenWhereTheIntervalCrossesItsEnds) {
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::untested);
 }
 
+// Medians of what is known ten steps after a change; losses in the worst tenth.
+TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
+  of({1}, {4});
+  EXPECT_EQ(check(5).kind, CheckVerdict::Kind::untested);
+  write_file_atomically(
+      result_.cells[1].seeds[0].folder / "events.jsonl",
+      R"({"rho_left": 0.6, "rho_right": 0.1, "gradient_cosine": 0.05, "loss": 2, "loss_after_1": 2.1, )"
+      R"("rho_after_10": 0.03, "gradient_cosine_after_10": 0.3}
+{"rho_left": 0.1, "rho_right": 0.7, "gradient_cosine": 0.1, "loss": 1, "loss_after_1": 3, "rho_after_10": 0.2, "gradient_cosine_after_10": 0.4}
+{"rho_left": 0.8, "rho_right": 0.1, "gradient_cosine": 0.2, "loss": 1}
+)");
+  EXPECT_EQ(check(4).evidence,
+            "does not hold on Heat (3.00 times the loss before, in the worst tenth of changes; at most 1.1 "
+            "counts)");
+  EXPECT_EQ(check(5).evidence,
+            "holds on Heat (0.03 ten steps after the median change, 0.7 at it; at most 0.25 counts)");
+  EXPECT_EQ(check(6).evidence,
+            "does not hold on Heat (0.3 ten steps after the median change, 0.1 at it; 0.5 to 1 counts)");
+}
+
 TEST_F(Verdicts, CountOnlyRunsThatHaveEnded) {
   of({1, 1.1, 1.2}, {4, 4.4, 4.8});
   result_.cells[0].seeds[2].status = RunStatus::interrupted;
@@ -205,7 +243,7 @@ TEST_F(Verdicts, CountARunThatEndsFarAboveItsStartAsDiverged) {
 TEST_F(Verdicts, StandOnTopOfThePage) {
   of({1, 1.1}, {4, 4.4});
   const std::string page = write_page(std::span(&result_, 1), "lather reproduce small").markdown("figures");
-  for (const char* words : {"Claims of the paper that were looked at: 4. Hold: 2; ",
+  for (const char* words : {"Claims of the paper that were looked at: 7. Hold: 2; ",
                             "**Does Adam lead?** Yes: holds on Heat", "there are no runs"})
     EXPECT_NE(page.find(words), std::string::npos) << words;
 }

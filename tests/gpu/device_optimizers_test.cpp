@@ -142,23 +142,26 @@ TEST(BasisLogOnTheDevice, IsTheSameHoweverManyStepsAreLaunchedAtOnce) {
         make_composed(setup.objective.layout(), optimizer_spec({{"name", "ss-esoap"}}), Device::cuda);
     std::vector<double> x = setup.x, losses;
     std::vector<std::pair<std::int64_t, std::string>> events;
+    std::vector<std::pair<double, double>> fits;
     for (std::size_t left = 400; left > 0;) {
       std::int64_t done = 0;
       const std::vector<double> factors(std::min(left, row), 1.0);
       optimizer->steps(setup.objective, x, factors, done);
       const BasisLog& log = *basis_log_of(*optimizer);
       for (const auto& event : log.events) events.emplace_back(event.step, event.block);
+      for (const auto& fit : log.fits) fits.emplace_back(fit.rho, fit.gradient_cosine);
       losses.insert(losses.end(), log.losses.begin(), log.losses.end());
       left -= static_cast<std::size_t>(done);
     }
     std::vector<double> counts;
     for (const auto& layer : basis_log_of(*optimizer)->tau)
       counts.insert(counts.end(), std::begin(layer.counts), std::end(layer.counts));
-    return std::tuple(events, losses, counts);
+    return std::tuple(events, losses, counts, fits);
   };
   const auto single = gather(1), rows = gather(150);
   EXPECT_GT(std::get<0>(single).size(), 4U);
   EXPECT_EQ(std::get<1>(single).size(), 400U);
+  EXPECT_EQ(std::get<3>(single).size(), 400 * 4U);  // weights of three hidden layers and the output
   EXPECT_EQ(rows, single);
 }
 

@@ -30,23 +30,31 @@ TEST(EventLog, WaitsForTheLossesThatFollow) {
   basis.losses = {5, 4, 3};
   basis.events = {{4, "layer1", 0.3, 0.1, 0.75, 0.5}};
   EXPECT_TRUE(added(log, basis, 100, 0).empty());
-  basis = {{}, 6, {2, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, {}};
+  basis = {{}, 6, {2, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, {{"layer0"}, {"layer1"}}};
+  for (int i = 0; i < 9; ++i)  // layer0 and layer1 of each step
+    basis.fits.insert(basis.fits.end(), {{0.9, 0.9}, {0.01 * i, 0.1 * i}});
   const auto events = added(log, basis, 103, 0);
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].step, 102);
   EXPECT_EQ(events[0].loss, 4);
   EXPECT_EQ(events[0].loss_after_1, 3);
   EXPECT_EQ(events[0].loss_after_10, 0.3);
+  EXPECT_EQ(events[0].rho_after_10, 0.08);
+  EXPECT_EQ(events[0].gradient_cosine_after_10, 0.8);
 }
 
 TEST(EventLog, OneStepAtATimeGivesWhatManyAtATimeGive) {
   const std::vector<double> losses{9, 8, 7, 6, 5, 4, 3, 2, 1, 0.5, 0.25, 0.125, 0.1};
   const std::vector<optim::BasisEvent> events{
       {1, "a", 1, 0, 1, 0}, {1, "b", 0, 1, 1, 0}, {3, "a", 1, 1, 0.5, 0}};
+  const std::vector<optim::TauCounts> layers{{"a"}, {"b"}};
+  std::vector<optim::BasisFit> fits;
+  for (std::size_t i = 0; i < 2 * losses.size(); ++i)
+    fits.push_back({static_cast<double>(i), -static_cast<double>(i)});
   EventLog together, apart;
-  together.add({events, 1, losses, {}}, 0, 0);
+  together.add({events, 1, losses, layers, fits}, 0, 0);
   for (std::size_t i = 0; i < losses.size(); ++i) {
-    optim::BasisLog one{{}, static_cast<std::int64_t>(i) + 1, {}, {}};
+    optim::BasisLog one{{}, static_cast<std::int64_t>(i) + 1, {}, layers, {fits[2 * i], fits[2 * i + 1]}};
     for (const auto& event : events)
       if (event.step == one.first_step) one.events.push_back(event);
     apart.add(one, static_cast<std::int64_t>(i), losses[i]);
@@ -59,7 +67,10 @@ TEST(EventLog, OneStepAtATimeGivesWhatManyAtATimeGive) {
     EXPECT_EQ(found[i].layer, expected[i].layer);
     EXPECT_EQ(found[i].loss_after_1, expected[i].loss_after_1);
     EXPECT_EQ(found[i].loss_after_10, expected[i].loss_after_10);
+    EXPECT_EQ(found[i].rho_after_10, expected[i].rho_after_10);
+    EXPECT_EQ(found[i].gradient_cosine_after_10, expected[i].gradient_cosine_after_10);
   }
+  EXPECT_EQ(expected[1].rho_after_10, 21);  // b, ten steps after the first
 }
 
 Config esoap_config(const std::filesystem::path& folder, std::int64_t steps) {
@@ -104,6 +115,9 @@ TEST(EventLog, OfARunIsCompleteAlsoWhereItWasResumed) {
     const auto event = nlohmann::json::parse(line);
     EXPECT_GT(std::max(event["rho_left"].get<double>(), event["rho_right"].get<double>()), 0.2);
     EXPECT_LT(event["gamma"].get<double>(), 1);
+    if (event["step"] > 50) continue;  // ten steps later it was over
+    EXPECT_GE(event["rho_after_10"].get<double>(), 0);
+    EXPECT_LE(std::abs(event["gradient_cosine_after_10"].get<double>()), 1 + 1e-12);
   }
   EXPECT_EQ(count, whole.summary.basis_updates);
   EXPECT_GT(count, 0);

@@ -23,8 +23,10 @@ report::Table events_table(const ExperimentResult& result) {
                   "variant",
                   "changes of bases",
                   "off-diagonal ratio before",
-                  "gamma",
+                  "… 10 steps later",
                   "cosine of gradients",
+                  "… 10 steps later",
+                  "gamma",
                   "loss after 1 step / before",
                   "… worst tenth",
                   "loss after 10 steps / before",
@@ -36,10 +38,11 @@ report::Table events_table(const ExperimentResult& result) {
     std::vector<report::Cell> row;
     for (const std::string& text :
          {result.plan->problem_label(*cell.cell->problem), cell.cell->variant->label,
-          std::to_string(events.rho.size()), quantile_text(events.rho, 0.5), quantile_text(events.gamma, 0.5),
-          quantile_text(events.cosine, 0.5), quantile_text(events.after_1, 0.5),
-          quantile_text(events.after_1, 0.9), quantile_text(events.after_10, 0.5),
-          quantile_text(events.after_10, 0.9)})
+          std::to_string(events.rho.size()), quantile_text(events.rho, 0.5),
+          quantile_text(events.rho_after_10, 0.5), quantile_text(events.cosine, 0.5),
+          quantile_text(events.cosine_after_10, 0.5), quantile_text(events.gamma, 0.5),
+          quantile_text(events.after_1, 0.5), quantile_text(events.after_1, 0.9),
+          quantile_text(events.after_10, 0.5), quantile_text(events.after_10, 0.9)})
       row.push_back({text, {}});
     table.rows.push_back(std::move(row));
   }

@@ -31,6 +31,8 @@ void add_events(const std::filesystem::path& file, Events& events) {
     add(events.rho, std::max(number("rho_left"), number("rho_right")));
     add(events.gamma, number("gamma"));
     add(events.cosine, number("gradient_cosine"));
+    add(events.rho_after_10, number("rho_after_10"));
+    add(events.cosine_after_10, number("gradient_cosine_after_10"));
     const auto loss = number("loss");
     if (!loss || !(*loss > 0) || std::isinf(*loss)) continue;
     if (const auto after = number("loss_after_1")) events.after_1.push_back(*after / *loss);

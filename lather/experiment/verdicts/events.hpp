@@ -9,7 +9,7 @@ namespace lather::experiment {
 
 // Of all seeds of a cell. Losses after a change are relative to that before it.
 struct Events {
-  std::vector<double> rho, gamma, cosine, after_1, after_10;
+  std::vector<double> rho, gamma, cosine, after_1, after_10, rho_after_10, cosine_after_10;
 };
 Events read_events(const CellResult& cell);
 

@@ -17,7 +17,7 @@ namespace {
 
 // With a larger error nothing is solved, and the order of residuals says little about methods.
 constexpr double kUnsolved = 0.5;
-constexpr double kWorstTenth = 0.9;
+constexpr double kWorstTenth = 0.9, kMedian = 0.5;
 constexpr double kNoBound = 1e300;
 
 std::string seeds_text(int count) { return fmt::format("{} seed{}", count, count == 1 ? "" : "s"); }
@@ -193,14 +193,20 @@ Verdict judge_range(const CheckEntry& check, const Contest& contest) {
 }
 
 Verdict judge_events(const CheckEntry& check, const Events& events) {
-  const double worst =
-      quantile(check.events == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
+  const bool ratio = check.events == "rho_after_10";
+  const bool loss = !ratio && check.events != "gradient_cosine_after_10";
+  const double found =
+      loss ? quantile(check.events == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth)
+           : quantile(ratio ? events.rho_after_10 : events.cosine_after_10, kMedian);
   Verdict verdict;
   verdict.words = "no log of changes of bases was kept, or there were none";
-  if (std::isnan(worst)) return verdict;
-  verdict.words = fmt::format("{} times the loss before, in the worst tenth of changes; {}",
-                              factor_text(worst), range_text(check));
-  verdict.kind = worst >= check.low && worst <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
+  if (std::isnan(found)) return verdict;
+  verdict.words = loss
+                      ? fmt::format("{} times the loss before, in the worst tenth of changes; {}",
+                                    factor_text(found), range_text(check))
+                      : fmt::format("{:.2g} ten steps after the median change, {:.2g} at it; {}", found,
+                                    quantile(ratio ? events.rho : events.cosine, kMedian), range_text(check));
+  verdict.kind = found >= check.low && found <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
   return verdict;
 }
 

@@ -121,18 +121,22 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
   void read_log(const std::vector<LayerState>& states) {
     const auto steps = static_cast<std::size_t>(now_.index), layers = layer_blocks_.size();
     log_.events.clear();
+    log_.fits.clear();
     log_.losses.resize(layers > 0 ? steps : 0);
     if (!log_.losses.empty()) step_losses_.download(log_.losses);
     for (std::size_t l = 0; l < layers; ++l)
       std::copy_n(states[l].tau_counts, kTauCounts, log_.tau[l].counts);
-    if (now_.basis_updates == logged_updates_ || steps == 0) return;
-    logged_updates_ = now_.basis_updates;
+    if (steps * layers == 0) return;
     std::vector<LoggedStep> logged(steps * layers);
     logged_.download(logged);
-    for (std::size_t i = 0; i < logged.size(); ++i)
-      if (const LoggedStep& e = logged[i]; e.t == log_.first_step + static_cast<std::int64_t>(i / layers))
-        log_.events.push_back(
-            {e.t, log_.tau[i % layers].block, e.rho_left, e.rho_right, e.gamma, e.gradient_cosine});
+    for (std::size_t i = 0; i < logged.size(); ++i) {
+      const LoggedStep& e = logged[i];
+      log_.fits.push_back({std::max(e.rho_left, e.rho_right), e.gradient_cosine});
+      if (e.changed != 0)
+        log_.events.push_back({log_.first_step + static_cast<std::int64_t>(i / layers),
+                               log_.tau[i % layers].block, e.rho_left, e.rho_right, e.gamma,
+                               e.gradient_cosine});
+    }
   }
 
   bool reprojects() const {
@@ -213,7 +217,6 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
   cuda::Memory<LoggedStep> logged_;
   cuda::Memory<double> step_losses_;
   BasisLog log_;
-  long long logged_updates_ = 0;
 };
 
 }  // namespace

@@ -19,6 +19,12 @@ struct BasisEvent {
   double gradient_cosine = 0;          // between this gradient of the layer and the one before
 };
 
+// How well the basis of one layer fits in one step, before it is replaced where it is.
+struct BasisFit {
+  double rho = 0;  // the larger of its off-diagonal ratios
+  double gradient_cosine = 0;
+};
+
 // Values of tau of one layer in all steps so far.
 struct TauCounts {
   std::string_view block;
@@ -33,6 +39,8 @@ struct BasisLog {
       losses;  // before each of its steps; empty: it was one step, and its report has the loss
   // Since the beginning.
   std::vector<TauCounts> tau;
+  // Of the last call again: step after step, the layers in the order of tau.
+  std::vector<BasisFit> fits;
 };
 
 // An optimizer that keeps such a log, or has one inside.

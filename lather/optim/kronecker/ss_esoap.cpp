@@ -110,12 +110,14 @@ void SsEsoap::update(std::span<const double> x) {
 
 void SsEsoap::keep_log() {
   log_.events.clear();
+  log_.fits.clear();
   log_.first_step = t_;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     if (layer.basis_changed)
       log_.events.push_back({t_, layout_.blocks()[layer.block].name, layer.rho_left, layer.rho_right,
                              layer.gamma, layer.gradient_cosine});
+    log_.fits.push_back({layer.rho, layer.gradient_cosine});
     if (self_scaling_on()) count_tau(log_.tau[l].counts, layer.tau, layer.c, options_.tau_min);
   }
 }

@@ -116,8 +116,13 @@ std::string event_json(const LoggedEvent& e) {
   add("gamma", e.gamma);
   add("gradient_cosine", e.gradient_cosine);
   add("loss", e.loss);
-  if (!std::isnan(e.loss_after_1)) add("loss_after_1", e.loss_after_1);
-  if (!std::isnan(e.loss_after_10)) add("loss_after_10", e.loss_after_10);
+  const auto add_known = [&](const char* name, double value) {
+    if (!std::isnan(value)) add(name, value);
+  };
+  add_known("loss_after_1", e.loss_after_1);
+  add_known("loss_after_10", e.loss_after_10);
+  add_known("rho_after_10", e.rho_after_10);
+  add_known("gradient_cosine_after_10", e.gradient_cosine_after_10);
   return line.dump();
 }
 

@@ -135,6 +135,12 @@ TEST(DeviceOptimizer, LogsChangesOfBasesAndCountsTauAsTheHostDoes) {
       EXPECT_NEAR(f.gradient_cosine, e.gradient_cosine, 1e-8);
     }
     events += expected.events.size();
+    ASSERT_EQ(expected.fits.size(), expected.tau.size());
+    ASSERT_EQ(found.fits.size(), expected.fits.size());
+    for (std::size_t l = 0; l < expected.fits.size(); ++l) {
+      EXPECT_NEAR(found.fits[l].rho, expected.fits[l].rho, 1e-8);
+      EXPECT_NEAR(found.fits[l].gradient_cosine, expected.fits[l].gradient_cosine, 1e-8);
+    }
   }
   EXPECT_GT(events, 2U);
   const auto &expected = *basis_log_of(*host.optimizer), &found = *basis_log_of(*device.optimizer);

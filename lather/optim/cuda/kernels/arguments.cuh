@@ -147,9 +147,9 @@ struct LayerState {
   double tau_counts[kTauCounts];
 };
 
-// One step of one layer whose basis was replaced.
+// One step of one layer.
 struct LoggedStep {
-  long long t;
+  long long changed;  // its basis was replaced
   double rho_left;
   double rho_right;
   double gamma;
@@ -160,7 +160,7 @@ struct EsoapKernelArgs {
   ElementKernelArgs e;
   KroneckerKernelArgs k;
   LayerState* state;
-  LoggedStep* log;      // per step of a row and layer; valid where t is that of the step
+  LoggedStep* log;      // per step of a row and layer
   double* step_losses;  // per step of a row
   double* S_rotated;
   double* partials;         // per layer and block: largest V, c, <g, g_old>, |g|^2, |g_old|^2

@@ -240,9 +240,8 @@ extern "C" __global__ void __launch_bounds__(256) esoap_direction(const __grid_c
       state.tau = tau, state.c = c, state.a = a;
       state.gradient_cosine = cosine(old_new, new_new, old_old);
       if (scaled) count_tau(state.tau_counts, tau, c, w.tau_min);
-      if (state.changed != 0)
-        w.log[(i64)control.index * w.k.layer_count + blockIdx.y] = {
-            control.t, state.rho_left, state.rho_right, state.gamma, state.gradient_cosine};
+      w.log[(i64)control.index * w.k.layer_count + blockIdx.y] = {
+          state.changed != 0, state.rho_left, state.rho_right, state.gamma, state.gradient_cosine};
       if (blockIdx.y == 0) w.step_losses[control.index] = control.loss;
     }
   }
