@@ -110,6 +110,13 @@ cublasStatus_t trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode
   return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t trsv(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t op,
+                    cublasDiagType_t diagonal, int n, const double* a, int lda, double* x, int step) {
+  static const double one = 1;
+  if (step != 1) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return trsm(handle, CUBLAS_SIDE_LEFT, fill, op, diagonal, n, 1, &one, a, lda, x, n);
+}
+
 // C (m x n) = A B, A upper triangular.
 cublasStatus_t trmm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
                     cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda,
@@ -150,6 +157,7 @@ const BlasLibrary& blas_library() {
                                  gemv,
                                  syrk,
                                  trsm,
+                                 trsv,
                                  trmm};
   return table;
 }

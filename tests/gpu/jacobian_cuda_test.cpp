@@ -92,6 +92,22 @@ TEST_P(EveryJacobianOnCuda, AgreesWithTheCpu) {
   expect_the_same_curvature(p.cpu, p.gpu, p.x);
 }
 
+// Signals of layers that a warp cannot keep, nor a thread block; more layers than one launch takes.
+TEST(JacobianOnCuda, OfLargeAndOfManyLayersAgreesWithTheCpu) {
+  REQUIRE_GPU();
+  for (const NetworkOptions& network :
+       {NetworkOptions{.width = 150, .depth = 2},
+        NetworkOptions{.width = 150, .depth = 2, .weight_factorization = true},
+        NetworkOptions{.width = 800, .depth = 2}, NetworkOptions{.width = 3, .depth = 19}}) {
+    Pair p(make_problem(derivative_sets()[1], network), 2, {.device = Device::cuda}, {2, 1, 1});
+    const std::size_t rows = p.cpu.residual_count();
+    std::vector<double> expected(rows * p.x.size()), got(rows * p.x.size());
+    p.cpu.jacobian_rows(p.x, 0, rows, expected.data());
+    p.gpu.jacobian_rows(p.x, 0, rows, got.data());
+    expect_close(got, expected, 1e-11, "Jacobian");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, EveryJacobianOnCuda,
     testing::Values(

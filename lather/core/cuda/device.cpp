@@ -95,13 +95,13 @@ void Blas::multiply_vector(const VectorProduct& p, const double* a, const double
 
 // Row-major A is column-major A^T, and the row-major upper triangle is the column-major lower one. On an H200 general
 // products are faster than dsyrk: below the diagonal blocks of large matrices they are taken (16,897 columns, 20,000 rows:
-// 115 ms in four blocks, 125 in sixteen, 149 as a whole; 4,353 columns, 12,000 rows: 5.8 in eight, 5.7 as a whole).
+// 115 ms in four blocks, 125 in sixteen, 149 as a whole; 4,353 columns, 12,000 rows: 5.05 in two, 5.4 as a whole, 5.5 in four).
 void Blas::square(const Square& s, const double* a, int lda, double* c, int ldc) const {
-  constexpr int kBlock = 4200;
+  constexpr int kBlock = 4200, kLeast = 4096;  // measured: bench/cholesky_cuda.cpp
   const double one = 1;
   const auto op = s.of_rows ? CUBLAS_OP_T : CUBLAS_OP_N, other = s.of_rows ? CUBLAS_OP_N : CUBLAS_OP_T;
   const auto rows_from = [&](int i) { return s.of_rows ? a + static_cast<std::size_t>(i) * lda : a + i; };
-  const int blocks = std::max(1, s.n / kBlock), even = (s.n / blocks + 63) / 64 * 64;
+  const int blocks = s.n < kLeast ? 1 : std::max(2, s.n / kBlock), even = (s.n / blocks + 63) / 64 * 64;
   const int block = s.block > 0 ? s.block : blocks == 1 ? s.n : even;
   for (int from = 0; from < s.n; from += block) {
     const int width = std::min(block, s.n - from), below = s.n - from - width;
@@ -124,6 +124,11 @@ void Blas::solve_lower(const LowerSolve& s, const double* c, int ldc, double* b,
   else
     check(blas_library().dtrsm(handle_, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_UPPER, op, CUBLAS_DIAG_NON_UNIT,
                                s.n, s.k, &one, c, ldc, b, ldb));
+}
+
+void Blas::solve_transposed(int n, const double* c, int ldc, double* b) const {
+  check(blas_library().dtrsv(handle_, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, n, c, ldc, b,
+                             1));
 }
 
 void Blas::multiply_by_lower(int n, int k, int stride, const double* b, const double* c, double* to) const {

@@ -49,6 +49,7 @@ const BlasLibrary& blas_library() {
     LATHER_FIND(t.dgemv, cublasDgemv);
     LATHER_FIND(t.dsyrk, cublasDsyrk);
     LATHER_FIND(t.dtrsm, cublasDtrsm);
+    LATHER_FIND(t.dtrsv, cublasDtrsv);
     LATHER_FIND(t.dtrmm, cublasDtrmm);
     return t;
   }();

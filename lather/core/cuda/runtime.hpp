@@ -53,6 +53,7 @@ struct BlasLibrary {
   decltype(&cublasDgemv) dgemv;
   decltype(&cublasDsyrk) dsyrk;
   decltype(&cublasDtrsm) dtrsm;
+  decltype(&cublasDtrsv) dtrsv;
   decltype(&cublasDtrmm) dtrmm;
 };
 const BlasLibrary& blas_library();
@@ -234,6 +235,7 @@ class Blas {
     bool left = false, transpose = false;
   };
   void solve_lower(const LowerSolve& s, const double* c, int ldc, double* b, int ldb) const;
+  void solve_transposed(int n, const double* c, int ldc, double* b) const;  // b = C^{-T} b
   // to (k × n) = B C; all three with the same stride
   void multiply_by_lower(int n, int k, int stride, const double* b, const double* c, double* to) const;
   void set_stream(cudaStream_t stream) const;

@@ -15,7 +15,7 @@ namespace lather::pde {
 
 namespace {
 
-constexpr std::size_t kWindowPoints = 8192;
+constexpr std::size_t kWindowPoints = 16384;
 
 template <class Work>
 void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaStream_t stream) {
@@ -35,7 +35,7 @@ CudaJacobian::CudaJacobian(Engine& engine, const CudaAddresses& addresses, CudaT
       first_row_(engine.problem.terms.size()),
       v_(engine.layout.size()),
       module_("#include \"lather/pde/cuda/kernels/jacobian.cuh\"\n"),
-      layer_kernel_(module_.kernel("jacobian_layer")),
+      layers_kernel_(module_.kernel("jacobian_layers")),
       scalar_kernel_(module_.kernel("jacobian_scalar")),
       squares_kernel_(module_.kernel("column_squares")),
       bend_kernel_(module_.kernel("bend_term")),
@@ -143,33 +143,47 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
             skipped = static_cast<int>(part.begin - window.begin),
             group = static_cast<int>(engine_.group_of(engine_.problem.terms[term].point_set));
   const auto skipped_points = static_cast<std::size_t>(skipped) * static_cast<std::size_t>(group);
-  for (const auto& layer : pass.layers()) {
+  JacobianLayersKernelArgs work{roots,
+                                rows,
+                                static_cast<long long>(stride_),
+                                skipped,
+                                residuals,
+                                group,
+                                static_cast<int>(window.end - window.begin) * group,
+                                pass.components(0),
+                                256,
+                                0,
+                                0,
+                                {}};
+  const auto layers = pass.layers();
+  const auto signals = [&](const auto& layer) {
+    const auto* weight = blocks[engine_.tape.operations()[layer.operation].dense->weight.block].weight;
+    return static_cast<int>(weight->rows + weight->cols) * work.components * group;
+  };
+  if (std::ranges::all_of(layers, [&](const auto& l) { return signals(l) <= kJacobianRoom * 32 / 256; }))
+    work.threads = 32;
+  const int teams = 256 / work.threads;
+  for (std::size_t k = 0; k < layers.size(); ++k) {
+    const auto& layer = layers[k];
     const LayerBlocks& l = blocks[engine_.tape.operations()[layer.operation].dense->weight.block];
     const auto offset = [](const optim::ParameterBlock* block) {
       return block ? static_cast<long long>(block->offset) : -1;
     };
-    const JacobianLayerKernelArgs work{layer.in,
-                                       layer.out_bar,
-                                       roots,
-                                       addresses_.parameters + l.weight->offset,
-                                       l.scale ? addresses_.parameters + l.scale->offset : nullptr,
-                                       rows,
-                                       static_cast<long long>(stride_),
-                                       offset(l.weight),
-                                       offset(l.bias),
-                                       offset(l.scale),
-                                       skipped,
-                                       residuals,
-                                       group,
-                                       static_cast<int>(window.end - window.begin) * group,
-                                       pass.components(0),
-                                       static_cast<int>(layer.in_stride),
-                                       static_cast<int>(layer.out_stride),
-                                       static_cast<int>(l.weight->rows),
-                                       static_cast<int>(l.weight->cols),
-                                       0};
-    cuda::launch(layer_kernel_, {dim3(static_cast<unsigned>(residuals)), dim3(256)},
+    work.layer[work.layers++] = {layer.in,
+                                 layer.out_bar,
+                                 addresses_.parameters + l.weight->offset,
+                                 l.scale ? addresses_.parameters + l.scale->offset : nullptr,
+                                 offset(l.weight),
+                                 offset(l.bias),
+                                 offset(l.scale),
+                                 static_cast<int>(layer.in_stride),
+                                 static_cast<int>(layer.out_stride),
+                                 static_cast<int>(l.weight->rows),
+                                 static_cast<int>(l.weight->cols)};
+    if (work.layers < kJacobianLayers && k + 1 < layers.size()) continue;
+    cuda::launch(layers_kernel_, {dim3(static_cast<unsigned>((residuals + teams - 1) / teams)), dim3(256)},
                  cuda::Parameter().add(work), pass.stream());
+    work.layers = 0;
   }
   const auto write_scalar = [&](const double* from, std::size_t width, std::size_t from_stride, double* to,
                                 std::size_t stride) {

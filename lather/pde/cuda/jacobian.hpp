@@ -137,7 +137,7 @@ class CudaJacobian final : public EngineResiduals,
   parallel::PieceSum<double> piece_sum_;
   std::unique_ptr<NcclSum> nccl_;
   cuda::KernelModule module_;
-  cudaKernel_t layer_kernel_, scalar_kernel_, squares_kernel_, bend_kernel_;
+  cudaKernel_t layers_kernel_, scalar_kernel_, squares_kernel_, bend_kernel_;
   cuda::Stream stream_;
   cuda::Event begun_, written_, tried_;
   cuda::Blas blas_;

@@ -5,6 +5,10 @@
 
 namespace lather::optim {
 
+__device__ __forceinline__ int row_count(const CholeskyPanelKernelArgs& w) {
+  return w.right_side ? w.size + 1 : w.size;
+}
+
 // The columns as the matrix has them above its diagonal, which is diagonal + shift. A thread block takes a tile of
 // 32 x 32.
 extern "C" __global__ void __launch_bounds__(256)
@@ -13,15 +17,16 @@ extern "C" __global__ void __launch_bounds__(256)
   const int row = blockIdx.x * 32, column = blockIdx.y * 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
   for (int k = y; k < 32; k += 8) {  // above the diagonal rows are columns
     const int i = w.from + row + x, j = w.from + column + k;
-    if (i >= w.size || column + k >= w.width) continue;
-    tile[k][x] = i == j  ? w.diagonal[i] + w.shift[i]
-                 : j < i ? w.matrix[(long long)j * w.stride + i]
-                         : w.matrix[(long long)i * w.stride + j];
+    if (i >= row_count(w) || column + k >= w.width) continue;
+    tile[k][x] = i == w.size ? w.right_side[j]
+                 : i == j    ? w.diagonal[i] + w.shift[i]
+                 : j < i     ? w.matrix[(long long)j * w.stride + i]
+                             : w.matrix[(long long)i * w.stride + j];
   }
   __syncthreads();
   for (int k = y; k < 32; k += 8) {
     const int i = row + k, j = column + x;
-    if (w.from + i < w.size && j < w.width) w.panel[(long long)i * kCholeskyPanel + j] = tile[x][k];
+    if (w.from + i < row_count(w) && j < w.width) w.panel[(long long)i * kCholeskyPanel + j] = tile[x][k];
   }
 }
 
@@ -29,11 +34,12 @@ extern "C" __global__ void __launch_bounds__(256)
 extern "C" __global__ void __launch_bounds__(256)
     store_panel(const __grid_constant__ CholeskyPanelKernelArgs w) {
   const int j = blockIdx.y * 32 + threadIdx.x % 32, last = blockIdx.x * 32 + 32;
-  for (int i = blockIdx.x * 32 + threadIdx.x / 32; i < last && w.from + i < w.size; i += 8) {
+  for (int i = blockIdx.x * 32 + threadIdx.x / 32; i < last && w.from + i < row_count(w); i += 8) {
     if (j >= w.width || j > i) continue;
+    const bool in_block = w.from + i < w.size && i / kCholeskyBlock == j / kCholeskyBlock;
     w.matrix[(long long)(w.from + i) * w.stride + w.from + j] =
-        i / kCholeskyBlock == j / kCholeskyBlock ? w.blocks[i * kCholeskyBlock + j % kCholeskyBlock]
-                                                 : w.panel[(long long)i * kCholeskyPanel + j];
+        in_block ? w.blocks[i * kCholeskyBlock + j % kCholeskyBlock]
+                 : w.panel[(long long)i * kCholeskyPanel + j];
   }
 }
 

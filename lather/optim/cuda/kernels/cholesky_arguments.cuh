@@ -10,8 +10,9 @@ struct CholeskyPanelKernelArgs {
   double* matrix;
   const double* diagonal;
   const double* shift;
-  double* panel;         // rows of kCholeskyPanel numbers
-  const double* blocks;  // factors of the blocks on its diagonal, rows of kCholeskyBlock numbers
+  const double* right_side;  // null, or b: it is row `size` of the matrix, and becomes C^{-1} b
+  double* panel;             // rows of kCholeskyPanel numbers
+  const double* blocks;      // factors of the blocks on its diagonal, rows of kCholeskyBlock numbers
   int size;
   int stride;  // of the matrix
   int from;

@@ -30,20 +30,22 @@ DeviceCholesky::DeviceCholesky(std::size_t size, const cuda::Blas& blas, cudaStr
       load_(module_.kernel("load_panel")),
       store_(module_.kernel("store_panel")),
       factor_(module_.kernel("factor_block")),
-      panel_(size * kCholeskyPanel),
+      panel_((size + 1) * kCholeskyPanel),
       blocks_(kCholeskyPanel * kCholeskyBlock) {}
 
 double DeviceCholesky::bytes_of(double size) {
-  return (size + kCholeskyBlock) * kCholeskyPanel * sizeof(double);
+  return (size + 1 + kCholeskyBlock) * kCholeskyPanel * sizeof(double);
 }
 
-void DeviceCholesky::enqueue(double* matrix, const double* diagonal, const double* shift, int* failed) {
+void DeviceCholesky::enqueue(double* matrix, const double* diagonal, const double* shift, int* failed,
+                             const double* right_side) {
   const std::size_t stride = cuda::row_stride(static_cast<std::size_t>(size_));
   cuda::check(cudaMemsetAsync(failed, 0, sizeof(int), stream_));
   for (int from = 0; from < size_; from += kCholeskyPanel) {
-    const int rows = size_ - from, width = std::min(kCholeskyPanel, rows);
-    const CholeskyPanelKernelArgs work{
-        matrix, diagonal, shift, panel_.data(), blocks_.data(), size_, static_cast<int>(stride), from, width};
+    const int rows = size_ - from + (right_side ? 1 : 0), width = std::min(kCholeskyPanel, size_ - from);
+    const CholeskyPanelKernelArgs work{matrix,        diagonal,       shift, right_side,
+                                       panel_.data(), blocks_.data(), size_, static_cast<int>(stride),
+                                       from,          width};
     const auto tiles = [](int count) { return static_cast<unsigned>((count + 31) / 32); };
     const cuda::Launch shape{dim3(tiles(rows), tiles(width)), dim3(kThreads)};
     cuda::launch(load_, shape, cuda::Parameter().add(work), stream_);

@@ -16,8 +16,10 @@ class DeviceCholesky {
 
   // A matrix (row-major, rows cuda::row_stride(size) apart) whose numbers above the diagonal are those in `matrix` and on
   // it those of diagonal + shift: its factor C (C C^T) goes on and below the diagonal of `matrix`. *failed is 0 where it
-  // was positive definite.
-  void enqueue(double* matrix, const double* diagonal, const double* shift, int* failed);
+  // was positive definite. With a right side b, `matrix` has one row more, and C^{-1} b becomes of it on the way: half of
+  // a solution for nothing.
+  void enqueue(double* matrix, const double* diagonal, const double* shift, int* failed,
+               const double* right_side = nullptr);
 
  private:
   void factor_panel(int rows, int width, int* failed);

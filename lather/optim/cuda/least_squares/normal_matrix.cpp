@@ -38,8 +38,9 @@ class CudaNormalMatrix final : public NormalMatrix {
     path_->start(x);
     cuda::enqueue_behind(normal->stream, stream_, ready_);
     path_->write_shift(gram_.device_diagonal(), request.lambda, request.marquardt, gram_.device_shift());
+    path_->negated(normal->vector, gram_.device_right_side());
     gram_.enqueue_factor();
-    gram_.enqueue_solve(path_->negated(normal->vector, path_->d()));
+    gram_.enqueue_solution(path_->d());
 
     path_->write_points(std::array{request.h, -request.h, 0.0}, DevicePath::Bent::no, work->bend_points());
     const auto bend = work->enqueue_bend(request.h, stream_);

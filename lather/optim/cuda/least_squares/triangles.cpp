@@ -28,6 +28,7 @@ void download_rows(const double* from, std::size_t rows, std::size_t columns, do
 
 DeviceGram::DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t stream)
     : size_(size),
+      blas_(blas),
       stream_(stream),
       module_("#include \"lather/optim/cuda/kernels/normal_matrix.cuh\"\n"),
       keep_(module_.kernel("keep_diagonal")),
@@ -35,9 +36,10 @@ DeviceGram::DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t st
       roots_(module_.kernel("shift_roots")),
       cholesky_(size, blas, stream),
       solver_(stream),
-      matrix_(size * cuda::row_stride(size)),
+      matrix_((size + 1) * cuda::row_stride(size)),
       diagonal_(size),
       shift_(size),
+      right_side_(size),
       solution_(size),
       failed_(1),
       host_diagonal_(size),
@@ -46,7 +48,7 @@ DeviceGram::DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t st
       host_failed_(1) {}
 
 double DeviceGram::bytes_of(double size) {
-  constexpr double kVectors = 3, kPadding = 16;
+  constexpr double kVectors = 5, kPadding = 16;
   return (size + kPadding + kVectors) * size * sizeof(double) + DeviceCholesky::bytes_of(size);
 }
 
@@ -89,7 +91,7 @@ void DeviceGram::enqueue_upload(const cuda::PinnedMemory<double>& through, std::
 
 void DeviceGram::enqueue_factor() {
   const auto enqueue = [&] {
-    cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data());
+    cholesky_.enqueue(matrix_.data(), diagonal_.data(), shift_.data(), failed_.data(), right_side_.data());
   };
   if (!factorization_) {
     const auto lock = cuda::alone();
@@ -109,11 +111,17 @@ bool DeviceGram::factor(std::span<const double> shift) {
 
 bool DeviceGram::factor_and_solve(std::span<const double> shift, std::span<double> b) {
   enqueue_upload(host_shift_, shift, shift_);
+  enqueue_upload(host_solution_, b, right_side_);
   enqueue_factor();
-  enqueue_upload(host_solution_, b, solution_);
-  enqueue_solve(solution_.data());
+  enqueue_solution(solution_.data());
   download(b);
   return was_positive();
+}
+
+void DeviceGram::enqueue_solution(double* x) {
+  const std::size_t stride = cuda::row_stride(size_);
+  enqueue_copy(x, matrix_.data() + size_ * stride, solution_.bytes(), cudaMemcpyDeviceToDevice, stream_);
+  blas_.solve_transposed(static_cast<int>(size_), matrix_.data(), static_cast<int>(stride), x);
 }
 
 void DeviceGram::enqueue_solve(double* b) {

@@ -14,13 +14,14 @@ namespace lather::optim {
 void download_rows(const double* from, std::size_t rows, std::size_t columns, double* to);
 
 // A symmetric matrix and its shifted Cholesky factor in one square of memory: the matrix above the diagonal,
-// the factor C (C C^T) on and below it. What stood on the diagonal is kept beside it.
+// the factor C (C C^T) on and below it. What stood on the diagonal is kept beside it. Below the square is a row for the
+// right side that is solved for on the way.
 class DeviceGram {
  public:
   DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t stream);
   std::size_t size() const { return size_; }
   std::size_t bytes() const {
-    return matrix_.bytes() + diagonal_.bytes() + shift_.bytes() + cholesky_.bytes();
+    return matrix_.bytes() + diagonal_.bytes() + shift_.bytes() + right_side_.bytes() + cholesky_.bytes();
   }
   static double bytes_of(double size);
 
@@ -38,8 +39,10 @@ class DeviceGram {
   // and was_positive() holds once the stream was waited for.
   const double* device_diagonal() const { return diagonal_.data(); }
   double* device_shift() const { return shift_.data(); }
+  double* device_right_side() const { return right_side_.data(); }
   void enqueue_factor();
-  void enqueue_solve(double* b);
+  void enqueue_solution(double* x);  // of the right side there was when the matrix was factored
+  void enqueue_solve(double* b);     // of any
   bool was_positive() const { return host_failed_[0] == 0; }
   const double* factor() const { return matrix_.data(); }  // the lower triangle
   std::vector<double> factor_diagonal() { return diagonal_of(matrix_.data()); }
@@ -58,13 +61,14 @@ class DeviceGram {
   void download(std::span<double> values);
 
   std::size_t size_;
+  const cuda::Blas& blas_;
   cudaStream_t stream_;
   cuda::KernelModule module_;
   cudaKernel_t keep_, lower_, roots_;
   DeviceCholesky cholesky_;
   cuda::Graph factorization_;
   cuda::Solver solver_;
-  cuda::Memory<double> matrix_, diagonal_, shift_, solution_;
+  cuda::Memory<double> matrix_, diagonal_, shift_, right_side_, solution_;
   cuda::Memory<int> failed_;
   cuda::PinnedMemory<double> host_diagonal_, host_shift_, host_solution_;
   cuda::PinnedMemory<int> host_failed_;

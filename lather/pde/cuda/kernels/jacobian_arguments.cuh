@@ -6,12 +6,23 @@ namespace lather::pde {
 // One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. Where a
 // residual is the sum over `group` points, one after the other, these are sums over them too. With
 // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
-struct JacobianLayerKernelArgs {
-  const double *in, *out_bar, *root_weights, *V, *g;  // g: null without factors
+struct JacobianLayer {
+  const double *in, *out_bar, *V, *g;  // g: null without factors
+  long long weight, bias, scale;       // where the layer's parameters begin, -1: none
+  int in_stride, out_stride, inputs, outputs;
+};
+
+constexpr int kJacobianLayers = 16;  // in one launch
+constexpr int kJacobianRoom = 6144;  // numbers in the shared memory of a thread block
+struct JacobianLayersKernelArgs {
+  const double* root_weights;
   double* rows;
-  long long stride, weight, bias, scale;  // from row to row; where the layer's parameters begin, -1: none
-  int first, residuals, group;            // residuals of the window before these; these; points of each
-  int window, components, in_stride, out_stride, inputs, outputs, unused;  // window: its points
+  long long stride;             // from row to row
+  int first, residuals, group;  // residuals of the window before these; these; points of each
+  int window, components;       // window: its points
+  int threads;                  // for a residual: 32 or 256
+  int layers, unused;
+  JacobianLayer layer[kJacobianLayers];
 };
 
 // to[p * stride] = root weight * sum over j, and over the points i of residual p, of from[i * from_stride + j]
