@@ -38,6 +38,7 @@ struct Start {
   bool from_memory = true;
   const T* bias = nullptr;
   std::size_t bias_rows = 0;
+  Sums sums = Sums::in_chain;  // apart: from 0, and its memory is added in the end
 };
 
 template <class T>
@@ -60,7 +61,8 @@ __attribute__((no_sanitize("undefined"))) void tile(std::size_t depth, const Ope
   for (std::size_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (std::size_t v = 0; v < V; ++v) {
-      sum[r][v] = start.from_memory ? load(at.c + r * at.ldc + v * kLanes<T>) : Vector<T>{};
+      sum[r][v] = start.from_memory && start.sums == Sums::in_chain ? load(at.c + r * at.ldc + v * kLanes<T>)
+                                                                    : Vector<T>{};
       if (r < start.bias_rows) sum[r][v] += load(start.bias + v * kLanes<T>);
     }
 
@@ -78,10 +80,14 @@ __attribute__((no_sanitize("undefined"))) void tile(std::size_t depth, const Ope
       for (std::size_t v = 0; v < V; ++v) sum[r][v] += a[r * row_stride] * bp[v];
   }
 
+  const bool add = start.from_memory && start.sums == Sums::apart;
 #pragma GCC unroll 16
   for (std::size_t r = 0; r < R; ++r)
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < V; ++v) store(at.c + r * at.ldc + v * kLanes<T>, sum[r][v]);
+    for (std::size_t v = 0; v < V; ++v) {
+      T* const c = at.c + r * at.ldc + v * kLanes<T>;
+      store(c, add ? load(c) + sum[r][v] : sum[r][v]);
+    }
 }
 
 // Rows of the next tile. What is left after the full tiles is shared by the last two, since a tile of a row
@@ -156,7 +162,7 @@ void PackedMatrix<T>::pack(const double* source, std::size_t rows, std::size_t c
 
 template <class T>
 void multiply(std::size_t rows, const T* A, std::size_t lda, const PackedMatrix<T>& W, T* Z, std::size_t ldz,
-              const T* bias, std::size_t bias_rows, bool accumulate) {
+              const T* bias, std::size_t bias_rows, bool accumulate, Sums sums) {
   const std::size_t k = W.rows(), n = W.cols();
   assert(lda >= k && ldz >= padded_columns<T>(n));
   if (!bias) bias_rows = 0;
@@ -164,7 +170,7 @@ void multiply(std::size_t rows, const T* A, std::size_t lda, const PackedMatrix<
     for (std::size_t j = 0; j < n; j += kPanelColumns<T>) {
       const std::size_t columns = n - j, ldb = panel_columns<T>(columns);
       T padded_bias[kPanelColumns<T>] = {};
-      Start<T> start{.from_memory = accumulate || p > 0};
+      Start<T> start{.from_memory = accumulate || p > 0, .sums = sums};
       if (bias_rows > 0 && p == 0) {
         std::copy_n(bias + j, std::min(columns, ldb), padded_bias);
         start.bias = padded_bias;
@@ -178,12 +184,12 @@ void multiply(std::size_t rows, const T* A, std::size_t lda, const PackedMatrix<
 
 template <class T>
 void add_outer(std::size_t rows, const T* A, std::size_t lda, std::size_t k, const T* G, std::size_t ldg,
-               std::size_t n, T* W, std::size_t ldw) {
+               std::size_t n, T* W, std::size_t ldw, Sums sums) {
   assert(lda >= k && ldg >= padded_columns<T>(n) && ldw >= padded_columns<T>(n));
   for (std::size_t i = 0; i < rows; i += kRowBlock)
     for (std::size_t j = 0; j < n; j += kPanelColumns<T>)
       strip_of<T, Left::transposed>(n - j, k, std::min(kRowBlock, rows - i),
-                                    {A + i * lda, lda, G + i * ldg + j, ldg, W + j, ldw}, {});
+                                    {A + i * lda, lda, G + i * ldg + j, ldg, W + j, ldw}, {.sums = sums});
 }
 
 template <class T>
@@ -197,9 +203,9 @@ void add_column_sums(std::size_t rows, const T* G, std::size_t ldg, std::size_t 
   template std::size_t padded_width<T>(std::size_t);                                                  \
   template class PackedMatrix<T>;                                                                     \
   template void multiply(std::size_t, const T*, std::size_t, const PackedMatrix<T>&, T*, std::size_t, \
-                         const T*, std::size_t, bool);                                                \
+                         const T*, std::size_t, bool, Sums);                                          \
   template void add_outer(std::size_t, const T*, std::size_t, std::size_t, const T*, std::size_t,     \
-                          std::size_t, T*, std::size_t);                                              \
+                          std::size_t, T*, std::size_t, Sums);                                        \
   template void add_column_sums(std::size_t, const T*, std::size_t, std::size_t, T*);
 LATHER_INSTANTIATE(double)
 LATHER_INSTANTIATE(float)

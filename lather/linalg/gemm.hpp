@@ -13,13 +13,17 @@
 // Order of summation. Every element is one chain of multiply-adds that starts from its previous value
 // (accumulate, add_outer, add_column_sums), else from the bias or 0, and runs over the summed index in rising
 // order. So a row of multiply does not depend on which rows it is computed together with, and sums over rows
-// may be split over consecutive calls: same bits.
+// may be split over consecutive calls: same bits. With Sums::apart chains start from 0, for multiply over 256 terms at
+// most and for add_outer over 96, and are added to the previous value at their end: much less is lost where that is large
+// beside the terms.
 
 #include <cstddef>
 
 #include "lather/core/buffer.hpp"
 
 namespace lather::linalg {
+
+enum class Sums { in_chain, apart };
 
 // n rounded up to whole vectors of T on this machine.
 template <class T>
@@ -53,12 +57,12 @@ class PackedMatrix {
 // bias_rows rows.
 template <class T>
 void multiply(std::size_t rows, const T* A, std::size_t lda, const PackedMatrix<T>& W, T* Z, std::size_t ldz,
-              const T* bias, std::size_t bias_rows, bool accumulate);
+              const T* bias, std::size_t bias_rows, bool accumulate, Sums sums = Sums::in_chain);
 
 // W (k x n) += A^T G, with A rows x k and G rows x n.
 template <class T>
 void add_outer(std::size_t rows, const T* A, std::size_t lda, std::size_t k, const T* G, std::size_t ldg,
-               std::size_t n, T* W, std::size_t ldw);
+               std::size_t n, T* W, std::size_t ldw, Sums sums = Sums::in_chain);
 
 // b (n values, no padding) += the sum of the rows of G (rows x n).
 template <class T>

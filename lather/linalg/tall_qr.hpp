@@ -5,6 +5,7 @@
 // 1e-8.
 
 #include <cstddef>
+#include <span>
 
 #include "lather/core/buffer.hpp"
 #include "lather/linalg/matrix.hpp"
@@ -22,16 +23,32 @@ class TallQr {
   void reset(std::size_t columns);
   // Starts from another's R.
   void reset(const TallQr& other);
-  // Rotates these rows into R; their columns before `first_column` are zero. Destroys them. The bits do not
-  // depend on the number of threads.
-  void add_rows(MatrixView rows, std::size_t first_column = 0, ThreadTeam* team = nullptr);
+  // Rotates these rows into R. The bits do not depend on the number of threads.
+  void add_rows(ConstMatrixView rows, ThreadTeam* team = nullptr);
+  // The same for the rows of diag(values), which may be fewer than there are columns.
+  void add_diagonal(std::span<const double> values, ThreadTeam* team = nullptr);
   // Upper triangle, row-major.
   ConstMatrixView R() const { return {R_.data(), columns_, columns_}; }
-  std::size_t bytes() const { return R_.size() * sizeof(double); }
+  std::size_t bytes() const {
+    return (R_.size() + chunk_.size() + V_.size() + minus_T_.size()) * sizeof(double);
+  }
 
  private:
+  static constexpr std::size_t kDiagonalRows = 512;  // at a time
+  // Of the rows: zero before column `first`; diagonal: row i is zero but in column first + i.
+  struct Shape {
+    std::size_t first;
+    bool diagonal;
+  };
+  void reserve(std::size_t rows);
+  double* block(std::size_t b, std::size_t rows);
+  // fill(b) writes block b of the rows.
+  template <class Fill>
+  void rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill& fill);
+
   std::size_t columns_ = 0;
   Buffer<double> R_;
+  Buffer<double> chunk_, V_, minus_T_;  // the rows that are rotated; reflectors and their triangles
 };
 
 // R^{-1} b and R^{-T} b in place, with the leading b.size() rows and columns of an upper triangle.

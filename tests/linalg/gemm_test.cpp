@@ -198,6 +198,29 @@ TYPED_TEST(Products, SumsOverRowsHaveTheSameBitsHoweverTheRowsAreSplit) {
   }
 }
 
+// 64 terms of a sixteenth of the last digit of 1: in a chain that begins with 1 each is lost, as a sum they are four digits.
+TYPED_TEST(Products, SumsApartKeepWhatAChainLoses) {
+  using T = TypeParam;
+  constexpr std::size_t kTerms = 64, kRows = 13, kColumns = 20;
+  const T last = std::numeric_limits<T>::epsilon();
+  const std::size_t ld = padded_columns<T>(kColumns);
+  PackedMatrix<T> packed;
+  packed.pack(std::vector<double>(kTerms * kColumns, static_cast<double>(last) / 16).data(), kTerms, kColumns,
+              false);
+  const std::vector<T> ones(kTerms * kRows, T(1)), small(kTerms * ld, last / 16);
+  for (const Sums sums : {Sums::in_chain, Sums::apart}) {
+    const T expected = sums == Sums::apart ? 1 + 4 * last : T(1);
+    std::vector<T> Z(kRows * ld, T(1)), W(kRows * ld, T(1));
+    multiply<T>(kRows, ones.data(), kTerms, packed, Z.data(), ld, nullptr, 0, true, sums);
+    add_outer<T>(kTerms, ones.data(), kRows, kRows, small.data(), ld, kColumns, W.data(), ld, sums);
+    for (std::size_t i = 0; i < kRows; ++i)
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        EXPECT_EQ(Z[i * ld + j], expected);
+        EXPECT_EQ(W[i * ld + j], expected);
+      }
+  }
+}
+
 TYPED_TEST(Products, PackingAgainKeepsTheMemoryAndReplacesTheValues) {
   using T = TypeParam;
   const std::vector<double> first = {1, 2, 3, 4, 5, 6}, second = {10, 20, 30, 40, 50, 60};

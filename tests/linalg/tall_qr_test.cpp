@@ -47,11 +47,54 @@ TEST(TallQr, HasTheSameBitsWithAnyNumberOfThreads) {
     qr.reset(kColumns);
     for (int chunk = 0; chunk < 3; ++chunk) {
       auto rows = random_rows(kRows, kColumns);
-      qr.add_rows({rows.data(), kRows, kColumns}, 0, &team);
+      qr.add_rows({rows.data(), kRows, kColumns}, &team);
+      qr.add_diagonal(std::vector<double>(kColumns, 0.1), &team);
     }
     results[t].assign(qr.R().data, qr.R().data + kColumns * kColumns);
   }
   EXPECT_EQ(results[0], results[1]);
+}
+
+// Diagonals are rotated 512 rows at a time, each only into what it can reach.
+TEST(TallQr, AddsADiagonalAsItsRows) {
+  constexpr std::size_t kRows = 40, kColumns = 601, kDiagonal = 590;
+  auto rows = random_rows(kRows, kColumns);
+  for (std::size_t i = 0; i < kRows; ++i) rows[i * kColumns + 70] = 0;  // nothing but the diagonal there
+  std::vector<double> diagonal(kDiagonal), as_rows(kDiagonal * kColumns);
+  for (std::size_t i = 0; i < kDiagonal; ++i)
+    as_rows[i * kColumns + i] = diagonal[i] = i % 50 == 3 ? 0 : 0.5 + 0.01 * static_cast<double>(i);
+  TallQr qr, plain;
+  for (TallQr* each : {&qr, &plain}) {
+    each->reset(kColumns);
+    each->add_rows({rows.data(), kRows, kColumns});
+  }
+  qr.add_diagonal(diagonal);
+  plain.add_rows({as_rows.data(), kDiagonal, kColumns});
+  double largest = 0, worst = 0;
+  for (std::size_t i = 0; i < kColumns; ++i)  // rows of R are unique but for their signs
+    for (std::size_t j = i; j < kColumns; ++j) {
+      largest = std::max(largest, std::abs(plain.R()(i, j)));
+      const double apart = std::abs(std::abs(qr.R()(i, j)) - std::abs(plain.R()(i, j)));
+      worst = apart <= worst ? worst : apart;  // a NaN stays
+    }
+  EXPECT_GT(largest, 1);
+  EXPECT_LT(worst, 1e-12 * largest);
+}
+
+TEST(TallQr, KeepsDigitsOfSmallColumnsBesideLargeOnes) {
+  constexpr std::size_t kRows = 90, kColumns = 40;
+  auto rows = random_rows(kRows, kColumns);
+  const auto scale = [](std::size_t j) { return std::pow(10.0, 6.0 * static_cast<double>(j % 9) - 24); };
+  auto scaled = rows;
+  for (std::size_t i = 0; i < scaled.size(); ++i) scaled[i] *= scale(i % kColumns);
+  TallQr qr, of_scaled;
+  qr.reset(kColumns);
+  of_scaled.reset(kColumns);
+  qr.add_rows({rows.data(), kRows, kColumns});
+  of_scaled.add_rows({scaled.data(), kRows, kColumns});
+  for (std::size_t i = 0; i < kColumns; ++i)
+    for (std::size_t j = i; j < kColumns; ++j)
+      EXPECT_NEAR(of_scaled.R()(i, j) / scale(j), qr.R()(i, j), 1e-12 * 30) << i << ", " << j;
 }
 
 TEST(TallQr, SolvesWithItsTriangle) {

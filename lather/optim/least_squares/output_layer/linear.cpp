@@ -89,19 +89,13 @@ void Linear::fit(Objective& objective, std::span<double> x, Rows rows) const {
       row[k] = r[first + i];
       row += k + 1;
     }
-    qr.add_rows({chunk.data(), static_cast<std::size_t>(row - chunk.data()) / (k + 1), k + 1}, 0,
+    qr.add_rows({chunk.data(), static_cast<std::size_t>(row - chunk.data()) / (k + 1), k + 1},
                 objective.team());
   }
   double squares = 0;
   for (std::size_t i = 0; i < k; ++i)
     for (std::size_t j = i; j < k; ++j) squares += qr.R()(i, j) * qr.R()(i, j);
-  for (std::size_t first = 0; first < k; first += kLinearChunkRows) {
-    const std::size_t count = std::min(kLinearChunkRows, k - first);
-    std::fill(chunk.begin(), chunk.end(), 0.0);
-    for (std::size_t i = 0; i < count; ++i)
-      chunk[i * (k + 1) + first + i] = options_.cutoff * std::sqrt(squares);
-    qr.add_rows({chunk.data(), count, k + 1}, first, objective.team());
-  }
+  qr.add_diagonal(std::vector<double>(k, options_.cutoff * std::sqrt(squares)), objective.team());
   std::vector<double> w(k);
   for (std::size_t i = 0; i < k; ++i) w[i] = -qr.R()(i, k);
   linalg::solve_upper(qr.R(), w);

@@ -36,7 +36,7 @@ class HostOrthogonalFactor final : public OrthogonalFactor {
         std::copy_n(rows_.data() + k * n_, n_, chunk_.data() + k * columns);
         chunk_[k * columns + n_] = r[first + k];
       }
-      R_.add_rows({chunk_.data(), count, columns}, 0, residuals_.team());
+      R_.add_rows({chunk_.data(), count, columns}, residuals_.team());
     }
     const auto R = R_.R();
     std::fill(Jtr.begin(), Jtr.end(), 0.0);  // J^T r = R^T c
@@ -57,16 +57,10 @@ class HostOrthogonalFactor final : public OrthogonalFactor {
   }
 
   bool damp(double lambda, std::span<const double> D) override {
-    const std::size_t columns = n_ + 1;
     S_.reset(R_);
-    reserve(std::min(kChunkRows, n_));
-    for (std::size_t first = 0; first < n_; first += kChunkRows) {
-      const std::size_t count = std::min(kChunkRows, n_ - first);
-      std::fill_n(chunk_.data(), count * columns, 0.0);
-      for (std::size_t k = 0; k < count; ++k)
-        chunk_[k * columns + first + k] = std::sqrt(lambda * D[first + k]);
-      S_.add_rows({chunk_.data(), count, columns}, first, residuals_.team());
-    }
+    std::vector<double> roots(n_);
+    for (std::size_t i = 0; i < n_; ++i) roots[i] = std::sqrt(lambda * D[i]);
+    S_.add_diagonal(roots, residuals_.team());
     for (std::size_t i = 0; i < n_; ++i)
       if (const double pivot = S_.R()(i, i); pivot == 0 || !std::isfinite(pivot)) return false;
     return true;
@@ -101,7 +95,8 @@ std::unique_ptr<OrthogonalFactor> make_host_orthogonal_factor(Residuals& residua
 
 double host_orthogonal_factor_bytes(std::size_t parameters) {
   const auto columns = static_cast<double>(parameters + 1);
-  return 2 * sizeof(double) * columns * (columns + static_cast<double>(kChunkRows));
+  constexpr double kTriangles = 32;  // of the reflectors
+  return 2 * sizeof(double) * columns * (columns + 3 * static_cast<double>(kChunkRows) + kTriangles);
 }
 
 }  // namespace lather::optim
