@@ -16,6 +16,7 @@ namespace lather::pde {
 namespace {
 
 constexpr std::size_t kWindowPoints = 16384;
+constexpr int kWarp = 32, kThreads = 256;
 
 template <class Work>
 void launch_flat(cudaKernel_t kernel, std::size_t count, const Work& work, cudaStream_t stream) {
@@ -151,7 +152,7 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                                 group,
                                 static_cast<int>(window.end - window.begin) * group,
                                 pass.components(0),
-                                256,
+                                kThreads,
                                 0,
                                 0,
                                 {}};
@@ -160,9 +161,10 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
     const auto* weight = blocks[engine_.tape.operations()[layer.operation].dense->weight.block].weight;
     return static_cast<int>(weight->rows + weight->cols) * work.components * group;
   };
-  if (std::ranges::all_of(layers, [&](const auto& l) { return signals(l) <= kJacobianRoom * 32 / 256; }))
-    work.threads = 32;
-  const int teams = 256 / work.threads;
+  if (std::ranges::all_of(layers,
+                          [&](const auto& l) { return signals(l) <= kJacobianRoom * kWarp / kThreads; }))
+    work.threads = kWarp;
+  const int teams = kThreads / work.threads;
   for (std::size_t k = 0; k < layers.size(); ++k) {
     const auto& layer = layers[k];
     const LayerBlocks& l = blocks[engine_.tape.operations()[layer.operation].dense->weight.block];
@@ -181,7 +183,8 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                                  static_cast<int>(l.weight->rows),
                                  static_cast<int>(l.weight->cols)};
     if (work.layers < kJacobianLayers && k + 1 < layers.size()) continue;
-    cuda::launch(layers_kernel_, {dim3(static_cast<unsigned>((residuals + teams - 1) / teams)), dim3(256)},
+    cuda::launch(layers_kernel_,
+                 {dim3(static_cast<unsigned>((residuals + teams - 1) / teams)), dim3(kThreads)},
                  cuda::Parameter().add(work), pass.stream());
     work.layers = 0;
   }
