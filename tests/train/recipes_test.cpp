@@ -79,9 +79,11 @@ t = [0, "T"]
 T = 1
 nu = 0.05
 speed = 1
+relative = 1
 [[equation]]
 name = "momentum"
 residual = "u_t + speed*u*u_x - nu*u_xx"
+weight = "(1 + x^2)^relative"
 [network]
 width = 4
 depth = 1
@@ -102,9 +104,10 @@ nu = "nu"
 }
 
 TEST(ReferenceAfterAChangeOfParameters, IsKnownUnlessTheEquationsChangeWithoutIt) {
-  EXPECT_EQ(note_after({"parameters.nu", "0.1"}), "closed form");   // it follows
-  EXPECT_EQ(note_after({"parameters.T", "0.5"}), "closed form");    // the same solution, less of it
-  EXPECT_EQ(note_after({"parameters.speed", "1"}), "closed form");  // no change
+  EXPECT_EQ(note_after({"parameters.nu", "0.1"}), "closed form");      // it follows
+  EXPECT_EQ(note_after({"parameters.T", "0.5"}), "closed form");       // the same solution, less of it
+  EXPECT_EQ(note_after({"parameters.speed", "1"}), "closed form");     // no change
+  EXPECT_EQ(note_after({"parameters.relative", "0"}), "closed form");  // the same solution, weighed otherwise
   const auto other = note_after({"parameters.speed", "2"});
   EXPECT_TRUE(other.starts_with("not available") && other.find("speed") != std::string::npos) << other;
 }

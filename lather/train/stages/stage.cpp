@@ -134,24 +134,38 @@ std::optional<Continuation> continuation_of(const Config& config) {
   });
 }
 
-// Whether two readings of one file ask for the same: residuals that agree as functions, tried at random
-// values of their symbols. Where points are taken does not matter.
+// Whether two readings of one file have the same solutions: residuals that agree as functions of what is solved for, but for a
+// factor, which a weight that depends on the place is. Tried at three random fields and one random place; where points are
+// taken does not matter.
 bool same_equations(const pde::Problem& a, const pde::Problem& b) {
   if (a.terms.size() != b.terms.size()) return false;
   std::mt19937_64 generator(1);
   std::uniform_real_distribution<double> uniform(0.25, 1);
   std::map<std::string, double> values;
-  const auto evaluate = [&](const symbolic::Expr residual) {
+  const auto evaluate = [&](const pde::Problem& problem, const symbolic::Expr residual, int field) {
     symbolic::ExprMap<double> at;
     for (const auto s : symbolic::symbols_of(std::span(&residual, 1))) {
-      const auto [value, fresh] = values.try_emplace(s.node().name, 0);
+      const std::string& name = s.node().name;
+      const bool solved_for =
+          problem.symbols->find(s) ||
+          std::ranges::find(problem.unknowns, name, &pde::Unknown::name) != problem.unknowns.end();
+      const auto [value, fresh] =
+          values.try_emplace(solved_for ? fmt::format("{} of field {}", name, field) : name, 0);
       if (fresh) value->second = uniform(generator);
       at[s] = value->second;
     }
     return symbolic::evaluate(residual, at);
   };
-  for (std::size_t k = 0; k < a.terms.size(); ++k)
-    if (evaluate(a.terms[k].residual) != evaluate(b.terms[k].residual)) return false;
+  constexpr double kRounding = 1e-9;
+  for (std::size_t k = 0; k < a.terms.size(); ++k) {
+    const symbolic::Expr in_a = a.terms[k].residual, in_b = b.terms[k].residual;
+    const double first_a = evaluate(a, in_a, 0), first_b = evaluate(b, in_b, 0);
+    if ((first_a == 0) != (first_b == 0)) return false;
+    for (const int field : {1, 2}) {
+      const double one = evaluate(a, in_a, field) * first_b, other = evaluate(b, in_b, field) * first_a;
+      if (!(std::abs(one - other) <= kRounding * (std::abs(one) + std::abs(other)))) return false;
+    }
+  }
   return true;
 }
 
