@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "best_seconds.hpp"
 #include "burgers.hpp"
-#include "lather/core/clock.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/linalg/factorizations.hpp"
 #include "lather/pde/objective.hpp"
@@ -16,18 +16,7 @@ namespace {
 
 using namespace lather;
 
-// The best of several runs: some fall into quiet moments of a shared machine.
-template <class F>
-double best_seconds(F&& f) {
-  f();
-  double best = 1e9;
-  for (int repeat = 0; repeat < 20; ++repeat) {
-    const Stopwatch watch;
-    f();
-    best = std::min(best, watch.seconds());
-  }
-  return best;
-}
+constexpr int kRepeats = 20;
 
 void print(const char* what, double seconds, double flops) {
   fmt::print("{:<34} {:8.3f} ms {:8.1f} GF/s\n", what, 1e3 * seconds, flops / seconds * 1e-9);
@@ -52,31 +41,44 @@ int main(int argc, char** argv) {
   const double m = points, N = static_cast<double>(n);
   fmt::print("{} threads, {} points, {} parameters\n", threads, points, n);
 
-  print("loss", best_seconds([&] { objective.value(x); }), 0);
+  print("loss", bench::best_seconds(kRepeats, [&] { objective.value(x); }), 0);
   std::vector<double> trials(x), losses(2), residuals(3 * objective.residual_count());
   trials.insert(trials.end(), x.begin(), x.end());
-  print("two losses in one batch", best_seconds([&] { objective.values(trials, losses); }), 0);
+  print("two losses in one batch", bench::best_seconds(kRepeats, [&] { objective.values(trials, losses); }),
+        0);
   trials.insert(trials.end(), x.begin(), x.end());
-  print("residuals", best_seconds([&] { objective.residuals(x, std::span(residuals).first(points)); }), 0);
-  print("three of them in one batch", best_seconds([&] { objective.residuals_at(trials, residuals); }), 0);
+  print("residuals",
+        bench::best_seconds(kRepeats, [&] { objective.residuals(x, std::span(residuals).first(points)); }),
+        0);
+  print("three of them in one batch",
+        bench::best_seconds(kRepeats, [&] { objective.residuals_at(trials, residuals); }), 0);
   constexpr std::size_t kMostParameters = 15000;
   if (n > kMostParameters) return 0;  // no room for matrices
 
   std::vector<double> JtJ(n * n), factor(n * n), Jtr(n), g(n), rows(480 * n);
-  print("loss and gradient", best_seconds([&] { objective.value_and_gradient(x, g); }), 0);
-  print("480 rows of J", best_seconds([&] { objective.jacobian_rows(x, 0, 480, rows.data()); }), 0);
-  print("normal equations", best_seconds([&] { objective.normal_equations(x, JtJ.data(), Jtr); }), m * N * N);
+  print("loss and gradient", bench::best_seconds(kRepeats, [&] { objective.value_and_gradient(x, g); }), 0);
+  print("480 rows of J",
+        bench::best_seconds(kRepeats, [&] { objective.jacobian_rows(x, 0, 480, rows.data()); }), 0);
+  print("normal equations",
+        bench::best_seconds(kRepeats, [&] { objective.normal_equations(x, JtJ.data(), Jtr); }), m * N * N);
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) trace += JtJ[i * (n + 1)];
   const auto damp = [&] {
     factor = JtJ;
     for (std::size_t i = 0; i < n; ++i) factor[i * (n + 1)] += 1e-6 * trace / N;
   };
-  print("copy of the matrix", best_seconds(damp), 0);
-  print("copy, Cholesky factorization", best_seconds([&] {
-          damp();
-          linalg::cholesky({factor.data(), n, n}, objective.team());
-        }),
+  print("copy of the matrix", bench::best_seconds(kRepeats, damp), 0);
+  print("copy, Cholesky factorization",
+        bench::best_seconds(kRepeats,
+                            [&] {
+                              damp();
+                              linalg::cholesky({factor.data(), n, n}, objective.team());
+                            }),
         N * N * N / 3);
-  print("solution", best_seconds([&] { linalg::cholesky_solve({factor.data(), n, n}, g); }), 2 * N * N);
+  print("solution",
+        bench::best_seconds(kRepeats,
+                            [&] {
+                              linalg::cholesky_solve({factor.data(), n, n}, g);
+                            }),
+        2 * N * N);
 }

@@ -2,11 +2,10 @@
 //   bench_tall_qr [THREADS]
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
-#include "lather/core/clock.hpp"
+#include "best_seconds.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/linalg/gemm.hpp"
@@ -16,17 +15,6 @@ namespace {
 
 using namespace lather;
 
-template <class F>
-double best_of_five(const F& f) {
-  double best = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const Stopwatch watch;
-    f();
-    best = std::min(best, watch.seconds());
-  }
-  return best;
-}
-
 double product_gflops() {
   constexpr std::size_t kRows = 96, kWidth = 256, kRepeats = 400;
   const std::vector<double> a(kRows * kWidth, 0.5), w(kWidth * kWidth, 0.25);
@@ -34,7 +22,7 @@ double product_gflops() {
   Buffer<double> z(kRows * ld);
   linalg::PackedMatrix<double> packed;
   packed.pack(w.data(), kWidth, kWidth, false);
-  const double seconds = best_of_five([&] {
+  const double seconds = bench::best_seconds(5, [&] {
     for (std::size_t i = 0; i < kRepeats; ++i)
       linalg::multiply<double>(kRows, a.data(), kWidth, packed, z.data(), ld, nullptr, 0, false);
   });
@@ -48,11 +36,11 @@ void measure(std::size_t columns, int threads) {
   const std::vector<double> diagonal(columns - 1, 1e-6);
   ThreadTeam team(threads);
   linalg::TallQr qr, damped;
-  const double whole = best_of_five([&] {
+  const double whole = bench::best_seconds(5, [&] {
     qr.reset(columns);
     for (std::size_t i = 0; i < kChunks; ++i) qr.add_rows({rows.data(), kChunk, columns}, &team);
   });
-  const double below = best_of_five([&] {
+  const double below = bench::best_seconds(5, [&] {
     damped.reset(qr);
     damped.add_diagonal(diagonal, &team);
   });

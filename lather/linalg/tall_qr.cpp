@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cmath>
 #include <thread>
+#include <vector>
 
 #include "lather/core/threads.hpp"
 #include "lather/linalg/eigen_maps.hpp"
@@ -141,6 +142,11 @@ void TallQr::reserve(std::size_t rows) {
   if (minus_T_.size() < size * kPanelColumns) minus_T_ = Buffer<double>(size * kPanelColumns);
 }
 
+double TallQr::bytes_of(std::size_t columns, std::size_t rows) {
+  const auto n = static_cast<double>(columns), chunk = static_cast<double>(rows);
+  return n * (n + 2 * chunk + static_cast<double>(kPanelColumns)) * sizeof(double);
+}
+
 double* TallQr::block(std::size_t b, std::size_t rows) { return chunk_.data() + b * rows * kBlockColumns; }
 
 void TallQr::add_rows(ConstMatrixView rows, ThreadTeam* team) {
@@ -182,8 +188,13 @@ void TallQr::rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill&
   };
   const std::size_t begin = shape.first / kPanelColumns * kPanelColumns;
   std::atomic<std::size_t> next = begin / kBlockColumns, done = begin;  // block; columns that are panels
-  const auto work = [&](int) {
-    PackedMatrix<double> packed;
+  // Allocated here: a thread that could not would leave the others waiting.
+  std::vector<PackedMatrix<double>> packed_of(team ? static_cast<std::size_t>(team->size()) : 1);
+  for (auto& packed : packed_of)
+    packed.pack(std::vector<double>(kPanelColumns * kBlockColumns).data(), kPanelColumns, kBlockColumns,
+                false);
+  const auto work = [&](int thread) {
+    PackedMatrix<double>& packed = packed_of[static_cast<std::size_t>(thread)];
     for (std::size_t b = next++; b < blocks; b = next++) {
       const std::size_t from = b * kBlockColumns, end = std::min(n, from + kBlockColumns);
       fill(b);

@@ -32,6 +32,7 @@ class TallQr {
   std::size_t bytes() const {
     return (R_.size() + chunk_.size() + V_.size() + minus_T_.size()) * sizeof(double);
   }
+  static double bytes_of(std::size_t columns, std::size_t rows);  // with so many rows at a time
 
  private:
   static constexpr std::size_t kDiagonalRows = 512;  // at a time

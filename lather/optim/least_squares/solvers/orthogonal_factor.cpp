@@ -94,9 +94,9 @@ std::unique_ptr<OrthogonalFactor> make_host_orthogonal_factor(Residuals& residua
 }
 
 double host_orthogonal_factor_bytes(std::size_t parameters) {
-  const auto columns = static_cast<double>(parameters + 1);
-  constexpr double kTriangles = 32;  // of the reflectors
-  return 2 * sizeof(double) * columns * (columns + 3 * static_cast<double>(kChunkRows) + kTriangles);
+  const std::size_t columns = parameters + 1;
+  const double rows = static_cast<double>(kChunkRows * columns) * sizeof(double);
+  return 2 * (linalg::TallQr::bytes_of(columns, kChunkRows) + rows);
 }
 
 }  // namespace lather::optim
