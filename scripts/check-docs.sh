@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the README and the docs point to exists: files behind links, headings behind anchors, and source files named in code
-# style. Every optimizer has a section of the same shape in docs/optimizers.md.
+# style. Rows of a table have as many cells as its head. Every optimizer has a section of the same shape in docs/optimizers.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 faults=0
@@ -24,6 +24,14 @@ for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
     [ $found = 1 ] || fault "$page: no file $path"
   done < <(grep -oE '`([a-z_0-9-]+/)+[a-z_0-9*]+\.(cpp|hpp|cuh|cu|sh|toml|py|\*)`' "$page" | tr -d '`' | grep -vE '^(runs|build)/' | sort -u)
 done
+
+# A bar inside a cell is written \|, also in code style: what renders Markdown splits there otherwise.
+ragged=$(awk -F'|' '
+  { gsub(/\\\|/, "") }
+  !/^\|/ { head = 0; next }
+  !head { head = NF }
+  NF != head { print FILENAME ":" FNR ": " NF - 2 " cells, the head of the table has " head - 2 }' README.md CONTRIBUTING.md CHANGELOG.md docs/*.md)
+[ -z "$ragged" ] || fault "$ragged"
 
 grep '^## ' docs/optimizer-options.md | sed 's/^## //' | grep -E '^[a-z-]+$' | while read -r name; do
   shape=$(awk -v name="### $name" '$0 == name { inside = 1; next } /^##/ { inside = 0 } inside' docs/optimizers.md | grep -oE '^\*\*[A-Za-z ]+\.\*\*' | tr -d '*\n')
