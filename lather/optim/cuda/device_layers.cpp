@@ -232,6 +232,21 @@ void DeviceLayers::change_all() {
   for (const auto& same : dimensions_) to_change_.push_back(static_cast<int>(same.count));
 }
 
+void DeviceLayers::orthonormalize(const Control* control) const {
+  const auto sides = static_cast<unsigned>(sides_.size());
+  const auto blocks = [](int columns) {
+    return static_cast<unsigned>((columns + kReflectedColumns - 1) / kReflectedColumns);
+  };
+  if (sides == 0) return;
+  OrthonormalKernelArgs args{work(), control, 0, 0};
+  for (; args.panel * kPanel < largest_; ++args.panel) {
+    launch("reflect_panel", 1, sides, cuda::Parameter().add(args));
+    const int behind = largest_ - (args.panel + 1) * kPanel;
+    if (behind > 0) launch("reflect_behind", blocks(behind), sides, cuda::Parameter().add(args));
+  }
+  launch("multiply_panels", blocks(largest_), sides, cuda::Parameter().add(args));
+}
+
 void DeviceLayers::read_changed() {
   std::vector<int> changed(sides_.size());
   if (!changed.empty())

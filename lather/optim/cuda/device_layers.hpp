@@ -58,6 +58,8 @@ class DeviceLayers {
   };
   void replace_bases(const Replacement& how);
   int* changed() const { return changed_.data(); }
+  // basis <- the orthonormal factor of result, which is overwritten; nothing where `control` says halt.
+  void orthonormalize(const Control* control) const;
   // The host must know how many flags are set: as many matrices go to the eigensolver.
   void read_changed();
   void change_all();

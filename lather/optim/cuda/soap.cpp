@@ -71,9 +71,7 @@ class DeviceSoap final : public DeviceMethod {
       layers_.rotate_out(m_.data(), U_.data());  // the momentum keeps its direction in parameter space
       layers_.multiply(Square::factor, false, Square::basis, false, Square::product);  // A Q
       launch_per_side("soap_sort", 1, parameter);
-      if (layers_.side_count() > 0)
-        layers_.launch("orthonormal_factor", 1, static_cast<unsigned>(layers_.side_count()), parameter, 128,
-                       8);
+      layers_.orthonormalize(control_.data());
       launch_per_layer("soap_permute", parameter);
       layers_.rotate_in(U_.data(), new_M_.data());
       launch_per_layer("soap_carry_over", parameter);

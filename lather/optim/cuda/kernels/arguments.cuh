@@ -187,6 +187,15 @@ struct EsoapKernelArgs {
   double gamma_values[9];
 };
 
+constexpr int kPanel = 16;             // columns of a panel
+constexpr int kReflectedColumns = 32;  // that a thread block applies a panel to
+struct OrthonormalKernelArgs {
+  KroneckerKernelArgs k;
+  const Control* control;
+  int panel;  // of columns
+  int unused;
+};
+
 struct SoapKernelArgs {
   ElementKernelArgs e;
   KroneckerKernelArgs k;

@@ -2,6 +2,7 @@
 // SOAP.
 
 #include "lather/optim/cuda/kernels/bases.cuh"
+#include "lather/optim/cuda/kernels/householder.cuh"
 #include "lather/optim/formulas/soap.hpp"
 
 namespace lather::optim {
@@ -90,75 +91,6 @@ extern "C" __global__ void __launch_bounds__(256) soap_sort(const __grid_constan
   }
   __syncthreads();
   for (i64 i = t; i < (i64)d * d; i += 256) s.result[i] = s.product[i / d * d + order[i % d]];
-}
-
-// Columns first, first + 1, ... of X are reflected by column k of A below its diagonal, with a 1 on it.
-__device__ void reflect(const double* A, int d, int k, double coefficient, double* X, int first) {
-  __shared__ double shared[8][128];
-  const int x = threadIdx.x, y = threadIdx.y;
-  for (; first < d; first += 128) {
-    const int j = first + x;
-    double sum = 0;
-    if (j < d) {
-      for (int i = k + 1 + y; i < d; i += 8) sum += A[(i64)i * d + k] * X[(i64)i * d + j];
-      if (y == 0) sum += X[(i64)k * d + j];
-    }
-    __syncthreads();
-    shared[y][x] = sum;
-    __syncthreads();
-    if (j < d) {
-      double whole = 0;
-      for (int r = 0; r < 8; ++r) whole += shared[r][x];
-      whole *= coefficient;
-      for (int i = k + 1 + y; i < d; i += 8) X[(i64)i * d + j] -= whole * A[(i64)i * d + k];
-      if (y == 0) X[(i64)k * d + j] -= whole;
-    }
-  }
-}
-
-// One block of 128 × 8 threads per side: `basis` = Q of a
-// Householder factorization of `result`, which is overwritten.
-extern "C" __global__ void __launch_bounds__(1024)
-    orthonormal_factor(const __grid_constant__ SoapKernelArgs w) {
-  if (w.e.s.control->halt) return;
-  const DeviceSide s = w.k.sides[blockIdx.y];
-  const int d = s.d, x = threadIdx.x, y = threadIdx.y, t = y * 128 + x;
-  double *A = s.result, *Q = s.basis, *coefficient = s.scratch;
-  __shared__ double shared[8][128];
-  __shared__ double beta_of, scale_of, coefficient_of;
-  for (i64 i = t; i < (i64)d * d; i += 1024) Q[i] = i / d == i % d;
-  for (int k = 0; k < d; ++k) {
-    double tail = 0;
-    for (int i = k + 1 + t; i < d; i += 1024) tail += A[(i64)i * d + k] * A[(i64)i * d + k];
-    shared[y][x] = tail;
-    __syncthreads();
-    for (int half = 512; half > 0; half /= 2) {
-      if (t < half) shared[t / 128][t % 128] += shared[(t + half) / 128][(t + half) % 128];
-      __syncthreads();
-    }
-    if (t == 0) {
-      const double alpha = A[(i64)k * d + k], sum = shared[0][0];
-      if (sum <= 2.2250738585072014e-308) {
-        coefficient_of = 0, beta_of = alpha, scale_of = 0;
-      } else {
-        const double norm = sqrt(alpha * alpha + sum);
-        beta_of = alpha >= 0 ? -norm : norm;
-        scale_of = 1 / (alpha - beta_of);
-        coefficient_of = (beta_of - alpha) / beta_of;
-      }
-      coefficient[k] = coefficient_of;
-    }
-    __syncthreads();
-    for (int i = k + 1 + t; i < d; i += 1024)
-      A[(i64)i * d + k] *= scale_of;  // the reflector; its first entry is 1
-    __syncthreads();
-    reflect(A, d, k, coefficient_of, A, k + 1);
-    __syncthreads();
-  }
-  for (int k = d - 1; k >= 0; --k) {
-    reflect(A, d, k, coefficient[k], Q, k);
-    __syncthreads();
-  }
 }
 
 // V goes with the columns.
