@@ -200,38 +200,74 @@ TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
     }
 }
 
+// The orthonormal factor of A, of both sides of a block that have it; they must be the same.
+Values orthonormal_factor_on_device(const Values& A, std::size_t d) {
+  ParameterLayout layout;
+  layout.add_matrix("square", d, d);
+  DeviceLayers device(
+      layout, {0}, [](const ParameterBlock&) { return std::size_t{1000}; }, 0);
+  const cuda::Stream stream;
+  device.bind(stream);
+  KroneckerPair K(d, d, 1000, 0);
+  for (auto* side : {&K.left, &K.right}) std::copy(A.begin(), A.end(), side->factor.begin());
+  StateWriter writer;
+  K.state(writer);
+  StateReader reader(writer.bytes());
+  device.state(reader, 0);
+  device.copy(DeviceLayers::Square::factor, DeviceLayers::Square::result);
+  const cuda::Memory<Control> control(1);
+  device.orthonormalize(control.data());
+  stream.synchronize();
+  StateWriter after;
+  device.state(after, 0);
+  StateReader result(after.bytes());
+  K.state(result);
+  EXPECT_EQ(K.left.basis, K.right.basis);
+  return {K.left.basis.begin(), K.left.basis.end()};
+}
+
 // Householder's factor Q, columns and signs as on the host.
 TEST(DeviceLayers, OrthonormalFactorIsThatOfTheHost) {
   REQUIRE_GPU();
   // A panel has 16 columns, a thread block applies it to 32, and panels of more than 256 rows stay in memory.
   for (const std::size_t d : {1, 2, 7, 16, 17, 40, 150, 300}) {
-    ParameterLayout layout;
-    layout.add_matrix("square", d, d);
-    DeviceLayers device(
-        layout, {0}, [](const ParameterBlock&) { return std::size_t{1000}; }, 0);
-    cuda::Stream stream;
-    device.bind(stream);
-    KroneckerPair K(d, d, 1000, 0);
-    for (auto* side : {&K.left, &K.right}) {
-      const auto A = normal_numbers(3, d, d * d);
-      std::copy(A.begin(), A.end(), side->factor.begin());
-    }
-    StateWriter writer;
-    K.state(writer);
-    StateReader reader(writer.bytes());
-    device.state(reader, 0);
-    device.copy(DeviceLayers::Square::factor, DeviceLayers::Square::result);
-    cuda::Memory<Control> control(1);
-    device.orthonormalize(control.data());
-    stream.synchronize();
-    StateWriter after;
-    device.state(after, 0);
-    StateReader result(after.bytes());
-    KroneckerPair got = K;
-    got.state(result);
-    linalg::orthonormal_factor(K.left.factor_view(), K.left.basis_view());
-    expect_near(got.left.basis, K.left.basis, "d = " + std::to_string(d));
-    expect_near(got.right.basis, K.left.basis, "d = " + std::to_string(d));
+    const auto A = normal_numbers(3, d, d * d);
+    Values Q(d * d);
+    linalg::orthonormal_factor({A.data(), d, d}, {Q.data(), d, d});
+    expect_near(orthonormal_factor_on_device(A, d), Q, "d = " + std::to_string(d));
+  }
+}
+
+// Where A determines Q badly or not at all: Q is orthonormal all the same, and Q^T A upper triangular.
+TEST(DeviceLayers, OrthonormalFactorHoldsForGradedAndSingularMatrices) {
+  REQUIRE_GPU();
+  const std::size_t d = 50;
+  const auto graded = [&](double ratio) {
+    auto A = normal_numbers(4, d, d * d);
+    for (std::size_t i = 0; i < A.size(); ++i) A[i] *= std::pow(ratio, static_cast<double>(i % d));
+    return A;
+  };
+  Values repeated = graded(1), empty = graded(1);
+  for (std::size_t i = 0; i < d; ++i) {
+    repeated[i * d + 20] = repeated[i * d + 19];  // within a panel
+    repeated[i * d + 40] = repeated[i * d + 3];   // of different ones
+    empty[i * d] = empty[i * d + 33] = 0;
+  }
+  for (const auto& A : {graded(0.5), graded(1e-3), repeated, empty, Values(d * d)}) {
+    const auto Q = orthonormal_factor_on_device(A, d);
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < d; ++j) {
+        double product = 0, below = 0, length = 0;
+        for (std::size_t k = 0; k < d; ++k) {
+          product += Q[k * d + i] * Q[k * d + j];
+          below += Q[k * d + i] * A[k * d + j];
+          length += A[k * d + j] * A[k * d + j];
+        }
+        EXPECT_NEAR(product, i == j, kRounding);
+        if (i > j) {
+          EXPECT_LE(std::abs(below), kRounding * std::sqrt(length));
+        }
+      }
   }
 }
 
