@@ -54,7 +54,7 @@ struct Estimate {
 Estimate estimate(std::span<const Plan> plans);
 
 // In an order in which one that is cut short has the broadest result: the experiments take turns, every one has its
-// first seed before any has its third, and those of timed experiments come right after the other first ones.
+// first seed before any has its second, and those of timed experiments come right after the other first ones.
 // Throws Error where the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 
