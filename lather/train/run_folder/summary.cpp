@@ -53,7 +53,7 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 
 void NamedMetrics::fields(FieldVisitor& v) {
   v.integer("step", step, "");
-  v.real("residual", residual, "root mean square of the equations' residuals at held-out points");
+  v.real("residual", residual, "square root of the sum over equations of mean square residuals at held-out points");
   v.real("mean_square_residual", mean_square_residual, "its square");
   v.real("validation_loss", validation_loss, "");
   v.real("training_loss", training_loss, "");

@@ -26,8 +26,8 @@ namespace lather::train {
 // What was reached at one step.
 struct Metrics {
   std::int64_t step = 0;
-  // Root mean square of all equations' residuals together, at held-out points; of all terms where there is no
-  // equation.
+  // Square root of the sum over equations of the mean square residual at held-out points; over all terms where
+  // there is no equation.
   double residual = 0;
   double loss = 0;  // the loss there, with the problem's own weights: what the best step is chosen by
   double training_loss = 0;            // the same at the points trained on
