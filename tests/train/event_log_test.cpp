@@ -30,7 +30,7 @@ TEST(EventLog, WaitsForTheLossesThatFollow) {
   basis.losses = {5, 4, 3};
   basis.events = {{4, "layer1", 0.3, 0.1, 0.75, 0.5}};
   EXPECT_TRUE(added(log, basis, 100, 0).empty());
-  basis = {{}, 6, {2, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, {{"layer0"}, {"layer1"}}};
+  basis = {{}, 6, {2, 1, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, {{"layer0"}, {"layer1"}}, {}};
   for (int i = 0; i < 9; ++i)  // layer0 and layer1 of each step
     basis.fits.insert(basis.fits.end(), {{0.9, 0.9}, {0.01 * i, 0.1 * i}});
   const auto events = added(log, basis, 103, 0);
