@@ -62,7 +62,7 @@ class Boussinesq final : public ReferenceSolution {
     return options_.chart == Chart::compact ? BoussinesqFields::kHighestOrder : 2;
   }
   std::map<std::string, double> unknowns() const override { return {{"lambda", fields_.lambda()}}; }
-  std::string accuracy() const override { return "lambda 1e-10; fields 1e-9 relative up to |y| = 2e12"; }
+  std::string accuracy() const override { return "lambda 1e-10; fields 1e-9 relative, up to a distance of 2e12 from the origin"; }
   nlohmann::json settings() const override { return options::to_json(options_); }
 
  protected:
