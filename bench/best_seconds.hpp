@@ -1,5 +1,5 @@
 #pragma once
-// How benchmarks on the CPU take their times.
+// How CPU benchmarks measure time.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace lather::bench {
 
-// The best of several runs after one that warms up: some fall into quiet moments of a shared machine.
+// The best of several runs after a warm-up run: some fall into quiet moments of a shared machine.
 template <class F>
 double best_seconds(int repeats, const F& f) {
   f();

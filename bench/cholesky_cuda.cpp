@@ -1,4 +1,4 @@
-// Cholesky factors on the GPU beside those of cuSOLVER, what rows that begin anywhere cost cuBLAS, and J^T J in blocks.
+// Cholesky factorization on the GPU against cuSOLVER's, what unaligned rows cost cuBLAS, and J^T J in blocks.
 //   bench_cholesky_cuda [SIZE ROWS]
 #include <cusolverDn.h>
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ void measure(int n, int rows) {
   const cuda::Memory<double> J = bench::random_rows(rows, stride);
   cuda::Memory<double> matrix(size * stride), diagonal(size), shift(size);
   cuda::Memory<int> failed(1);
-  diagonal.upload(std::vector<double>(size, rows));  // that of J^T J and more
+  diagonal.upload(std::vector<double>(size, rows));  // at least that of J^T J
   const auto square = [&](int leading) {
     return milliseconds(repeats,
                         [&] { blas.square({.n = n, .k = rows}, J.data(), leading, matrix.data(), leading); });
@@ -80,7 +80,7 @@ void measure(int n, int rows) {
 
   const double ours = milliseconds(
       repeats, [&] { cholesky.enqueue(matrix.data(), diagonal.data(), shift.data(), failed.data()); });
-  // On the factor, taken for a symmetric matrix: its diagonal is large enough.
+  // Runs on the factor, treated as a symmetric matrix: its diagonal is large enough.
   const double theirs =
       milliseconds(repeats,
                    [&] {

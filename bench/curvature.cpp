@@ -1,4 +1,4 @@
-// What an iteration of Levenberg–Marquardt spends its time on: Burgers in an ansatz, tanh MLP.
+// Where a Levenberg–Marquardt iteration spends its time: Burgers with an ansatz, tanh MLP.
 //   bench_curvature [threads] [points] [width] [depth]
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What benchmarks of matrices on the GPU share.
+// Shared by the benchmarks of matrices on the GPU.
 
 #include <algorithm>
 #include <span>
@@ -13,7 +13,7 @@ namespace lather::bench {
 
 inline int repeats_for(int columns) { return columns > 20000 ? 1 : columns > 10000 ? 3 : 9; }
 
-// Median of the milliseconds f takes, after as many calls that warm up, two at most; the device is idle at both ends.
+// Median milliseconds of f, after as many warm-up calls, at most two; the device is idle before and after.
 template <class F>
 double milliseconds(int repeats, const F& f) {
   std::vector<double> times;
@@ -28,7 +28,8 @@ double milliseconds(int repeats, const F& f) {
   return times[times.size() / 2];
 }
 
-// The same numbers again and again, at another column in every row: drawing 10^9 of them would take longer than all the rest.
+// The same numbers over and over, shifted by some columns in every row: drawing 10^9 of them would take
+// longer than everything else.
 inline cuda::Memory<double> random_rows(int rows, std::size_t stride) {
   std::vector<double> drawn(1048583);
   for (std::size_t i = 0; i < drawn.size(); ++i) drawn[i] = Random(1, 2).uniform(i) - 0.5;

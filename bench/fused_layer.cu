@@ -4,14 +4,14 @@
 //
 // One block of several groups of warps per multiprocessor; W stays in shared memory. A group takes 8 or 16 points with their
 // 4 components (32 or 64 rows) at a time; a warp takes all those rows by some columns, so that the components of a point and
-// column meet in the registers of one thread. Groups never wait for each other, so that one's epilogue may run beside
+// column meet in the registers of one thread. Groups never wait for each other, so one's epilogue may overlap
 // another's product.
 //
 // Fragments of mma.m16n8k8 in FP64 (PTX ISA), lane = 4 high + low:
 //   A  a[i]: row high + 8 (i % 2), k = low + 4 (i / 2)      B  b[i]: k = low + 4 i, column high
 //   C  c[i]: row high + 8 (i / 2), column 2 low + i % 2
-// Shared memory is not padded: W[k][column] lies at column ^ 4 (k % 4), A[row][k] at k ^ 4 (row % 4), so that the
-// 16 lanes of half a warp meet 16 different pairs of banks.
+// Shared memory is not padded: W[k][column] is at column ^ 4 (k % 4), A[row][k] at k ^ 4 (row % 4), so that
+// the 16 lanes of half a warp hit 16 different pairs of banks.
 //
 // Bounds, H200 (132 multiprocessors, 1.98 GHz): products 1.07 GFLOP at 256 FLOP/clk each: 16 us. The epilogue's FP64
 // operations at 64/clk: see main; if they share a pipe with the tensor cores, the two times add. Shared memory, 128 B/clk:
@@ -31,9 +31,9 @@ namespace {
 constexpr int kWidth = 128, kComponents = 4, kCount = 8192;
 constexpr std::size_t kUnit = static_cast<std::size_t>(kComponents) * kCount * kWidth;
 constexpr double kForwardOps = 50,
-                 kBackwardOps = 21;  // FP64, a point and column; tanh: 37, both its branches
+                 kBackwardOps = 21;  // FP64, per point and column; tanh: 37, both its branches
 
-// P points a group, a pipeline of `Stages` times `Chunk` of k.
+// P points per group, a pipeline of `Stages` times `Chunk` of k.
 template <int P, int Groups, int Warps, int Chunk, int Stages>
 struct Shape {
   static constexpr int kPoints = P, kGroups = Groups, kChunk = Chunk, kStages = Stages;
@@ -41,7 +41,7 @@ struct Shape {
   static constexpr int kRows = P * kComponents, kRowTiles = kRows / 16;
   static constexpr int kColumns = kWidth / Warps, kColumnTiles = kColumns / 8;  // of a warp
   static constexpr int kParts = kWidth / Chunk;
-  static constexpr int kUnroll = kThreads > 384 ? 1 : Chunk / 16;  // more spills
+  static constexpr int kUnroll = kThreads > 384 ? 1 : Chunk / 16;  // more would spill
   static constexpr std::size_t kShared = (kWidth * kWidth + Groups * Stages * kRows * Chunk) * sizeof(double);
   static_assert(P % 8 == 0 && Chunk % 16 == 0 && Stages >= 2 && kShared + kParts * 8 <= 227 * 1024, "fits");
   static void print() {
@@ -82,7 +82,7 @@ __device__ void copy_async(double* to, const double* from) {  // 16 bytes
   asm volatile("cp.async.cg.shared.global [%0],[%1],16;" ::"r"(in_shared(to)), "l"(from));
 }
 
-// As text, for the compiler keeps an address in a register for every load it sees, and spills.
+// As assembly: for every load it sees, the compiler keeps an address in a register, and spills.
 __device__ double load(unsigned at) {
   double x;
   asm volatile("ld.shared.f64 %0,[%1];" : "=d"(x) : "r"(at));
@@ -93,7 +93,7 @@ __device__ void barrier(int id, int threads) {
   asm volatile("bar.sync %0,%1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-// Counts this thread once all copies it has begun are there.
+// Counts this thread once all copies it has started have arrived.
 __device__ void arrive_after_copies(unsigned long long* ready) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(in_shared(ready)) : "memory");
 }
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(S::kThreads, 1) fused_layer(const __grid_const
     if (part < kAhead) load_next(part);
   }
 
-  int swap_a[4], swap_w[2];  // where k = 4 i + low of a row and column 8 i + high of W lie
+  int swap_a[4], swap_w[2];  // positions of k = 4 i + low in a row and of column 8 i + high in W
   for (int i = 0; i < 4; ++i) swap_a[i] = (4 * i ^ high % 4 * 4) + low;
   for (int i = 0; i < 2; ++i) swap_w[i] = (8 * i + high) ^ 4 * low;
   int stage = 0;
@@ -309,7 +309,7 @@ std::vector<double> column_sums(const std::vector<double>& a, std::size_t rows) 
   return sums;
 }
 
-// What two kernels make of the same input.
+// What the two separate kernels compute from the same input.
 struct Expected {
   std::vector<double> z, out, bar, bias_gradient;
 };
@@ -385,7 +385,7 @@ int main() {
   const std::vector<double> host_bar = on_host(bar, kUnit);
   const Expected expected{on_host(z, kUnit), on_host(out, kUnit), host_bar, column_sums(host_bar, kCount)};
 
-  const double clocks = blocks * kilohertz * 1e-3;  // of all multiprocessors in a microsecond
+  const double clocks = blocks * kilohertz * 1e-3;  // of all multiprocessors per microsecond
   std::printf(
       "bounds at %d MHz: tensor cores %.1f us; FP64 of the epilogue %.1f us forward, %.1f backward; 4.2 TB/s "
       "%.1f "

@@ -1,4 +1,4 @@
-// One iteration of lm on the GPU, part by part, beside J^T J and its Cholesky factor alone.
+// One iteration of lm on the GPU, part by part, compared with J^T J and its Cholesky factor alone.
 //   bench_least_squares_cuda [WIDTH DEPTH POINTS]
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ double floor_milliseconds(int n, int m, int repeats) {
   cuda::Memory<double> JtJ(static_cast<std::size_t>(n) * stride);
   cuda::Memory<double> diagonal(static_cast<std::size_t>(n)), shift(static_cast<std::size_t>(n));
   cuda::Memory<int> failed(1);
-  diagonal.upload(std::vector<double>(static_cast<std::size_t>(n), m));  // that of J^T J and more
+  diagonal.upload(std::vector<double>(static_cast<std::size_t>(n), m));  // at least that of J^T J
   const double square =
       milliseconds(repeats, [&] { blas.square({.n = n, .k = m}, J.data(), ld, JtJ.data(), ld); });
   const double both = milliseconds(repeats, [&] {
@@ -80,7 +80,7 @@ void measure(int width, int depth, std::size_t points) {
     const auto linear = optim::make_linearization(objective, {});
     auto y = x;
     line("rows of J, J^T J, J^T r", milliseconds(repeats, [&] {
-           y[0] += 1e-9;  // the rows of another x
+           y[0] += 1e-9;  // the rows at another x
            linear->build(y);
          }));
     line("Cholesky", milliseconds(repeats, [&] { linear->damp(1e-3); }));

@@ -1,5 +1,5 @@
-// The matrix products and array functions of lather/linalg on one core: multiply-add peak, share of it, Eigen
-// beside it.
+// The matrix products and array functions of lather/linalg on one core: multiply-add peak, fraction of it
+// reached, Eigen for comparison.
 
 #pragma GCC diagnostic ignored \
     "-Wmaybe-uninitialized"  // false positives of GCC 12 in Eigen's AVX-512 code (GCC bug 105593)
@@ -28,7 +28,7 @@ double thread_seconds() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Seconds of CPU per call: the best of many short runs, of which some fall into quiet moments of a shared
+// CPU seconds per call: the best of many short runs, some of which fall into quiet moments of a shared
 // machine.
 double seconds_per_call(double work, const std::function<void()>& call) {
   constexpr double work_per_trial = 2e7;
@@ -43,7 +43,7 @@ double seconds_per_call(double work, const std::function<void()>& call) {
   return best;
 }
 
-// Independent multiply-add chains in registers: what the machine can do at most.
+// Independent multiply-add chains in registers: the most the machine can do.
 template <class T>
 double peak_gflops() {
   constexpr int chains = 12, steps = 4096;

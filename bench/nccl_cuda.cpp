@@ -1,5 +1,5 @@
-// What the sum of a gradient over ranks costs by NCCL inside a CUDA graph: --reduction nccl and nccl-sum. With one
-// rank, which sends to itself: the least that several pay.
+// The cost of summing a gradient over ranks by NCCL inside a CUDA graph: --reduction nccl and nccl-sum. With
+// one rank, which sends to itself: the least that several pay.
 //   bench_nccl_cuda [RANKS]      default: 1; every rank needs a GPU
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ using namespace lather;
 
 constexpr int kSumsPerGraph = 20;
 
-// Microseconds of one of the sums that `enqueue` puts into a graph; the median of 20 replays.
+// Microseconds per sum that `enqueue` puts into a graph; the median of 20 replays.
 template <class Enqueue>
 double time_in_graph(const cuda::Stream& stream, const Enqueue& enqueue) {
   enqueue();

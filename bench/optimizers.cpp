@@ -1,5 +1,5 @@
 // Time of the optimizer step alone, on the matrices of an MLP with two inputs, four hidden layers and one
-// output. Gradients come from memory at no cost. The plain transcription of Algorithm 2 stands beside the
+// output. Gradients come from memory at no cost. The plain transcription of Algorithm 2 is timed next to the
 // fast form.
 
 #include <fmt/core.h>
@@ -35,7 +35,7 @@ ParameterLayout mlp(std::size_t d) {
   return layout;
 }
 
-// Two gradients in turn: their sum of squares settles, so a basis once found stays good.
+// Two alternating gradients: their sum of squares settles, so a basis stays good once found.
 class Recorded final : public Objective {
  public:
   explicit Recorded(const ParameterLayout& layout)

@@ -1,4 +1,4 @@
-// One training step on the GPU, optimizer included, beside loss + gradient alone: wall clock per step of a
+// One training step on the GPU, optimizer included, against loss + gradient alone: wall clock per step of a
 // long row of steps.   bench_optimizers_cuda [WIDTH [NAME]]: only the rows that begin with NAME
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ pde::Points random_points(std::size_t count, int seed) {
   return p;
 }
 
-// Median over rows of steps, in milliseconds per step, after a row that warms up.
+// Median over rows of steps, in milliseconds per step, after a warm-up row.
 double milliseconds(pde::PinnObjective& objective, std::vector<double> x, const Json& settings) {
   const auto optimizer =
       optim::make_composed(objective.layout(), optim::optimizer_spec(settings), Device::cuda);

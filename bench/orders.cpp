@@ -21,7 +21,7 @@ namespace {
 
 using namespace lather;
 
-// x: the n-th derivative in x beside u_t and u u_x, as in equations of waves. xy: all derivatives of order n.
+// x: the n-th derivative in x with u_y and u u_x, as in wave equations. xy: all derivatives of order n.
 pde::Problem problem_of(const std::string& family, int order, int width) {
   std::string residual = family == "x" ? "u_y + u*u_x" : "u";
   for (int k = family == "x" ? order : 0; k <= order; ++k)

@@ -1,6 +1,6 @@
 // What shards and one rank cost in an evaluation of loss and gradient (Burgers in an ansatz, 4 layers, one thread).
-// Turn by turn in one process and by the thread's own clock, so that what else a machine does matters little:
-// medians of the ratios to the evaluation without shards.
+// Taken in turn in one process and timed by the thread's own clock, so that other load on the machine matters
+// little: medians of the ratios to the evaluation without shards.
 //   bench_shards [rounds]
 #include <fmt/format.h>
 

@@ -6,10 +6,10 @@ add_library(lather_options INTERFACE)
 # -Wno-dangling-reference: GCC 13 takes a reference into one argument for one into another, a temporary (GCC bug 107532).
 target_compile_options(lather_options INTERFACE -Wall -Wextra -Wno-restrict -Wno-dangling-reference -Wno-maybe-uninitialized -fno-math-errno -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(lather_options INTERFACE -Wno-uninitialized)  # the same mistake of GCC 12 under another name
+  target_compile_options(lather_options INTERFACE -Wno-uninitialized)  # the same GCC 12 mistake under another name
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(lather_options INTERFACE -Wno-unknown-warning-option)  # the names of GCC's
+  target_compile_options(lather_options INTERFACE -Wno-unknown-warning-option)  # GCC's warning names
 endif()
 if(LATHER_NATIVE)
   include(CheckCXXCompilerFlag)
@@ -20,7 +20,8 @@ if(LATHER_NATIVE)
   endif()
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64")
-  # GCC splits multiply-adds in long chains on some CPUs (12 for AMD's, 13 for more): slower matrix products, and rounding that depends on the tile.
+  # GCC splits multiply-adds in long chains on some CPUs (12 on AMD's, 13 on more): slower matrix products, and rounding that depends on the
+  # tile.
   target_compile_options(lather_options INTERFACE --param=avoid-fma-max-bits=0)
 endif()
 if(LATHER_WERROR)
@@ -44,8 +45,8 @@ if(LATHER_FUZZ)
   target_compile_options(lather_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# lather_unity(<target> <files>): so many source files are compiled as one, what they include is read once. Sources with options
-# or definitions of their own stay alone.
+# lather_unity(<target> <files>): compiles this many source files as one, so that what they include is read once. Sources with
+# their own options or definitions stay separate.
 function(lather_unity target files)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${LATHER_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
 endfunction()

@@ -1,6 +1,6 @@
-# LATHER_CUDA: AUTO (where a CUDA toolkit is found), ON, OFF. Only its headers and the static runtime are linked; cuBLAS,
+# LATHER_CUDA: AUTO (if a CUDA toolkit is found), ON, OFF. Only its headers and the static runtime are linked; cuBLAS,
 # cuSOLVER, NVRTC and the driver are loaded when a GPU is first used, so the program starts on machines that have none of them.
-# Sources in folders named cuda are compiled where CUDA is on, their *_stub.cpp where it is off.
+# Sources in folders named cuda are compiled if CUDA is on, their *_stub.cpp if it is off.
 set(LATHER_CUDA AUTO CACHE STRING "Build the CUDA engine: AUTO, ON or OFF")
 set_property(CACHE LATHER_CUDA PROPERTY STRINGS AUTO ON OFF)
 set(LATHER_WITH_CUDA OFF)

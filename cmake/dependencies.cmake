@@ -19,8 +19,8 @@ lather_header_library(lather_cli11 CLI/CLI.hpp)
 lather_header_library(lather_json nlohmann/json.hpp)
 lather_header_library(lather_toml toml++/toml.h)
 lather_header_library(lather_kissfft kissfft.hh)
-# The compiled library where there is one: as headers alone it costs every source file five seconds. Where there are headers of
-# version 9 only, LATHER_FMT_SOURCE becomes part of our library.
+# The compiled library if there is one: header-only, it costs every source file five seconds. If there are only headers of
+# version 9, LATHER_FMT_SOURCE becomes part of our library.
 find_package(fmt CONFIG QUIET)
 set(LATHER_FMT_SOURCE "")
 if(fmt_FOUND)

@@ -1,5 +1,5 @@
-# Writes the commit that is being built into a header, if it is another one than before: asked at every build, for a commit made
-# after the configuration would otherwise not be seen.
+# Writes the commit being built into a header if it has changed. Runs at every build, because a commit made after configuring
+# would otherwise go unnoticed.
 cmake_minimum_required(VERSION 3.25)
 if(NOT COMMIT)
   execute_process(COMMAND git describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE_DIR}

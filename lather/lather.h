@@ -3,13 +3,13 @@
  * Conventions
  *  - Functions return LATHER_OK or another status; lather_last_error() then says in words what was wrong. No
  *    exception leaves the library, nothing is printed.
- *  - Objects are opaque. NAME_free() takes NULL too. Different objects may be used by different threads at
+ *  - Objects are opaque. NAME_free() accepts NULL. Different objects may be used by different threads at
  *    the same time, one object by one thread at a time; lather_trainer_stop() may be called from anywhere.
- *  - Settings and results with many parts are JSON. A text that comes back belongs to the calling thread and
- *    stays valid until its next call that returns a text.
- *  - Structures begin with `size`, set by whoever fills them to sizeof(structure): later versions may append
+ *  - Settings and results with many parts are JSON. A returned text belongs to the calling thread and stays
+ *    valid until its next call that returns a text.
+ *  - Structures begin with `size`, which the caller sets to sizeof(structure): later versions may append
  *    members, and nothing is read or written beyond `size`.
- *  - Arrays are double, row-major, on the host unless said otherwise. Texts are UTF-8.
+ *  - Arrays are double, row-major, on the host unless stated otherwise. Texts are UTF-8.
  *  - The library keeps the meaning of everything here as long as lather_api_version() is the same. */
 #ifndef LATHER_LATHER_H
 #define LATHER_LATHER_H
@@ -42,14 +42,14 @@ typedef struct lather_trainer lather_trainer;
 
 int32_t lather_api_version(void);
 const char* lather_version(void);
-/* Of the last call of this thread that failed. */
+/* The message of this thread's last failed call. */
 const char* lather_last_error(void);
 /* {"version", "cpu", "cores", "cuda": "the GPU, or what is missing", …} */
 int32_t lather_environment(const char** json);
 
 /* ---- Problems ------------------------------------------------------------------------------------- */
 
-/* Names of all problems that are found, as a JSON list. $LATHER_PROBLEMS names further folders. */
+/* Names of all problems found, as a JSON list. $LATHER_PROBLEMS names additional folders. */
 int32_t lather_problem_names(const char** json);
 /* A bundled problem by its name, or a file. */
 int32_t lather_problem_open(const char* name_or_file, lather_problem** problem);
@@ -86,35 +86,35 @@ typedef struct lather_step {
 /* `settings`: {"name": "adam", "learning_rate": 1e-3, "clip": {"limit": 1}, …}.
    `blocks`: what the flat array of parameters is made of,
      [{"name": "layer1.weight", "rows": 2, "cols": 64}, {"name": "layer1.bias", "size": 64}, …];
-   with rows and cols a block is a matrix (row-major), with size a vector. "role", where it is known: hidden,
+   with rows and cols a block is a matrix (row-major), with size a vector. "role", if it is known: hidden,
    input, output, bias, gate or unknown. device: LATHER_CPU or LATHER_CUDA. */
 int32_t lather_optimizer_create(const char* settings, const char* blocks, int32_t device,
                                 lather_optimizer** optimizer);
 void lather_optimizer_free(lather_optimizer* optimizer);
 uint64_t lather_optimizer_size(const lather_optimizer* optimizer); /* number of parameters */
-/* One iteration on an objective from x (host); x is changed. `step` may be NULL. */
+/* One iteration on an objective, starting from x (host); x is updated. `step` may be NULL. */
 int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective* objective, double* x,
                               lather_step* step);
 
-/* A block in memory of the caller's, host or device, contiguous. */
+/* A block in the caller's memory, host or device, contiguous. */
 typedef struct lather_tensor {
   void* parameter;
   const void* gradient;
-  int64_t type; /* LATHER_FLOAT64 or LATHER_FLOAT32, of both */
+  int64_t type; /* LATHER_FLOAT64 or LATHER_FLOAT32, for both */
 } lather_tensor;
-/* One iteration of a first-order or Kronecker method by gradients that are known: parameters are changed in
-   place. One tensor per block, in their order. Memory lies where the optimizer lives; on LATHER_CUDA the step
-   is ordered after what `stream` (a cudaStream_t; NULL: the default one) holds and before what it gets. */
+/* One iteration of a first-order or Kronecker method with given gradients: parameters are updated in place.
+   One tensor per block, in the same order. Memory must be where the optimizer is; on LATHER_CUDA the step is
+   ordered after work already in `stream` (a cudaStream_t; NULL: the default one) and before later work. */
 int32_t lather_optimizer_apply(lather_optimizer* optimizer, const lather_tensor* tensors, uint64_t count,
                                double loss, void* stream, lather_step* step);
 /* Multiplies the learning rate given in the settings. Methods with a line search ignore it. */
 int32_t lather_optimizer_set_rate_factor(lather_optimizer* optimizer, double factor);
-/* Points or weights are others now: differences of gradients across the change are void. */
+/* Points or weights have changed: differences of gradients across the change are invalid. */
 int32_t lather_optimizer_objective_changed(lather_optimizer* optimizer);
 /* {"memory_bytes", "diagnostics": [{"block", "quantity", "value"}]} of the last step. */
 int32_t lather_optimizer_info(const lather_optimizer* optimizer, const char** json);
-/* Everything needed to go on bit for bit, as bytes; they belong to the thread like texts. An optimizer made
-   by the same settings and blocks, on either device, reads them back. */
+/* Everything needed to continue bit for bit, as bytes; like texts, they belong to the thread. An optimizer
+   created with the same settings and blocks, on either device, reads them back. */
 int32_t lather_optimizer_save(lather_optimizer* optimizer, const void** bytes, uint64_t* count);
 int32_t lather_optimizer_load(lather_optimizer* optimizer, const void* bytes, uint64_t count);
 
@@ -124,9 +124,9 @@ int32_t lather_optimizer_load(lather_optimizer* optimizer, const void* bytes, ui
 int32_t lather_objective_create(const lather_problem* problem, const char* settings,
                                 lather_objective** objective);
 
-/* A function of the caller's. `value` alone serves gradient and quasi-Newton methods; with residuals and rows
-   of their Jacobian least-squares methods too. If `value` is NULL it is the sum of the squared residuals.
-   A function that returns anything but 0 ends the call it was made from with LATHER_CALLBACK. */
+/* A function of the caller's. `value` alone is enough for gradient and quasi-Newton methods; least-squares
+   methods need residuals and rows of their Jacobian. If `value` is NULL it is the sum of squared residuals.
+   If a function returns anything but 0, the call that invoked it ends with LATHER_CALLBACK. */
 typedef struct lather_function {
   uint64_t size;
   void* user;
@@ -145,9 +145,9 @@ void lather_objective_free(lather_objective* objective);
 int32_t lather_objective_info(lather_objective* objective, const char** json);
 uint64_t lather_objective_size(const lather_objective* objective);
 uint64_t lather_objective_residual_count(const lather_objective* objective);
-/* Of problems: weights by a seed, and the points they begin with. */
+/* For problems: weights from a seed, and the points they start with. */
 int32_t lather_objective_initialize(lather_objective* objective, uint64_t seed, double* x);
-/* Of problems: points of a set (not of data), `count` rows of coordinates. */
+/* For problems: sets the points of a set (not of data), `count` rows of coordinates. */
 int32_t lather_objective_set_points(lather_objective* objective, const char* set, uint64_t count,
                                     const double* coordinates);
 int32_t lather_objective_value(lather_objective* objective, const double* x, double* value);
@@ -172,20 +172,20 @@ int32_t lather_objective_transposed_jacobian_times(lather_objective* objective, 
    run whose best network is the starting point, or NULL. */
 int32_t lather_trainer_create(const lather_problem* problem, const char* settings, const char* folder,
                               const char* from, lather_trainer** trainer);
-/* As `create` for a folder that may hold the same run, begun earlier: it goes on there. A run that has ended
+/* Like `create`, for a folder that may already hold the same run, which is then resumed. A run that has ended
    with the same limits is opened as it is; lather_trainer_run() then returns its summary at once. */
 int32_t lather_trainer_create_or_resume(const lather_problem* problem, const char* settings,
                                         const char* folder, lather_trainer** trainer);
-/* Goes on with a run, bit for bit. `limits`: {"steps", "seconds", "target", "patience"} or NULL. */
+/* Resumes a run, bit for bit. `limits`: {"steps", "seconds", "target", "patience"} or NULL. */
 int32_t lather_trainer_resume(const char* folder, const char* limits, lather_trainer** trainer);
-/* A run for reading: metrics, predictions. */
+/* Opens a run for reading: metrics, predictions. */
 int32_t lather_trainer_open(const char* folder, lather_trainer** trainer);
 void lather_trainer_free(lather_trainer* trainer);
 
 /* {"folder", "config", "step", "best_step", "parameters", "coordinates", "domain", "fields", "unknowns",
    "terms", "chosen", "warnings", "messages", "finished"} */
 int32_t lather_trainer_info(lather_trainer* trainer, const char** json);
-/* One iteration, or up to `most` where the optimizer can take several at once. Nothing is written. */
+/* One iteration, or up to `most` if the optimizer can take several at once. Nothing is written. */
 int32_t lather_trainer_step(lather_trainer* trainer, int64_t most, lather_step* step);
 
 typedef struct lather_progress {
@@ -193,7 +193,7 @@ typedef struct lather_progress {
   int64_t step, steps;
   int64_t stage, stages;
   double loss, gradient_norm;
-  double residual, l2; /* of the last validation; NaN where there is none */
+  double residual, l2; /* of the last validation; NaN if there is none */
   double seconds, steps_per_second, seconds_left;
   int64_t recorded;    /* a line of the history was written at this step */
 } lather_progress;
@@ -206,17 +206,17 @@ typedef struct lather_watcher {
   void (*message)(void* user, const char* text);
   double interval;
 } lather_watcher;
-/* To the end of the settings, with history and checkpoints in the folder. `watcher` may be NULL, so may
-   its functions. `summary`: what summary.json holds. */
+/* Runs to the end of the settings, with history and checkpoints in the folder. `watcher` and its functions
+   may be NULL. `summary`: what summary.json holds. */
 int32_t lather_trainer_run(lather_trainer* trainer, const lather_watcher* watcher, const char** summary);
 /* Asks a run in another thread, or in this one from a signal handler, to save and end. */
 void lather_trainer_stop(lather_trainer* trainer);
 
-/* Residuals at held-out points, errors against the reference, unknowns: as summary.json. fine: on the grid of
-   `lather eval`, which may take seconds. */
+/* Residuals at held-out points, errors against the reference, unknowns: as in summary.json. fine: on the grid
+   of `lather eval`, which may take seconds. */
 int32_t lather_trainer_summary(lather_trainer* trainer, int32_t fine, const char** json);
 uint64_t lather_trainer_size(const lather_trainer* trainer);
-/* best: those of the best validation so far; else the present ones. */
+/* best: those of the best validation so far; else the current ones. */
 int32_t lather_trainer_parameters(lather_trainer* trainer, int32_t best, double* parameters);
 /* Values of quantities ("u", "u_x", "v_xxt", separated by commas) at `count` rows of coordinates: `values` is
    count × quantities. */
@@ -225,7 +225,7 @@ int32_t lather_trainer_predict(lather_trainer* trainer, int32_t best, const char
 /* The true fields, count × fields, NaN where not known. May compute the reference first. */
 int32_t lather_trainer_reference(lather_trainer* trainer, uint64_t count, const double* coordinates,
                                  double* values);
-/* A checkpoint in a file, and back into a trainer made by the same settings. */
+/* Saves a checkpoint to a file, and loads it into a trainer created with the same settings. */
 int32_t lather_trainer_save(lather_trainer* trainer, const char* file);
 int32_t lather_trainer_load(lather_trainer* trainer, const char* file);
 
@@ -234,22 +234,24 @@ int32_t lather_trainer_load(lather_trainer* trainer, const char* file);
 typedef struct lather_runs_watcher {
   uint64_t size;
   void* user;
-  /* A line as runs begin and end; from threads of the library, one at a time. */
+  /* A line when runs begin and end; called from threads of the library, one at a time. */
   void (*message)(void* user, const char* text);
   /* NULL, or a number: anything but 0 asks all runs to save and end. */
   const int32_t* stop;
 } lather_runs_watcher;
 
-/* What `lather sweep` does, in the same folder with the same files: finished runs are not repeated, interrupted ones are
-   resumed. sweep: the text of a sweep file (docs/sweeps.md); where `problem` is given it names none. folder: NULL or ""
-   for runs/sweep-NAME. options: {"jobs": 0, "device": "cpu", "collect": false}, NULL for none. watcher: may be NULL.
+/* What `lather sweep` does, in the same folder with the same files: finished runs are not repeated,
+   interrupted ones are resumed. sweep: the text of a sweep file (docs/sweeps.md), which names no problem if
+   `problem` is given. folder: NULL or "" for runs/sweep-NAME. options: {"jobs": 0, "device": "cpu",
+   "collect": false}, NULL for none. watcher: may be NULL.
    result: {"complete", "folder", "page", "table": Markdown, "metric", "points": [{"label", "optimizer",
    "values": {PATH: TEXT}, "score", "round", "finished", "runs": [FOLDER, …]}, …]}, best first. */
 int32_t lather_sweep(const lather_problem* problem, const char* sweep, const char* folder, const char* options,
                      const lather_runs_watcher* watcher, const char** result);
-/* What `lather compare` does. optimizers: [{"name": "adam", "label": "slow", "set": {"optimizer.learning_rate": 1e-4}},
-   …], labels are the names where there are none. settings: as of lather_trainer_create, of all runs. options:
-   {"seeds": [0, 1, 2], "jobs": 1, "equal_time": false, "last": false}. folder: NULL or "" for runs/compare-PROBLEM-N.
+/* What `lather compare` does. optimizers: [{"name": "adam", "label": "slow",
+   "set": {"optimizer.learning_rate": 1e-4}}, …]; labels default to the names. settings: as for
+   lather_trainer_create, for all runs. options: {"seeds": [0, 1, 2], "jobs": 1, "equal_time": false,
+   "last": false}. folder: NULL or "" for runs/compare-PROBLEM-N.
    result: {"complete", "folder", "table": Markdown, "groups": [{"name", "runs": [FOLDER, …]}, …]}. */
 int32_t lather_compare(const lather_problem* problem, const char* optimizers, const char* settings, const char* folder,
                        const char* options, const lather_runs_watcher* watcher, const char** result);

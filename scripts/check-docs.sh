@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the README and the docs point to exists: files behind links, headings behind anchors, and source files named in code
-# style. Rows of a table have as many cells as its head. Every optimizer has a section of the same shape in docs/optimizers.md.
+# Checks that what the README and docs point to exists: files behind links, headings behind anchors, source files named in code
+# style. Table rows must have as many cells as the header, every optimizer a section of the same shape in docs/optimizers.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 faults=0
@@ -25,7 +25,7 @@ for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
   done < <(grep -oE '`([a-z_0-9-]+/)+[a-z_0-9*]+\.(cpp|hpp|cuh|cu|sh|toml|py|\*)`' "$page" | tr -d '`' | grep -vE '^(runs|build)/' | sort -u)
 done
 
-# A bar inside a cell is written \|, also in code style: what renders Markdown splits there otherwise.
+# A bar inside a cell is written \|, even in code style: Markdown renderers would split there otherwise.
 ragged=$(awk -F'|' '
   { gsub(/\\\|/, "") }
   !/^\|/ { head = 0; next }

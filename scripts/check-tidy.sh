@@ -14,9 +14,9 @@ compiler=$(command -v clang++-14 || command -v clang++ || true)
 log=build/tidy/tidy.log
 mkdir -p build/tidy
 cmake -S . -B build/tidy -DCMAKE_CXX_COMPILER="$compiler" -DLATHER_TESTS=OFF >build/tidy/configure.log
-# Sources that the build makes (embedded kernels and pages) are not ours to judge, but others may include them.
+# Sources that the build generates (embedded kernels and pages) are not checked, but others may include them.
 cmake --build build/tidy --target help | sed -nE 's/^\.\.\. ([a-z_]*generated[a-z_]*)$/\1/p' | xargs -r -n1 cmake --build build/tidy --target >/dev/null
-# In a unity build the files that are read are headers of the file that is compiled: HeaderFilterRegex of .clang-tidy lets them in.
+# In a unity build the source files are headers of the file that is compiled: HeaderFilterRegex of .clang-tidy lets them in.
 status=0
 sed -nE 's/^ *"file": "(.*)",?$/\1/p' build/tidy/compile_commands.json | grep -E "${1:-/(lather|apps)/}" | grep -vE "/build/tidy/lather/[a-z_]+\.cpp$" | sort -u |
   xargs -P "$(nproc)" -n 1 "$tool" -p build/tidy --quiet >"$log" 2>&1 || status=1

@@ -10,7 +10,7 @@ before=$(realpath "$1") after=$(realpath "$2")
 problems=$(realpath "$(dirname "$0")/../problems")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# problem; point sets beside the interior; steps; optimizer
+# problem; point sets besides the interior; steps; optimizer
 runs=(
   'burgers;;40;name = "adam", learning_rate = 1e-3'
   'burgers;;40;name = "ss-esoap", learning_rate = 1e-3'

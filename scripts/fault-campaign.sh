@@ -7,7 +7,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 lather=$(realpath "${LATHER:-build/release/bin/lather}")
-# Mounts are ours alone.
+# Keep our mounts private.
 if [ -z "${LATHER_OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then LATHER_OWN_MOUNTS=1 exec unshare -m "$0" "$@"; fi
 work=$(mktemp -d)
 trap 'umount "$work"/disk* 2>/dev/null; rm -rf "$work"' EXIT
@@ -18,7 +18,7 @@ faults=0
 say() { printf '%-16s %s\n' "$1" "$2"; }
 fault() { say "$1" "FAULT: $2"; faults=$((faults + 1)); }
 crashed() { [ "$1" -gt 125 ] && [ "$1" -ne 130 ] && [ "$1" -ne 143 ]; }
-# NAME WHAT STATUS LOG: refused in words
+# NAME WHAT STATUS LOG: refused with a message
 expect_refusal() {
   if [ "$3" -eq 0 ]; then fault "$1" "$2: accepted"
   elif crashed "$3"; then fault "$1" "$2: crashed with status $3"

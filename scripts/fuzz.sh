@@ -44,7 +44,7 @@ smaller() {  # TARGET CORPUS FILES: the shortest files that still cover what all
   mkdir -p "$merged"
   build/fuzz/bin/"$1" -merge=1 -max_len=2000 -timeout=10 "$merged" "$kept" build/fuzz/found/"$2" build/fuzz/seeds/"$2" >build/fuzz/merge.log 2>&1
   find "$kept" -type f ! -name 'fault-*' -delete
-  # Largest first: a file that reaches much teaches more than one that reaches one branch.
+  # Largest first: a file that reaches a lot is worth more than one that reaches a single branch.
   ls -S "$merged" | awk -v most="$3" '{name[NR]=$0} END {every = NR > most ? NR / most : 1; for (i = 1; i <= NR; i += every) print name[int(i)]}' |
     while read -r name; do cp "$merged/$name" "$kept/${name:0:10}"; done
   ls build/fuzz/"$2"-* 2>/dev/null | grep -v '\.log$' | while read -r fault; do cp "$fault" "$kept/fault-$(md5sum <"$fault" | cut -c1-6)"; done || true

@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 status=0
-# NCCL of the toolkit or of Python's packages, where the system's search path has none.
+# NCCL from the toolkit or from Python's packages, if the system's search path has none.
 for folder in /usr/local/cuda/lib64 /usr/local/cuda/lib "$(python3 -c "import nvidia.nccl as n; print(list(n.__path__)[0])" 2>/dev/null)/lib"; do
   [ -e "$folder/libnccl.so.2" ] && export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder
 done
@@ -31,7 +31,7 @@ cases=(
   "lbfgs, 4 x 64, 4096 points;60;burgers --optimizer lbfgs $(network 64 4096)"
   "lm, 4 x 32, 6000 points;8;burgers --optimizer lm --set optimizer.form=primal $(network 32 6000)"
 )
-# Of the second half of the steps: graphs are made in the first.
+# Over the second half of the steps: graphs are made in the first.
 milliseconds() {
   python3 - "$1/timing.csv" <<'END'
 import sys
@@ -40,7 +40,7 @@ begin = next(row for row in rows if row[0] >= rows[-1][0] / 2)
 print(f"{1e3 * (rows[-1][1] - begin[1]) / (rows[-1][0] - begin[0]):.3f}")
 END
 }
-# name of the run; the run whose history it must have, or "-"; launcher and command…
+# name of the run; the run whose history it must match, or "-"; launcher and command…
 measure() {
   local out=$work/$1 like=$2
   rm -rf "$out"

@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libkissfft-dev
           libgtest-dev libopenmpi-dev openmpi-bin)
 [ "${1:-}" != --checks ] || packages+=(clang-format-14 clang-tidy-14 clang-14)
-# NumPy, for the tests of the Python package: where python3 is another one than Debian's, it may have its own.
+# NumPy, for the tests of the Python package: a python3 other than Debian's may have its own.
 python3 -c "import numpy" 2>/dev/null || packages+=(python3-numpy)
 missing=()
 for package in "${packages[@]}"; do

@@ -31,7 +31,7 @@ mkdir -p "$work"
 [ -n "$keep" ] || trap 'rm -rf "$work"' EXIT
 export kills_per_run=5
 
-# One line per variant: what moves while the run goes on.
+# One line per variant: what changes during a run.
 variants=(
   ""
   "--set training.weighting=gradient-norm"
@@ -48,7 +48,7 @@ variants=(
 optimizers=(adam:600 sgd:600 muon:300 shampoo:300 soap:300 purifying-shampoo:300 multiadam:300 ss-esoap:300 ss-esoap-paper:300
   lbfgs:200 bfgs:200 ss-bfgs:200 ss-broyden:200 lm:60 engd:60 anagram:30 spring:60 kfac:40 kfac-star:40 nncg:10)
 
-arguments_of() {  # CASE: of lather train, without --out
+arguments_of() {  # CASE: arguments of lather train, without --out
   local case=$1
   local -a list; IFS=, read -ra list <<<"$devices"
   local device=${list[case % ${#list[@]}]}
@@ -136,7 +136,7 @@ seq 0 $((cases - 1)) | xargs -P "$jobs" -I{} bash -c 'eval "$definitions"; whole
 cat "$work"/whole-*.refused 2>/dev/null | sort | uniq -c
 mapfile -t usable < <(ls "$work"/whole-*.ms 2>/dev/null | sed -E 's@.*/whole-([0-9]+)\.ms@\1@' | sort -n)
 [ ${#usable[@]} -gt 0 ] || { echo "no run could be started"; exit 1; }
-# A run may end before its fifth kill: rounds go on until there were enough.
+# A run may end before its fifth kill: rounds go on until there have been enough.
 : >"$work/results"
 first=0 happened=0
 while [ "$happened" -lt "$kills" ] && [ $first -lt $((20 * runs)) ]; do

@@ -65,7 +65,7 @@ published() {
   esac
 }
 
-# The command of a row, without what all rows have; the problem comes first.
+# The command for a row, without what all rows share; the problem comes first.
 command_of() {
   local problem=${1%[@:]*} chosen="--recipe $recipe"
   [ "$unseen" = 0 ] || { problem=tests/unseen/$problem.toml chosen=""; }
@@ -130,8 +130,8 @@ if [ "$table" = 0 ]; then
   done | xargs -P "$jobs" -L 1 bash -c 'run "$@"' run
 fi
 
-# Of one summary: the result is the step with the best held-out loss. The relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps, parameters,
-# residual, the name of the unknown, and the errors of all fields (name=error,name=error).
+# From one summary; the result is the step with the best held-out loss. The relative L2 error of the worst field, relative errors of unknowns (name value), seconds, steps,
+# parameters, residual, the name of the unknown, and the errors of all fields (name=error,name=error).
 figures() {
   awk '
     function number(line, a) { split(line, a, /": */); gsub(/[,"]/, "", a[2]); return a[2] + 0 }
@@ -171,7 +171,7 @@ row() {
       order(v)
       return sprintf("%.1e (%.1e–%.1e)", v[int((NR + 1) / 2)], v[1], v[NR])
     }
-    # Of several fields: the median of each.
+    # For several fields: the median of each.
     function by_field(i, k, n, v, parts, pair, text) {
       n = split(cell[1, 8], parts, ",")
       if (n < 2) return ""

@@ -21,7 +21,7 @@ rows=(
   "no-contraction|c++||-DCMAKE_CXX_FLAGS=-ffp-contract=off"
   "znver3-avx512|c++|avx512f avx512dq avx512vl avx512bw|-DLATHER_NATIVE=OFF -DCMAKE_CXX_FLAGS=-march=znver3 -mtune=znver3 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mprefer-vector-width=512"
 )
-# Every clang from version 14 on; one row says so where there is none.
+# Every clang from version 14 on; one row says so if there is none.
 clangs=$(for path in $(compgen -c clang++ | grep -E '^clang\+\+(-[0-9]+)?$' | sort -uV); do
   echo "$("$path" -dumpversion | cut -d. -f1) $path"; done | sort -snu -k1,1 | awk '$1 >= 14')
 [ -n "$clangs" ] || rows+=("clang|clang++||")
@@ -52,7 +52,7 @@ for name in "${chosen[@]}"; do
   printf '%s\n' "${rows[@]}" | grep -q "^$name|" || { echo "unknown row $name (see --list)" >&2; exit 2; }
 done
 
-# ThreadSanitizer of older compilers refuses memory laid out with much randomness.
+# ThreadSanitizer in older compilers refuses highly randomized memory layouts.
 fixed_addresses() { if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi; }
 
 missing() {  # COMPILER INSTRUCTION_SETS: what the machine lacks, or nothing

@@ -1,6 +1,6 @@
 #pragma once
-// A folder of this one test, which goes away with it. Tests run side by side, in several builds at once:
-// a folder with a fixed name would be written by one while another reads it.
+// A folder for this one test, deleted when it ends. Tests run side by side, in several builds at once: a
+// folder with a fixed name would be written by one while another reads it.
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
 }
 
-// Options with a flag name, --help included; positionals apart.
+// Options with a flag name, including --help; no positionals.
 std::vector<const CLI::Option*> flags_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* o) { return o->nonpositional() && !o->get_group().empty(); });
 }

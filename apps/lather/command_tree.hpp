@@ -1,6 +1,6 @@
 #pragma once
-// The tree of commands as CLI11 holds it, read for shell completion and the manual page: what --help says is
-// what they say.
+// The command tree as CLI11 holds it, read for shell completion and the manual page, so they say what --help
+// says.
 
 #include <CLI/CLI.hpp>
 #include <string>

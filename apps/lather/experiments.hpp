@@ -1,5 +1,5 @@
 #pragma once
-// Where the bundled experiments lie: in the source tree the command was built from, or where it was
+// Where the bundled experiments are: in the source tree the command was built from, or where it was
 // installed.
 
 #include <filesystem>

@@ -12,7 +12,7 @@
 
 int main(int argc, char** argv) {
   using lather::command::end_ranks;
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, also in a pipe
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, even in a pipe
   CLI::App app{"Lather trains physics-informed neural networks to high accuracy."};
   app.name("lather");
   app.require_subcommand(1);

@@ -55,7 +55,7 @@ void ProgressLine::update(const train::Progress& p) {
   const bool looked = p.metrics && p.metrics->step == p.step;
   if (terminal_) {
     if (shown_ && !last && since_.seconds() < kRefresh) return;
-    // The terms come last to go where the line is too narrow.
+    // The terms are the first to go if the line is too narrow.
     std::string text = progress_text(p, terms_);
     if (text.size() > terminal_width() - 1) text = progress_text(p, {});
     text.resize(std::min(text.size(), terminal_width() - 1));

@@ -1,5 +1,5 @@
 #pragma once
-// Training as people watch it: one line that renews itself on a terminal, plain lines elsewhere.
+// Training progress on screen: one line that updates itself on a terminal, plain lines elsewhere.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,7 @@ class ProgressLine {
   ProgressLine(std::vector<std::string> terms, bool quiet);
   ~ProgressLine() { clear(); }
   void update(const train::Progress& progress);
-  void message(const std::string& text);  // on standard error, also when quiet
+  void message(const std::string& text);  // on standard error, even when quiet
   void clear();
 
  private:

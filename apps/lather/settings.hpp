@@ -22,7 +22,7 @@ struct ConfigArguments {
   std::vector<std::string> settings;
   std::uint64_t seed = 0;
   int threads = 0, shards = 0;
-  parallel::Communicator* ranks = nullptr;  // who shares the points; null: this process alone
+  parallel::Communicator* ranks = nullptr;  // the ranks that share the points; null: this process alone
   std::optional<std::int64_t> steps, patience;
   std::optional<double> seconds;
 };

@@ -19,7 +19,7 @@ namespace lather::command {
 
 namespace {
 
-// In a process group of its own: Ctrl-C in the terminal is not for it.
+// In its own process group, so that Ctrl-C in the terminal does not reach it.
 int spawn(std::vector<std::string> words, const posix_spawn_file_actions_t& files, pid_t& process) {
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
@@ -52,7 +52,7 @@ WatchProcess::WatchProcess(const std::filesystem::path& run) {
 }
 
 WatchProcess::~WatchProcess() {
-  ::close(pipe_);  // it sends its viewers the end and goes
+  ::close(pipe_);  // it sends its viewers the end of the run and exits
   ::waitpid(process_, nullptr, 0);
 }
 
@@ -67,7 +67,7 @@ void open_in_browser(const std::string& address) {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     ::posix_spawn_file_actions_addopen(&files, number, "/dev/null", O_RDWR, 0);
   pid_t process = -1;
-  spawn({"xdg-open", address}, files, process);  // where there is none, the address is on the screen
+  spawn({"xdg-open", address}, files, process);  // if there is none, the address is on the screen
   ::posix_spawn_file_actions_destroy(&files);
 }
 

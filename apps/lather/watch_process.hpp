@@ -21,7 +21,7 @@ class WatchProcess {
   int pipe_ = -1;
 };
 
-// In the person's browser, if there is a screen.
+// Opens it in the user's browser, if there is a screen.
 void open_in_browser(const std::string& address);
 
 }  // namespace lather::command

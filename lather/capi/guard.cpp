@@ -11,7 +11,7 @@ namespace {
 
 thread_local std::string last_error, last_text, last_bytes;
 
-// Without memory for a message its first words still fit: short strings need none.
+// Without memory for the message it is left empty.
 void remember(const char* message) noexcept {
   try {
     last_error = message;

@@ -1,5 +1,5 @@
 #pragma once
-// The edge of the C interface: no exception leaves, texts live per thread.
+// The boundary of the C interface: no exception leaves, texts are kept per thread.
 
 #include <cstdint>
 #include <exception>
@@ -11,7 +11,7 @@
 
 namespace lather::capi {
 
-// Thrown where a function of the caller's has failed: the caller knows why.
+// Thrown if one of the caller's functions has failed: the caller knows why.
 struct CallbackFailed : std::exception {
   const char* what() const noexcept override { return "a function of the caller's has failed"; }
 };

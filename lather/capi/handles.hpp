@@ -18,7 +18,7 @@ struct lather_problem {
 
 struct lather_objective {
   std::unique_ptr<lather::optim::Objective> objective;
-  // Of problems only.
+  // For problems only.
   lather::pde::PinnObjective* loss = nullptr;
   lather::pde::SamplingSettings sampling;
 };

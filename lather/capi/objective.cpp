@@ -13,7 +13,7 @@ namespace lather::capi {
 
 namespace {
 
-// A function of the caller's as an objective.
+// The caller's function as an objective.
 class CallersFunction final : public optim::Objective {
  public:
   CallersFunction(const lather_function& function, optim::ParameterLayout layout)

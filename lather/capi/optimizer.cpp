@@ -144,7 +144,7 @@ std::int32_t lather_optimizer_apply(lather_optimizer* optimizer, const lather_te
     require_gradient_method(handle);
     const auto blocks = foreign_blocks(handle, tensors, count);
     if (!handle.foreign) handle.foreign = optim::make_foreign_parameters(handle.layout, handle.device);
-    // A loss that is not known is not a fault; a gradient that is not finite is found by itself.
+    // An unknown loss is not an error; a gradient that is not finite is detected anyway.
     const double known = std::isnan(loss) ? 0 : loss;
     auto report = handle.foreign->step(*handle.optimizer, blocks, known, stream);
     report.loss = loss;

@@ -35,7 +35,7 @@ nlohmann::json problem_info(const train::ProblemSource& source) {
 
 void open_problem(train::ProblemSource source, lather_problem** out) {
   if (!out) throw Error("the pointer for the result is NULL");
-  source.name = source.read().name;  // mistakes show here
+  source.name = source.read().name;  // mistakes show up here
   *out = new lather_problem{std::move(source)};
 }
 

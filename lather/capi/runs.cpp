@@ -49,7 +49,7 @@ struct ContestantOptions {
   }
 };
 
-// The caller's functions, as the library asks for them.
+// The caller's functions, in the form the library needs.
 struct Callers {
   explicit Callers(const lather_runs_watcher* watcher) {
     if (watcher) std::memcpy(&known, watcher, std::min<std::size_t>(watcher->size, sizeof known));

@@ -1,5 +1,5 @@
 #pragma once
-// What callers write as JSON, read strictly: unknown keys are errors that name the nearest one.
+// Reads the caller's JSON strictly: unknown keys are errors that name the nearest one.
 
 #include <string>
 

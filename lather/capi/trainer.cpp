@@ -108,7 +108,7 @@ Json run_to_the_end(lather_trainer& handle, const lather_watcher& callers) {
     watcher.message = [&](const std::string& text) { callers.message(callers.user, text.c_str()); };
   const auto outcome =
       train::run(*handle.session.trainer, *handle.session.folder, watcher, handle.session.seconds);
-  handle.session.folder.reset();  // others may go on with it
+  handle.session.folder.reset();  // others may resume it
   Json summary = options::to_json(outcome.summary);
   handle.finished = summary;
   return summary;

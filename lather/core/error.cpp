@@ -36,12 +36,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates) {
-  constexpr std::size_t kLongest = 100;  // longer ones are no slips, and the distance costs time and memory
+  constexpr std::size_t kLongest = 100;  // longer ones are not typos, and the distance costs time and memory
   std::string best;
   if (name.size() > kLongest) return best;
   std::size_t best_distance = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (const auto& candidate : candidates) {
-    if (name.size() == 1 && candidate.size() == 1) continue;  // another letter is another thing, not a slip
+    if (name.size() == 1 && candidate.size() == 1) continue;  // another letter is another thing, not a typo
     const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
     if (longer - shorter >= best_distance) continue;
     const std::size_t distance = edit_distance(name, candidate);

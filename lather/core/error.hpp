@@ -23,17 +23,17 @@ class Error : public std::runtime_error {
   explicit Error(const std::string& message) : std::runtime_error(message), message_(message) {}
   Error(const SourceLocation& where, const std::string& message);
   const SourceLocation& where() const { return where_; }
-  const std::string& message() const { return message_; }  // without the place
+  const std::string& message() const { return message_; }  // without the location
 
  private:
   SourceLocation where_;
   std::string message_;
 };
 
-// The candidate closest to `name` by edit distance, or "" if none is close enough to be a typing slip.
+// The candidate closest to `name` by edit distance, or "" if none is close enough to be a typo.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-// "unknown optimizer 'adm'; did you mean 'adam'? known: adam, adamw, …"
+// "unknown optimizer 'adm'; did you mean 'adam'? (known: adam, adamw, …)"
 std::string unknown_name_message(std::string_view what, std::string_view name,
                                  std::span<const std::string> candidates);
 

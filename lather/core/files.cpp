@@ -21,7 +21,7 @@ namespace {
   throw Error(fmt::format("cannot {} '{}': {}", what, path.string(), std::strerror(code)));
 }
 
-// Closes on every way out.
+// Closes the file on every way out.
 struct Descriptor {
   int number;
   ~Descriptor() {

@@ -11,8 +11,8 @@ namespace lather {
 
 std::string read_file(const std::filesystem::path& path);
 
-// Writes beside the final name, flushes to the disk, renames, flushes the folder: a reader sees the old
-// content or the new one, never a mixture, also after a crash.
+// Writes to a temporary file next to the final one, flushes to disk, renames, flushes the folder: a reader
+// sees the old content or the new, never a mixture, even after a crash.
 void write_file_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 // FNV-1a, 64 bits: detects damage, not malice.

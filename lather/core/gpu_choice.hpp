@@ -3,8 +3,8 @@
 
 namespace lather {
 
-// Trainings that this process begins from now on use this GPU; counted on where there are fewer, so that
-// processes of one machine share them. To be called with the number of the process on its machine.
+// Trainings that this process starts from now on use this GPU, modulo the number of GPUs, so that processes
+// of one machine share them. To be called with the number of the process on its machine.
 void use_gpu(int number);
 
 }  // namespace lather

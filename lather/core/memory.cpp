@@ -14,7 +14,7 @@ namespace lather {
 namespace {
 std::atomic<std::ptrdiff_t> device_bytes = 0, most_device_bytes = 0;
 
-// The number a file consists of; negative: there is none.
+// The number in a file; negative: there is none.
 double number_in(const char* path) {
   double value = -1;
   return std::ifstream(path) >> value ? value : -1;
@@ -36,7 +36,7 @@ double available_memory_bytes() {
 }
 
 std::size_t peak_host_memory_bytes() {
-  // Unlike the system's ru_maxrss this one can be reset.
+  // Unlike the system's ru_maxrss, this one can be reset.
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("VmHWM:")) return 1024 * static_cast<std::size_t>(std::stod(line.substr(6)));
@@ -48,7 +48,7 @@ std::size_t peak_host_memory_bytes() {
 std::size_t peak_device_memory_bytes() { return static_cast<std::size_t>(most_device_bytes.load()); }
 
 void forget_peak_memory() {
-  std::ofstream("/proc/self/clear_refs") << 5;  // where that is not allowed, the old peak stays
+  std::ofstream("/proc/self/clear_refs") << 5;  // if that is not allowed, the old peak stays
   most_device_bytes = device_bytes.load();
 }
 

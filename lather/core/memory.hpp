@@ -16,14 +16,14 @@ class OutOfMemory : public Error {
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 double physical_memory_bytes();
-// What this process may still take; the limit of a container counts.
+// What this process may still allocate; the limit of a container counts.
 double available_memory_bytes();
 // The most this process has held at one time so far, as the system counts it.
 std::size_t peak_host_memory_bytes();
-// The most this process has allocated on the GPU at one time so far, what libraries keep for themselves not
-// counted; 0 where no GPU is used.
+// The most this process has allocated on the GPU at one time so far, not counting what libraries keep for
+// themselves; 0 if no GPU is used.
 std::size_t peak_device_memory_bytes();
-// Every allocation on the GPU (and its end, negative) is counted by this call.
+// To be called for every allocation on the GPU and, with a negative number, when it is freed.
 void count_device_memory(std::ptrdiff_t bytes);
 
 }  // namespace lather

@@ -1,5 +1,5 @@
 #pragma once
-// Files that a user may name without their folder and ending: bundled problems, experiments.
+// Files that a user may name without their folder and extension: bundled problems, experiments.
 
 #include <filesystem>
 #include <string>

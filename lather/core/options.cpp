@@ -139,7 +139,7 @@ class Describer final : public FieldVisitor {
   std::string prefix_;
 };
 
-// Reads the fields a table names; what it names beside them is an error.
+// Reads the fields that a table names; any other key is an error.
 class Reader final : public FieldVisitor {
  public:
   Reader(std::string owner, const TomlValue& table) : owner_(std::move(owner)), table_(table) {}

@@ -55,7 +55,7 @@ concept HasFields = requires(Options& o, FieldVisitor& v) {
   o.fields(v);
 };
 
-// Fields are visited in the order in which they are named, also when they are read: a field may decide which
+// Fields are visited in the order in which they are named, even when they are read: a field may decide which
 // others follow (the method of a weighting, the name of an optimizer).
 class FieldVisitor {
  public:
@@ -96,7 +96,7 @@ class FieldVisitor {
     word_of(name, value, help, known);
   }
 
-  // A table of options inside this one. Where a bare value stands for the table, it is that of `shorthand`.
+  // A table of options inside this one. A bare value in place of the table is the value of `shorthand`.
   template <HasFields Options>
   void table(std::string_view name, Options& value, std::string_view help, std::string_view shorthand = "") {
     table_of(name, help, {true, shorthand, [](const auto&) {}, [&](FieldVisitor& v) { value.fields(v); }});
@@ -230,7 +230,7 @@ std::vector<FieldDescription> describe(Options options) {
 
 }  // namespace options
 
-// Options of a type that is known at run time only, such as those of an optimizer chosen by name.
+// Options of a type that is known only at run time, such as those of an optimizer chosen by name.
 class AnyOptions {
  public:
   AnyOptions() = default;  // none

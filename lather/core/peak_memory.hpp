@@ -1,10 +1,10 @@
 #pragma once
-// For whoever trains several times in one process and wants the peak of each.
+// For callers that train several times in one process and want the peak of each training.
 
 namespace lather {
 
-// From now on peak_host_memory_bytes() and peak_device_memory_bytes()
-// are about what comes: as if the process had just begun.
+// Restarts peak_host_memory_bytes() and peak_device_memory_bytes(),
+// as if the process had just begun.
 void forget_peak_memory();
 
 }  // namespace lather

@@ -21,7 +21,7 @@ class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
 
-  // 64 random bits number `index`.
+  // The 64 random bits at `index`.
   std::uint64_t bits(std::uint64_t index) const { return random_bits(seed_, stream_, index); }
   // Uniform on the open interval (0, 1), 52 bits.
   double uniform(std::uint64_t index) const { return open_unit(bits(index) >> 12); }

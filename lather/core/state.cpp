@@ -5,7 +5,7 @@
 #include "lather/core/error.hpp"
 
 // One record: kind (1 byte), length of the name (8), name, count
-// (8), count × 8 bytes of data. Little endian, as the machine.
+// (8), count × 8 bytes of data. Little endian, like the machine.
 namespace lather {
 
 namespace {

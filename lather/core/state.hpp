@@ -40,7 +40,7 @@ class StateWriter final : public StateVisitor {
   std::string bytes_;
 };
 
-// Reads them back in the same order; throws Error where name, kind or size differ from what is asked for.
+// Reads them back in the same order; throws Error if name, kind or size differ from what is asked for.
 class StateReader final : public StateVisitor {
  public:
   explicit StateReader(std::string_view bytes) : bytes_(bytes) {}

@@ -54,7 +54,7 @@ class ComparisonWork {
       SideBySide team;
       each([&](std::size_t i, std::size_t s) { team.add([this, i, s] { train_one(i, s); }); });
       team.run(options_.jobs, stop);
-    } else {  // in this thread: it may be the one that may draw on the screen
+    } else {  // in this thread, which may be the one allowed to draw on the screen
       each([&](std::size_t i, std::size_t s) {
         if (!stop()) train_one(i, s);
       });

@@ -31,7 +31,7 @@ constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
     {"storage", Quantity::storage},
 }};
 
-// What can become of runs that have no number.
+// Possible outcomes of runs that have no number.
 const std::vector<std::string> kResults = {"out of memory", "diverged", "did not reach it"};
 const std::vector<std::string> kEventQuantities = {"loss_after_1", "loss_after_10", "rho_after_10",
                                                    "gradient_cosine_after_10"};
@@ -173,7 +173,7 @@ MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& pr
   return entry;
 }
 
-// The number of the metric with this label.
+// The index of the metric with this label.
 std::size_t metric_index(const std::vector<MetricEntry>& metrics, const std::string& label,
                          const SourceLocation& where) {
   std::vector<std::string> labels;
@@ -251,7 +251,7 @@ FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& va
   return entry;
 }
 
-// Without `problems`: of all.
+// Without `problems`: all of them.
 MapsEntry read_maps(TableReader r, const std::vector<std::string>& problems,
                     const std::vector<std::string>& variants) {
   MapsEntry entry;

@@ -25,7 +25,7 @@
 //   [budget.quick]
 //   steps = 300
 //
-// docs/experiment-files.md has every key. A typo is an error that names place and nearest key.
+// docs/experiment-files.md lists every key. A typo is an error that names the place and the nearest key.
 
 #include <cstdint>
 #include <filesystem>
@@ -61,14 +61,14 @@ struct VariantEntry {
   Settings settings;
   std::vector<GridAxis> grid;
   std::vector<std::string> only;               // problems it is run on; empty: all
-  std::map<std::string, std::string> instead;  // by problem: another problem file, with soft conditions, say
+  std::map<std::string, std::string> instead;  // by problem: another problem file, e.g. with soft conditions
   SourceLocation where;
 };
 
 // What the paper prints in one cell.
 struct PaperValue {
   std::optional<double> value, deviation;
-  std::string text;  // where it is no number: "OOM", "DNC"
+  std::string text;  // if it is not a number: "OOM", "DNC"
 };
 
 enum class Quantity {
@@ -80,15 +80,15 @@ enum class Quantity {
   seconds,            // of training
   seconds_to_target,  // until the mean-square residual was first at or below `target`
   seconds_per_1000_steps,
-  memory,        // peak, GB: of the GPU where one is used
+  memory,        // peak, GB: of the GPU if one is used
   basis_share,   // of layer-steps in which a basis was replaced
   tau_at_one,    // share of layer-steps with a secant in which tau = 1
   tau_at_least,  // … in which tau = tau_min
-  storage,       // numbers that the method keeps for each parameter, its scratch included
+  storage,       // numbers the method keeps per parameter, scratch included
   task_metric,   // "task.loss", "task.gap", …: what a matrix problem measures
 };
 std::string_view name_of(Quantity quantity);
-bool is_timed(Quantity quantity);            // runs beside it would change it
+bool is_timed(Quantity quantity);            // concurrent runs would change it
 bool is_of_the_solution(Quantity quantity);  // a residual, a loss or an error
 
 struct MetricEntry {
@@ -110,15 +110,15 @@ struct MetricEntry {
 struct CheckEntry {
   std::string says;        // the claim in a sentence
   std::string question;    // the page answers it above its summary
-  std::size_t metric = 0;  // of the experiment's
+  std::size_t metric = 0;  // index into the experiment's metrics
   std::vector<std::string> problems;
   std::string variant, over, events, result, not_tested;
   std::vector<std::string> below;
   double low = 0, high = 0;
 };
 
-// A table of its own on the page: some of the variants as rows, each compared with the first one, or, in pairs, every
-// second one with the row above it. Without such tables the page has one, with all variants as columns.
+// A separate table on the page: some of the variants as rows, each compared with the first one or, in pairs,
+// every second one with the row above it. Without such tables the page has one, with all variants as columns.
 struct TableEntry {
   std::string title, about;
   std::vector<std::string> variants;
@@ -133,7 +133,7 @@ struct FigureEntry {
   bool over_seconds = false;
 };
 
-// Maps of one seed: reference, prediction and error, of the best variant and of one that is always shown.
+// Maps of one seed: reference, prediction and error, for the best variant and for one that is always shown.
 struct MapsEntry {
   std::vector<std::string> problems;  // empty: none
   std::string variant;
@@ -143,19 +143,19 @@ struct MapsEntry {
 struct Budget {
   std::int64_t steps = 0, tuning_steps = 0;  // 0: no tuning, the variants' own settings
   std::int64_t seeds = 1, grid_values = 0;   // 0: all values of an axis
-  double time_limit = 0;                     // seconds of training of one run; 0: none
-  double cost = 0;  // measured: seconds of all runs one after the other, on one core or one GPU
+  double time_limit = 0;                     // seconds of training per run; 0: no limit
+  double cost = 0;  // measured: seconds for all runs in sequence, on one core or one GPU
   std::vector<std::string> problems, variants, axes;  // empty: all
   Settings settings;
-  std::map<std::string, Settings> problem, variant;  // by name, over everything else
+  std::map<std::string, Settings> problem, variant;  // by name; only tuning overrides them
 };
 
 struct Experiment {
   std::string name, title, paper, claim, about, recipe = "paper";
-  std::string conclusion;  // words of a person who has seen the numbers, for the page
+  std::string conclusion;  // for the page, written by someone who has seen the numbers
   bool best = false;       // figures at the best held-out step instead of the last
-  bool events = false;     // a table of the changes of bases of its runs
-  bool tau = false;        // a table of how often tau was how large
+  bool events = false;     // a table of the basis changes in its runs
+  bool tau = false;        // a table of how large tau was, and how often
   Settings settings;
   std::vector<ProblemEntry> problems;
   std::vector<VariantEntry> variants;
@@ -166,14 +166,14 @@ struct Experiment {
   MapsEntry maps;
   std::map<std::string, Budget> budgets;
 
-  bool is_study() const;  // stands for no place in a paper, and has no values of one
-  bool timed() const;     // has a metric that runs side by side would spoil: one run at a time
-  const Budget& budget(const std::string& name) const;  // throws Error naming those there are
+  bool is_study() const;  // names no place in a paper and has no values from one
+  bool timed() const;     // has a metric that concurrent runs would spoil: one run at a time
+  const Budget& budget(const std::string& name) const;  // throws Error naming the existing ones
   const ProblemEntry& problem(const std::string& name) const;
   const VariantEntry& variant(const std::string& name) const;
 };
 
-// Throws Error at the place of the fault. `file` names the text in messages.
+// Throws Error with the location of the mistake. `file` names the text in messages.
 Experiment read_experiment(const TomlValue& root);
 Experiment read_experiment_file(const std::filesystem::path& file);
 // Whether a TOML file is an experiment and not a problem.
@@ -182,7 +182,7 @@ bool is_experiment(const TomlValue& root);
 // Experiments by name, in $LATHER_EXPERIMENTS, the source tree, or where they were installed.
 std::filesystem::path find_experiment(const std::string& name_or_path);
 std::vector<std::string> list_experiments();
-// Those of these names; "all": every one that stands for a place in the paper, studies of our own left out.
+// The experiments with these names; "all": every one that has a place in the paper, not our own studies.
 std::vector<Experiment> read_experiments(const std::vector<std::string>& names);
 
 }  // namespace lather::experiment

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of every axis, how many points to go from one that stays to the next.
+// For every axis, how many points to go from one that is kept to the next.
 std::vector<std::size_t> strides_of(const Json& axes) {
   std::vector<std::size_t> strides;
   for (const auto& axis : axes) {
@@ -23,7 +23,7 @@ std::vector<std::size_t> strides_of(const Json& axes) {
   return strides;
 }
 
-// Places in an array, first coordinate slowest, that stay.
+// Array indices, first coordinate slowest, that are kept.
 std::vector<std::size_t> kept_places(const Json& axes, const std::vector<std::size_t>& strides) {
   std::vector<std::size_t> places{0};
   for (std::size_t k = 0; k < axes.size(); ++k) {

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Both read from one object, whose keys belong to the one or the other.
+// Both are read from one object, whose keys belong to one or the other.
 template <class Problem>
 struct TaskOptions {
   Problem problem;
@@ -61,7 +61,7 @@ TaskCurve run_task(MatrixTask& task, const optim::OptimizerSpec& spec, const Tas
                    const std::function<bool()>& interrupted) {
   TaskCurve curve;
   auto& problem = *task.problem;
-  // A schedule over the whole run is given its length by whoever knows it: here.
+  // A schedule over the whole run needs to be told its length, which is known here.
   optim::OptimizerSpec whole = spec;
   if (auto& schedule = whole.wrappers.schedule; schedule && schedule->over_the_whole_run())
     schedule->total_steps = length.steps;

@@ -16,10 +16,10 @@ namespace lather::experiment {
 
 enum class TaskSize { paper, small };
 
-// Where a run starts and what it sees, beside the options of the problem itself.
+// Where a run starts and what it sees, in addition to the problem's own options.
 struct TaskRunOptions {
   double start_scale = 1;        // of the starting point, uniform on (-1, 1)
-  std::int64_t batch_steps = 1;  // a batch stays for this many steps, so that secants lie on one function
+  std::int64_t batch_steps = 1;  // a batch is kept this many steps, so that secants belong to one function
   void fields(FieldVisitor& v) {
     v.real("start_scale", start_scale, "multiplies the starting point; 0: start at zero", non_negative());
     v.integer("batch_steps", batch_steps, "steps taken on one batch: secants need two", at_least(1));

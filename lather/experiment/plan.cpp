@@ -12,14 +12,14 @@ namespace lather::experiment {
 
 namespace {
 
-// Lines of the history and validations in a run: enough for a curve, few enough for hundreds of runs.
+// History lines and validations per run: enough for a curve, few enough for hundreds of runs.
 constexpr std::int64_t kHistoryLines = 200, kValidations = 50, kTaskPoints = 30;
 
 bool is_wanted(const std::vector<std::string>& list, const std::string& name) {
   return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
 }
 
-// The values of an axis that a budget tries: `count` of them, ends included, evenly.
+// The values of an axis that a budget tries: `count` of them, evenly spaced, ends included.
 std::vector<std::string> tried(const GridAxis& axis, std::int64_t count) {
   const auto size = static_cast<std::int64_t>(axis.values.size());
   if (count == 0 || count >= size) return axis.values;
@@ -40,15 +40,15 @@ std::vector<GridAxis> searched(const Budget& budget, const VariantEntry& variant
 
 void append(Settings& all, const Settings& more) { all.insert(all.end(), more.begin(), more.end()); }
 
-// The file of a problem is part of a run's identity; its name is enough, so that a run may travel to another
-// machine. Problems with data keep the whole path, to find them.
+// A problem's file is part of a run's identity; its name is enough, so that a run can be moved to another
+// machine. Problems with data keep the whole path so that the data can be found.
 void leave_out_folder(train::Config& config) {
   for (const auto& set : train::read_problem(config).point_sets)
     if (!set.file.empty()) return;
   config.problem.file = std::filesystem::path(config.problem.file).filename().string();
 }
 
-// Does anything in it need a reference? Measuring errors may take longer than a short training.
+// Does anything in the experiment need a reference? Measuring errors may take longer than a short training.
 bool wants_errors(const Experiment& e, const ProblemEntry& problem) {
   const auto is_error = [](const auto& entry) {
     return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
@@ -57,7 +57,7 @@ bool wants_errors(const Experiment& e, const ProblemEntry& problem) {
          std::any_of(e.figures.begin(), e.figures.end(), is_error);
 }
 
-// What applies to a cell, later ones over earlier ones.
+// What applies to a cell; later settings override earlier ones.
 Settings settings_of(const Plan& plan, const PlannedCell& cell, const Settings& chosen) {
   const auto& budget = *plan.budget;
   const auto own = [](const auto& map, const std::string& name) {
@@ -106,7 +106,7 @@ TaskSpec task_run(const Plan& plan, const PlannedCell& cell, const Settings& cho
     }
     spec.settings = settings.dump();
     spec.optimizer = options::to_json(optim::read_optimizer(optimizer)).dump();
-    if (spec.size == TaskSize::small) make_task(spec.task, spec.size, settings, 0);  // its keys exist
+    if (spec.size == TaskSize::small) make_task(spec.task, spec.size, settings, 0);  // checks its keys
     return spec;
   } catch (const Error& error) {
     throw at_cell(plan, cell, error);
@@ -143,7 +143,7 @@ train::Config resolve_training(const TrainingRequest& wanted) {
   request.optimizer = wanted.optimizer;
   request.settings = wanted.settings;
   request.seed = wanted.seed;
-  request.threads = 1;  // runs stand side by side, and their bits do not depend on how many
+  request.threads = 1;  // runs go side by side, and their bits do not depend on how many
   if (wanted.steps > 0) request.steps = wanted.steps;
   if (wanted.seconds > 0) request.seconds = wanted.seconds;
   train::Config config = train::resolve(request);
@@ -157,7 +157,7 @@ train::Config resolve_training(const TrainingRequest& wanted) {
     config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / kValidations);
   if (!wanted.errors) config.record.reference = false;
   leave_out_folder(config);
-  config.device = wanted.device;  // results of a GPU can be collected where there is none
+  config.device = wanted.device;  // GPU results can be collected without a GPU
   return config;
 }
 

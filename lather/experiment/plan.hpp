@@ -9,10 +9,10 @@
 
 namespace lather::experiment {
 
-// Seeds that are reported are 1, 2, …; settings are chosen on this one.
+// Reported seeds are 1, 2, …; settings are chosen on this one.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
-// One training as experiments and sweeps want it: one thread, few lines in its history.
+// One training as experiments and sweeps need it: one thread, few lines in its history.
 struct TrainingRequest {
   std::string problem, recipe, optimizer;
   std::string text = {};  // of the problem; `problem` is then only its name in messages
@@ -20,7 +20,7 @@ struct TrainingRequest {
   std::uint64_t seed = 0;
   std::int64_t steps = 0;  // 0: the recipe's
   double seconds = 0;      // 0: no limit
-  bool errors = true;      // measured, where there is a reference
+  bool errors = true;      // measured if there is a reference
   Device device = Device::cpu;
 };
 train::Config resolve_training(const TrainingRequest& request);
@@ -43,9 +43,9 @@ struct Plan {
   std::vector<PlannedCell> cells;
 
   bool tunes(const PlannedCell& cell) const { return cell.candidates.size() > 1; }
-  // With what the budget has instead of the problem's own settings: "width 256 [here: width 64]".
+  // Includes what the budget sets instead of the problem's own settings: "width 256 [here: width 64]".
   std::string problem_label(const ProblemEntry& problem) const;
-  std::size_t runs() const;  // at most: those that are done count too
+  std::size_t runs() const;  // at most: finished ones count too
   RunSpec tuning_run(const PlannedCell& cell, const Settings& candidate) const;
   RunSpec run(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;
 };
@@ -53,11 +53,11 @@ struct Plan {
 // Throws Error for a budget the experiment does not have. The experiment must outlive the plan.
 Plan make_plan(const Experiment& experiment, const std::string& budget, Device device);
 
-// Every problem, optimizer and setting of every budget exists:
-// throws Error, naming the cell, for what does not.
+// Checks that every problem, optimizer and setting of every budget exists; throws Error, naming the cell, if
+// one does not.
 void check_runs(const Experiment& experiment, Device device = Device::cpu);
 
-// Values of the axes at the edge of what was searched: the search is not finished there.
+// The axes whose chosen value is at the edge of what was searched: the search is not finished there.
 std::vector<std::string> at_the_edge(const Plan& plan, const PlannedCell& cell, const Settings& chosen);
 
 }  // namespace lather::experiment

@@ -31,7 +31,7 @@ bool has_ended(const RunRecord& run) {
          run.status != RunStatus::elsewhere;
 }
 
-// The held-out loss at the last step: what settings are chosen by. Not a number: worse than any.
+// The held-out loss at the last step: settings are chosen by it. Not a number: worse than any.
 double judged_by(const RunRecord& run) {
   const Json summary = read_summary(run);
   if (!summary.is_object() || summary.value("reason", "") == "non_finite")
@@ -41,7 +41,7 @@ double judged_by(const RunRecord& run) {
   return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
 }
 
-// Then there are maps of it, for whichever experiment asks: they share runs.
+// If so, it has maps for any experiment that asks: experiments share runs.
 bool measures_errors(const RunSpec& spec) {
   const auto* config = std::get_if<train::Config>(&spec);
   return config && config->record.reference;
@@ -70,7 +70,7 @@ std::string words_of(const RunRecord& run) {
                      summary.value("seconds", 0.0));
 }
 
-// One cell on its way: tuning runs, then the choice, then the reported runs.
+// The work on one cell: tuning runs, then the choice, then the reported runs.
 class CellWork {
  public:
   CellWork(std::size_t plan_index, const Plan& plan, const PlannedCell& cell, const RunStore& store)
@@ -89,10 +89,10 @@ class CellWork {
   const CellResult& result() const { return result_; }
   bool chosen() const { return chosen_; }
 
-  // What became of a run.
+  // The outcome of a run.
   struct Came {
     RunRecord run;
-    std::string words;    // empty where another process has it, and it is to be asked for again
+    std::string words;    // empty if another process has the run; it is then asked for again
     bool chosen = false;  // the last of the candidates has ended, and the choice is made
   };
 
@@ -118,7 +118,7 @@ class CellWork {
     return came;
   }
 
-  // What is there already. Runs that failed are tried again.
+  // Looks up what exists already. Runs that failed are tried again.
   void look() {
     bool all = true;
     for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
@@ -192,7 +192,7 @@ class Reproduction {
     watcher_.interrupted = options.interrupted;
   }
 
-  // Timed runs stand alone, so they have rounds of their own.
+  // Timed runs must run alone, so they get rounds of their own.
   void run() {
     if (std::filesystem::exists(options_.out / "runs")) look();
     in_turn([&](CellWork& work) { begin(work); });
@@ -219,7 +219,7 @@ class Reproduction {
         if (i < cells.size()) act(*cells[i]);
   }
 
-  // What an earlier call has done counts as done at once.
+  // Runs finished by an earlier call count as done at once.
   void look() {
     in_turn([&](CellWork& work) { team_.add([&work] { work.look(); }); });
     team_.run(jobs_, options_.interrupted);
@@ -231,7 +231,7 @@ class Reproduction {
     });
   }
 
-  // Settings, and the first seed as soon as they are chosen.
+  // Tunes the settings, and trains the first seed as soon as they are chosen.
   void begin(CellWork& work) {
     bool tuned = true;
     for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
@@ -244,7 +244,7 @@ class Reproduction {
     if (!work.timed()) add_seed(work, 0, SideBySide::Where::last);
   }
 
-  // Of timed experiments or of the others: first all of one seed, then all of the next.
+  // For timed experiments or for the others: first all runs of one seed, then all of the next.
   void add_seeds(bool timed, std::size_t first, std::size_t end) {
     if (timed && !options_.times_runs) return;
     std::size_t most = 0;
@@ -277,7 +277,7 @@ class Reproduction {
         },
         where);
   }
-  // Another process has the run: after those that wait here, it is done there, or can be taken up.
+  // Another process has the run: after the tasks waiting here, it is done there or can be taken over.
   template <class Add>
   static void ask_again(const Add& add) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -328,7 +328,7 @@ Estimate estimate(std::span<const Plan> plans) {
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options) {
   for (const auto& plan : plans) train::require_device(plan.device);
   Reproduction(plans, options).run();
-  return collect(plans, options.out);  // also what earlier calls did, and an interrupted one did not come to
+  return collect(plans, options.out);  // also what earlier calls did and an interrupted one did not get to
 }
 
 std::vector<ExperimentResult> collect(std::span<const Plan> plans, const std::filesystem::path& out) {

@@ -1,6 +1,6 @@
 #pragma once
-// Runs the plans of experiments: chooses settings on a seed that is not reported, trains, several trainings
-// side by side, and goes on where it stopped. Neither prints nor exits.
+// Runs the plans of experiments: chooses settings on a seed that is not reported, trains, several runs at a
+// time, and resumes where it stopped. Neither prints nor exits.
 
 #include <functional>
 #include <span>
@@ -16,17 +16,17 @@ namespace lather::experiment {
 struct ReproduceOptions {
   std::filesystem::path out;
   int jobs = 0;  // trainings at a time; 0: one per core. Other processes may work in the same folder
-  bool times_runs = true;  // false: runs that are timed are left to another process
+  bool times_runs = true;  // false: timed runs are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
-  // When it ends: what is left, and how long that will take.
+  // Called at the end: what is left, and how long that will take.
   std::function<void(const WorkLeft&)> left = [](const WorkLeft&) {};
 };
 
-// Maps are drawn of the first one.
+// Maps are drawn for the first seed.
 inline constexpr std::size_t kPicturedSeed = 0;
 
-// What a cell has come to.
+// The results of a cell.
 struct CellResult {
   const PlannedCell* cell = nullptr;
   Settings chosen;                 // by tuning
@@ -37,15 +37,15 @@ struct CellResult {
 
 struct ExperimentResult {
   const Plan* plan = nullptr;
-  std::vector<CellResult> cells;  // of the plan, in its order
+  std::vector<CellResult> cells;  // in the order of the plan
   bool complete() const;          // every run has ended
 };
 
-// Where runs of all experiments lie inside the output folder.
+// Where the runs of all experiments are stored inside the output folder.
 RunStore run_store(const std::filesystem::path& out);
 
-// How many of the runs have ended already; with `cost`, the seconds that the
-// others will take on one core or GPU, as far as the experiment files know it.
+// The size of the plans: their runs, and the seconds these take on one core or GPU, if the experiment files
+// know it.
 struct Estimate {
   std::size_t runs = 0, cells = 0;
   double seconds = 0;
@@ -53,12 +53,12 @@ struct Estimate {
 };
 Estimate estimate(std::span<const Plan> plans);
 
-// In an order in which one that is cut short has the broadest result: the experiments take turns, every one has its
-// first seed before any has its second, and those of timed experiments come right after the other first ones.
-// Throws Error where the plans want a GPU and there is none.
+// Runs in an order that gives the broadest result if cut short: the experiments take turns, each gets its
+// first seed before any gets its second, and the timed experiments' first seeds come right after the others.
+// Throws Error if the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 
-// What is there, without running anything.
+// The results so far, without running anything.
 std::vector<ExperimentResult> collect(std::span<const Plan> plans, const std::filesystem::path& out);
 
 }  // namespace lather::experiment

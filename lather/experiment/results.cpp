@@ -28,7 +28,7 @@ double number_in(const Json& json, const char* key) {
              : std::numeric_limits<double>::quiet_NaN();
 }
 
-// The worst of all fields.
+// The worst over all fields.
 double worst_in(const Json& metrics, const char* key) {
   double worst = std::numeric_limits<double>::quiet_NaN();
   if (metrics.is_object() && metrics.contains(key))
@@ -52,7 +52,7 @@ double task_value(const MetricEntry& metric, const Json& metrics, const std::fil
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// Mean over the layers, each as often as it had a secant.
+// Mean over the layers, weighted by how often each had a secant.
 double tau_share(const Json& summary, const char* key) {
   double steps = 0, sum = 0;
   if (summary.contains("tau"))
@@ -111,7 +111,7 @@ double value_in_line(const Json& line, Quantity quantity, const std::string& tas
   return worst;
 }
 
-// A run that ends this many times above its first held-out loss has come to nothing, though its numbers are finite.
+// A run that ends above this multiple of its first held-out loss has diverged, though its numbers are finite.
 constexpr double kBlowUp = 10;
 
 bool blew_up(const Json& summary, const std::filesystem::path& run) {
@@ -128,7 +128,7 @@ bool has_diverged(const Json& summary, const std::filesystem::path& run) {
   return summary.value("reason", "") == "non_finite" || blew_up(summary, run);
 }
 
-// Not a number also where the run has diverged.
+// Not a number also if the run has diverged.
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
@@ -185,7 +185,7 @@ double Measured::median() const {
   return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-// From here on a mean is that of its largest value and a standard error says nothing.
+// From here on a mean is dominated by its largest value and a standard error says nothing.
 constexpr double kWideSpread = 10;
 
 bool Measured::is_spread() const {

@@ -26,17 +26,17 @@ struct Measured {
   double standard_error() const;  // 0 for one value
   double median() const;
   bool is_spread() const;  // the largest value is more than ten times the smallest: a mean says nothing
-  double centre() const;   // the mean, or the median where values are spread
+  double centre() const;   // the mean, or the median if values are spread
   bool is_known() const { return !values.empty(); }
   // Something was measured: a number, or that there is none.
   bool is_tested() const { return is_known() || out_of_memory > 0 || diverged > 0 || without > 0; }
-  // The geometric mean where every seed has a value, infinity where one has none.
+  // The geometric mean if every seed has a value, infinity if one has none.
   std::optional<double> rank_value() const;
   // "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "out of memory", "did not reach it", …
   std::string text() const;
 };
 
-// What a finished run has come to, at its best step or at its last one; not a number where it is not known.
+// The result of a finished run, at its best step or at its last one; not a number if it is not known.
 double value_of(const RunRecord& run, Quantity quantity, bool best);
 
 Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell);
@@ -47,7 +47,7 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
 struct CurvePoint {
   double step = 0, seconds = 0, value = 0;
 };
-// The quantity at every validation of a run; empty where it is not recorded.
+// The quantity at every validation of a run; empty if it is not recorded.
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric = "");
 

@@ -44,7 +44,7 @@ Json to_json(const RunSpec& spec) {
           {"seed", task.seed}};
 }
 
-// What comes first in the name of its folder.
+// The first part of its folder's name.
 std::string label_of(const RunSpec& spec) {
   if (const auto* config = std::get_if<train::Config>(&spec))
     return fmt::format("{}-{}-{}", config->problem.name, config->optimizer.name, config->seed);
@@ -79,8 +79,7 @@ void leave_out(const fs::path& folder, Keep keep) {
   else if (fs::exists(fields))
     write_file_atomically(fields, kept_fields(train::read_json(fields)).dump() + "\n");
   if (keep != Keep::summary) {
-    const fs::path events =
-        folder / "events.jsonl";  // empty for most methods, large where every step has some
+    const fs::path events = folder / "events.jsonl";  // empty for most methods, large if every step has some
     const auto size = fs::file_size(events, ignored);
     if (!ignored && (size == 0 || size > kMostEventBytes)) fs::remove(events, ignored);
     return;
@@ -90,7 +89,7 @@ void leave_out(const fs::path& folder, Keep keep) {
     fs::remove(folder / name, ignored);
 }
 
-// What it goes on from is its newest checkpoint, just written; those of large networks are tens of megabytes.
+// It resumes from its newest checkpoint, just written; those of large networks are tens of megabytes.
 void leave_out_of_interrupted(const fs::path& folder) {
   std::error_code ignored;
   const auto checkpoints = train::CheckpointStore(folder / "checkpoints").files();
@@ -98,7 +97,7 @@ void leave_out_of_interrupted(const fs::path& folder) {
   fs::remove(folder / "fields.json", ignored);
 }
 
-// Whether it came to its end.
+// Returns whether it ran to its end.
 bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
@@ -111,7 +110,7 @@ bool train_in(const fs::path& path, const train::Config& config, const train::Wa
   return train::run(trainer, folder, watcher, seconds).reason != train::EndReason::interrupted;
 }
 
-// The curve under the names of metrics, and the summary in the form that a training has.
+// Writes the curve under the names of the metrics, and the summary in the form used for trainings.
 bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watcher& watcher) {
   fs::create_directories(path);
   const train::FolderLock lock(path);

@@ -28,7 +28,7 @@ using RunSpec = std::variant<train::Config, TaskSpec>;
 enum class RunStatus {
   missing,        // not begun
   interrupted,    // can be resumed
-  done,           // whatever it has come to: also without reaching a target, or not a number at the end
+  done,           // whatever the result: also without reaching a target, or not a number at the end
   out_of_memory,  // a result
   failed,         // an error; tried again the next time
   elsewhere,      // another process has it at the moment
@@ -45,23 +45,23 @@ inline bool is_result(const RunRecord& run) {
   return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
 }
 
-// What is kept of a finished run, of which there are hundreds: everything, its history with what maps are drawn
-// from, its history, or only what it was and what it has come to.
+// What is kept of a finished run (there are hundreds of them): everything, its history with the data for
+// maps, its history, or only its configuration and its summary.
 enum class Keep { all, maps, history, summary };
 
 class RunStore {
  public:
   explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // `alone`: it is timed, and must not stand beside others.
+  // `alone`: it is timed, and must not run alongside others.
   std::filesystem::path folder_of(const RunSpec& spec, bool alone) const;
   RunRecord find(const RunSpec& spec, bool alone) const;
-  // Begins or resumes (on a matrix problem: begins again); returns at once if it is done. Does not throw:
-  // an error is a status.
+  // Starts or resumes the run (on a matrix problem: starts again); returns at once if it is done. Does not
+  // throw: an error is a status.
   RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const;
 
  private:
-  // Folders in which this process trains at the moment: whoever wants the same run waits for it.
+  // Folders in which this process is training: another thread that wants the same run waits for it.
   struct Busy {
     std::mutex mutex;
     std::condition_variable changed;
@@ -73,6 +73,6 @@ class RunStore {
   std::shared_ptr<Busy> busy_ = std::make_shared<Busy>();
 };
 
-nlohmann::json read_summary(const RunRecord& run);  // null where there is none
+nlohmann::json read_summary(const RunRecord& run);  // null if there is none
 
 }  // namespace lather::experiment

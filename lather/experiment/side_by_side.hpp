@@ -1,5 +1,5 @@
 #pragma once
-// Tasks on several threads. A task may add further ones, which come before those that wait.
+// Tasks on several threads. A task may add further ones, at the front or the back of the queue.
 
 #include <condition_variable>
 #include <deque>
@@ -14,8 +14,8 @@ class SideBySide {
   using Task = std::function<void()>;
   enum class Where { first, last };
   void add(Task task, Where where = Where::last);
-  // Until all are done, or `stop` says so: then those that run are waited for, the others stay. An exception
-  // of a task is rethrown here, after the others have ended.
+  // Until all are done, or `stop` says so: running tasks are then waited for, the others dropped. An
+  // exception of a task is rethrown here, after the others have ended.
   void run(int threads, const std::function<bool()>& stop);
 
  private:

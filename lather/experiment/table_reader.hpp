@@ -1,5 +1,5 @@
 #pragma once
-// Reads the tables of experiment and sweep files: what is not asked for is an error.
+// Reads the tables of experiment and sweep files: a key that is not asked for is an error.
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ class TableReader {
   const SourceLocation& where() const { return table_.where; }
   std::string name_of(const char* key) const { return fmt::format("{} of {}", key, what_); }
 
-  // network.width = 20 is a table in a table: paths of what is no table.
+  // network.width = 20 is a table in a table: lists the paths of everything that is not a table.
   static void flatten(const TomlValue& table, const std::string& path, Settings& list) {
     for (const auto& entry : table.entries) {
       const std::string here = path.empty() ? entry.key : path + "." + entry.key;

@@ -1,5 +1,5 @@
 #pragma once
-// How long a reproduction will still take, from what its runs have taken so far: seconds per step, by experiment.
+// How much longer a reproduction will take, judging by its runs so far: seconds per step, by experiment.
 
 #include <cstdint>
 #include <mutex>
@@ -18,15 +18,15 @@ std::string rough_time(double seconds);  // "40 s", "12 min"
 
 class WorkLeft {
  public:
-  // `jobs` at a time; trainings of timed experiments stand alone.
+  // `jobs` at a time; trainings of timed experiments run alone.
   WorkLeft(std::span<const Plan> plans, int jobs);
 
-  // One run of this plan has ended, in these seconds; none: it was there before.
+  // One run of this plan has ended and took `seconds`; none: it existed before.
   void ended(std::size_t plan, RunKind kind, std::optional<double> seconds);
 
   std::size_t runs() const { return runs_; }
   std::size_t runs_ended() const;
-  // Nothing before a run has ended here.
+  // No value until a run has ended here.
   std::optional<double> seconds() const;
 
  private:

@@ -10,12 +10,12 @@ namespace lather::geometry {
 
 namespace {
 
-// Closer to a boundary than this, relative to the size of the shape, a point counts as on it.
+// A point closer to a boundary than this, relative to the size of the shape, counts as on it.
 constexpr double kOnBoundary = 1e-9;
-// How far to step to either side of a boundary, relative likewise.
+// How far to step to either side of a boundary, also relative.
 constexpr double kBeside = 1e-7;
 
-// More are a slip, or a wish that distances to them would not fulfil in time.
+// More are a mistake, or too many for distances to be computed in reasonable time.
 constexpr std::size_t kMostParts = 1000;
 
 class Complement : public Shape {
@@ -62,8 +62,8 @@ class Intersection : public Shape {
   }
   Box bounds() const override { return a_->bounds().meet(b_->bounds()); }
 
-  // The boundary of each operand inside the other. Where the two boundaries coincide the first one's is
-  // taken, if it separates inside from outside at all.
+  // The boundary of each operand inside the other. Where the two boundaries coincide, the first one's is
+  // used, if it separates inside from outside at all.
   std::vector<Patch> patches(const Box& clip) const override {
     const Box box = bounds().meet(clip);
     const double size = box.finite(dimension()) ? box.diagonal() : clip.diagonal();

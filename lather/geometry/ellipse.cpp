@@ -19,7 +19,7 @@ class Ellipse : public Shape {
     for (int i = 0; i < kPieces; ++i) lengths_.push_back(lengths_.back() + piece_length(i, 1));
   }
 
-  // The closest point of the quarter x, y >= 0 has the parameter of the only root of an increasing function
+  // The closest point of the quarter x, y >= 0 has the parameter of the only root of a monotonic function
   // (D. Eberly, "Distance from a point to an ellipse"): found by bisection, to the last bit.
   double signed_distance(const Point& p) const override {
     const bool swap = b_ > a_;
@@ -53,7 +53,7 @@ class Ellipse : public Shape {
   std::optional<double> exact_measure() const override { return std::numbers::pi * a_ * b_; }
   std::optional<double> exact_boundary_measure() const override { return lengths_.back(); }
   symbolic::Expr smooth_distance(const Coordinates& x) const override {
-    // (1 - q) / |grad q| has slope 1 at the boundary; q is the quadratic form.
+    // (1 - q) / |(grad q, 1 - q)| has slope 1 at the boundary; q is the quadratic form.
     const auto X = x[0] - center_[0], Y = x[1] - center_[1];
     const auto q = symbolic::pow(X, 2) / (a_ * a_) + symbolic::pow(Y, 2) / (b_ * b_);
     const auto slope = sqrt(symbolic::pow(2.0 * X / (a_ * a_), 2) + symbolic::pow(2.0 * Y / (b_ * b_), 2) +
@@ -65,7 +65,7 @@ class Ellipse : public Shape {
   static constexpr int kPieces = 256;
 
   double speed(double angle) const { return std::hypot(a_ * std::sin(angle), b_ * std::cos(angle)); }
-  // Length of the first part of a piece of the angle, by five-point Gauss quadrature.
+  // Length of the first fraction `part` of an angular piece, by five-point Gauss quadrature.
   double piece_length(int piece, double part) const {
     constexpr double kNodes[] = {0, 0.5384693101056831, -0.5384693101056831, 0.9061798459386640,
                                  -0.9061798459386640};

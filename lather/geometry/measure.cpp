@@ -18,9 +18,9 @@ Point normal_at(const Shape& shape, const Point& p) {
   return length(gradient) > 0 ? -unit(gradient) : Point{};
 }
 
-// Cells that the signed distance at their centre shows to lie on one side are counted or left out; the others
-// are split, or, when no more cells are allowed, counted in part. The distance is a lower bound, so the bound
-// of the error holds.
+// Cells that, by the signed distance at their centre, are entirely on one side are counted or left out; the
+// others are split or, when no more cells are allowed, counted in part. The distance is a lower bound, so the
+// error bound holds.
 Measure measure(const Shape& shape, std::size_t cells) {
   if (const auto exact = shape.exact_measure()) return {*exact, 0};
   const int d = shape.dimension();
@@ -88,9 +88,9 @@ std::optional<SurfacePoint> Boundary::on_patch(std::size_t patch, double u, doub
   return p;
 }
 
-// Midpoints along s, with v running through a low-discrepancy sequence. The error of a curve is what the
-// switches between kept and not kept can hide, one step each; that of a surface three standard deviations of
-// as many random points, which are less even.
+// Midpoints along s, with v running through a low-discrepancy sequence. The error for a curve is what the
+// switches between kept and not kept can hide, one step each; for a surface, three standard deviations of as
+// many random points, which are less evenly spread.
 Measure Boundary::measure(std::size_t samples) const {
   if (exact_) return {*exact_, 0};
   std::size_t kept = 0, switches = 0;

@@ -19,7 +19,7 @@ Point area_normal(const Mesh& mesh, std::size_t i) {
 // By the divergence theorem.
 double enclosed_volume(const Mesh& mesh) {
   if (mesh.vertices.empty()) return 0;
-  const Point origin = mesh.vertices[0];  // less cancellation than about zero
+  const Point origin = mesh.vertices[0];  // less cancellation than with the origin at zero
   double sum = 0;
   for (const auto& t : mesh.triangles)
     sum +=
@@ -46,7 +46,7 @@ class MeshShape : public Shape {
       const auto i = std::min<std::size_t>(
           std::upper_bound(ends_.begin(), ends_.end(), place) - ends_.begin(), ends_.size() - 1);
       const double begin = i > 0 ? ends_[i - 1] : 0;
-      // What is left of u within the triangle is uniform again; its root makes the triangle uniform.
+      // The rest of u within the triangle is uniform again; its square root gives uniform points in it.
       const double root = std::sqrt(std::clamp((place - begin) / (ends_[i] - begin), 0.0, 1.0));
       const auto& t = mesh_.triangles[i];
       const Point &a = mesh_.vertices[t[0]], &b = mesh_.vertices[t[1]], &c = mesh_.vertices[t[2]];

@@ -16,8 +16,8 @@ struct Mesh {
   std::vector<std::array<std::uint32_t, 3>> triangles;  // counterclockwise seen from outside
 };
 
-// By the ending of the name: .stl or .obj. STL repeats the corners of every triangle: equal ones become one
-// vertex. Throws Error with the line (text) or the reason (binary) for files that are damaged.
+// By file extension: .stl or .obj. STL repeats the corners of every triangle: equal ones become one vertex.
+// Throws Error with the line (text) or the reason (binary) for damaged files.
 Mesh read_mesh(const std::filesystem::path& path);
 Mesh parse_stl(std::string_view bytes, const std::string& file_name);
 Mesh parse_obj(std::string_view text, const std::string& file_name);
@@ -26,7 +26,7 @@ Mesh parse_obj(std::string_view text, const std::string& file_name);
 struct MeshDiagnosis {
   std::size_t degenerate = 0;  // triangles without area
   std::size_t open_edges = 0;  // with one triangle only: the rim of a hole
-  std::size_t flipped = 0;     // edges that both of their triangles run through in the same direction
+  std::size_t flipped = 0;     // edges that both of their triangles traverse in the same direction
   std::size_t crowded = 0;     // edges with more than two triangles
   bool inside_out = false;     // the volume is negative: all normals point inwards
   bool sound() const { return degenerate + open_edges + flipped + crowded == 0 && !inside_out; }
@@ -35,7 +35,7 @@ struct MeshDiagnosis {
 MeshDiagnosis diagnose(const Mesh& mesh);
 
 // Bounding volumes over triangles: closest points, and generalized winding numbers (G. Barill et al., "Fast
-// winding numbers for soups and clouds", 2018), with clusters that are far away taken as dipoles.
+// winding numbers for soups and clouds", 2018), with distant clusters treated as dipoles.
 class TriangleTree {
  public:
   explicit TriangleTree(const Mesh& mesh);
@@ -51,7 +51,7 @@ class TriangleTree {
  private:
   struct Cluster {
     Box box;
-    Point dipole{}, center{};  // sum of area normals; their mean place
+    Point dipole{}, center{};  // sum of area normals; their mean position
     double radius = 0;
     std::uint32_t first = 0, count = 0, left = 0, right = 0;  // a leaf has triangles; others have children
   };

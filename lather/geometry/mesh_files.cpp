@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostTriangles = 20'000'000;
 
-// Equal points get equal numbers.
+// Equal points get the same index.
 class VertexIndex {
  public:
   explicit VertexIndex(Mesh& mesh) : mesh_(mesh) {}

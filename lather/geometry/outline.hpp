@@ -5,7 +5,7 @@
 
 namespace lather::geometry {
 
-// About `steps` points in all; none for shapes that do not lie in the plane.
+// About `steps` points in all; none for shapes that are not two-dimensional.
 std::vector<std::vector<Point>> outline(const Shape& shape, std::size_t steps = 600);
 
 }  // namespace lather::geometry

@@ -42,7 +42,7 @@ double segment_distance(const Point& p, const Point& a, const Point& b) {
   return length(from - t * along);
 }
 
-// Which members of `chain` lie on its convex hull, points within its sides included.
+// Which members of `chain` are on its convex hull, including points inside its sides.
 std::vector<char> on_hull(const std::vector<Point>& corners, const std::vector<std::size_t>& chain) {
   std::vector<std::size_t> order(chain.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

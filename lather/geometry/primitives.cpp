@@ -20,8 +20,7 @@ void require_positive(double value, std::string_view what) {
     throw Error(fmt::format("{} must be a positive number, not {}", what, value));
 }
 
-// A square piece of the plane through `corner`, spanned by `first` and `second`; a segment where `second` is
-// zero.
+// The parallelogram at `corner` spanned by `first` and `second`; a segment if `second` is zero.
 Patch flat_patch(const Point& corner, const Point& first, const Point& second, const Point& normal,
                  double arc_start) {
   const bool segment = length(second) == 0;
@@ -108,7 +107,7 @@ class BoxShape : public Shape {
 
  private:
   Box box_;
-  int first_wall_;  // axes below have no walls
+  int first_wall_;  // axes below this have no walls
 };
 
 class Ball : public Shape {

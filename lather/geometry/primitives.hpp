@@ -1,5 +1,5 @@
 #pragma once
-// The simple shapes. Every function throws Error, in words a user can act on, for sizes that make no shape.
+// The simple shapes. Every function throws Error, with an actionable message, for sizes that make no shape.
 
 #include "lather/geometry/shape.hpp"
 
@@ -22,12 +22,12 @@ ShapePtr torus(const Point& center, double ring_radius, double tube_radius);
 ShapePtr cylinder(const Point& base_center, double radius, double height);                      // axis z
 ShapePtr cone(const Point& base_center, double base_radius, double top_radius, double height);  // axis z
 
-// A shape of the plane between z = low and z = high.
+// A plane shape between z = low and z = high.
 ShapePtr extrude(ShapePtr plane, double low, double high);
-// A polygon of the (r, z) half plane, r >= 0, turned around the z-axis.
+// A polygon in the (r, z) half plane, r >= 0, revolved around the z-axis.
 ShapePtr revolve(const std::vector<Point>& corners);
 
-// Booleans of shapes of one dimension.
+// Boolean operations on shapes of the same dimension.
 ShapePtr unite(const ShapePtr& a, const ShapePtr& b);
 ShapePtr intersect(ShapePtr a, ShapePtr b);
 ShapePtr subtract(ShapePtr a, ShapePtr b);
@@ -37,7 +37,7 @@ ShapePtr translate(ShapePtr shape, const Point& by);
 // In the plane counterclockwise about `about`; in space about an axis through it, by the right-hand rule.
 ShapePtr rotate(ShapePtr shape, double angle, const Point& about = {}, const Point& axis = {0, 0, 1});
 ShapePtr scale(ShapePtr shape, double factor, const Point& about = {});
-// The union of `copies` copies, each moved on by `step`.
+// The union of `copies` copies, each shifted by `step` from the one before.
 ShapePtr repeat(ShapePtr shape, const Point& step, int copies);
 
 }  // namespace lather::geometry

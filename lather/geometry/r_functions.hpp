@@ -17,7 +17,7 @@ inline symbolic::Expr r_or(symbolic::Expr a, symbolic::Expr b) {
 inline symbolic::Expr r_between(symbolic::Expr x, double low, double high) {
   return (x - low) * (high - x) / (high - low);
 }
-// Within a distance of a centre, given the square of the distance.
+// Within `radius` of a centre, given the squared distance from it.
 inline symbolic::Expr r_within(symbolic::Expr squared_distance, double radius) {
   return (radius * radius - squared_distance) / (2 * radius);
 }

@@ -31,7 +31,7 @@ struct Patch {
   std::function<bool(const SurfacePoint&)> kept;
 };
 
-// A number that is known up to `error`: 0 where it follows from a formula.
+// A number that is known up to `error`: 0 if it follows from a formula.
 struct Measure {
   double value = 0, error = 0;
 };
@@ -47,16 +47,16 @@ class Shape {
   virtual double signed_distance(const Point& p) const = 0;
   bool contains(const Point& p) const { return signed_distance(p) > 0; }
   virtual Box bounds() const = 0;
-  // How many shapes it is made of; what a signed distance costs.
+  // How many shapes it is made of: the cost of a signed distance.
   virtual std::size_t parts() const { return 1; }
   // The whole boundary within `clip`, which must be finite where the shape is not.
   virtual std::vector<Patch> patches(const Box& clip) const = 0;
-  // Length, area or volume by a formula; nothing where there is none.
+  // Length, area or volume by a formula; nothing if there is none.
   virtual std::optional<double> exact_measure() const { return {}; }
   // Length or area of the boundary likewise (in one dimension: the number of ends).
   virtual std::optional<double> exact_boundary_measure() const { return {}; }
-  // Vanishes on the boundary, positive inside, negative outside, with slope 1 at smooth places of the
-  // boundary; smooth except at corners: see r_functions.hpp. Throws Error where there is no such formula
+  // Vanishes on the boundary, positive inside, negative outside, with slope 1 at smooth points of the
+  // boundary; smooth except at corners: see r_functions.hpp. Throws Error if there is no such formula
   // (meshes).
   virtual symbolic::Expr smooth_distance(const Coordinates& x) const = 0;
 
@@ -71,17 +71,17 @@ using ShapePtr = std::shared_ptr<const Shape>;
 Point normal_at(const Shape& shape, const Point& p);
 
 // Length, area or volume: by formula, or by subdividing the bounding box into at most `cells` cells, with a
-// bound of the error that holds. Throws Error for unbounded shapes.
+// guaranteed error bound. Throws Error for unbounded shapes.
 Measure measure(const Shape& shape, std::size_t cells = 200'000);
 
-// The boundary as one parametrized whole. It refers to the shape, which must live as long.
+// The boundary as one parametrized whole. It refers to the shape, which must outlive it.
 class Boundary {
  public:
   // Throws Error for shapes without a bounded boundary.
   explicit Boundary(const Shape& shape);
   Boundary(const Shape& shape, const Box& clip);
-  // s and v in (0, 1): a place that is uniform by length or area over all patches; nothing where that place
-  // is not part of the boundary after Boolean operations.
+  // s and v in (0, 1): a point that is uniform by length or area over all patches; nothing if that point is
+  // not part of the boundary after Boolean operations.
   std::optional<SurfacePoint> at(double s, double v) const;
   // The same on one of its patches, u and v in (0, 1).
   std::optional<SurfacePoint> on_patch(std::size_t patch, double u, double v) const;

@@ -84,8 +84,7 @@ class Extrusion : public Shape {
   double low_, high_;
 };
 
-// The corners with their mirror images where the polygon touches the axis along an edge, which is then
-// inside.
+// The corners, with their mirror images if the polygon touches the axis along an edge, which is then inside.
 Polygon full_section(const std::vector<Point>& corners) {
   Polygon half(corners);  // counterclockwise
   const auto& c = half.corners();

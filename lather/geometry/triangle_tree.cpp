@@ -8,8 +8,8 @@ namespace lather::geometry {
 namespace {
 
 constexpr std::uint32_t kLeafTriangles = 8;
-// A cluster is a dipole when seen from farther than this many of its radii. The paper uses 2; an error of
-// some 1e-3 is far from the 0.5 that decides.
+// A cluster is treated as a dipole when seen from farther than this many of its radii. The paper uses 2; an
+// error of about 1e-3 is far from the threshold of 0.5.
 constexpr double kFar = 2.3;
 
 struct Corners {

@@ -7,7 +7,7 @@
 namespace lather::linalg {
 
 namespace {
-// Panels to a block: two blocks of a chunk and their tiles of S (1.1 MB) stay in the second-level cache.
+// Panels per block: two blocks of a chunk and their tiles of S (1.1 MB) stay in the second-level cache.
 // Measured: 4 panels and 256 rows reach 68 GF/s on a core where blocks of 128 columns and 480 rows reach 50.
 constexpr std::size_t kGroup = 4;
 constexpr std::size_t kDepth = 96;  // rows at a time: two panels of them stay in the first-level cache
@@ -25,7 +25,7 @@ void ColumnGram::reset(std::size_t columns) {
   sums_ = Buffer<double>(panels_ * (panels_ + 1) / 2 * kPanel * kPanel);
 }
 
-// A part is a pair of blocks of panels: f(a, b) for the tiles of S that it consists of.
+// A part is a pair of blocks of panels: calls f(a, b) for each of its tiles of S.
 template <class F>
 void ColumnGram::over_tiles(std::size_t part, const F& f) const {
   std::size_t g = 0;  // part = g (g + 1) / 2 + h

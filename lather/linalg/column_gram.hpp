@@ -1,7 +1,8 @@
 #pragma once
-// S = J^T J of a tall matrix that is never held whole: J comes in chunks of rows, each written straight into
-// column panels, and S grows by one chunk at a time on all threads. Every element is one chain of
-// multiply-adds over rising rows, whichever thread runs it: the bits do not depend on the thread count.
+// S = J^T J of a tall matrix that is never held whole: J arrives in chunks of rows, each written straight
+// into column panels, and all threads add one chunk at a time to S. Every element is one chain of
+// multiply-adds in increasing row order, whichever thread runs it: the bits do not depend on the thread
+// count.
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +16,7 @@ class ColumnGram {
  public:
   static constexpr std::size_t kChunkRows = 256;
 
-  // Starts again: S = 0 and an empty (zero) chunk. Allocates only when the number of columns changes.
+  // Starts over: S = 0 and an empty (zero) chunk. Allocates only when the number of columns changes.
   void reset(std::size_t columns);
 
   // Rows [0, kChunkRows) of the chunk. Threads may write different rows at the same time.
@@ -33,8 +34,8 @@ class ColumnGram {
   // S += the products of the chunk's first `rows` rows.
   void add_chunk(std::size_t rows, ThreadTeam& team) { add_chunk(rows, team, {0, parts()}); }
 
-  // For ranks that share the work: S consists of parts, and add_chunk may be told which to add to. Rows
-  // [begin, end) of the chunk, and parts of S, in one array, to be handed to others.
+  // For ranks that share the work: S consists of parts, and add_chunk can be told which to add to. Rows
+  // [begin, end) of the chunk, and parts of S, are packed into one array to be passed to other ranks.
   std::size_t parts() const;
   void add_chunk(std::size_t rows, ThreadTeam& team, IndexRange parts);
   std::size_t row_size() const { return panels_ * kPanel; }
@@ -51,7 +52,7 @@ class ColumnGram {
   void copy_lower(std::size_t n, double* to, ThreadTeam& team) const;
 
  private:
-  // Whole tiles of add_outer's kernel in both directions (12 rows, 16 columns).
+  // A whole number of tiles of add_outer's kernel in both directions (12 rows, 16 columns).
   static constexpr std::size_t kPanel = 48;
   const double* tile(std::size_t a, std::size_t b) const {
     return sums_.data() + (a * (a + 1) / 2 + b) * kPanel * kPanel;

@@ -1,5 +1,5 @@
 #pragma once
-// The one door from our views to Eigen. Include it from .cpp files only: Eigen costs seconds of compile time.
+// The only way from our views to Eigen. Include it from .cpp files only: Eigen costs seconds of compile time.
 
 #include <Eigen/Core>
 

@@ -64,7 +64,7 @@ void make_cluster_canonical(MatrixView x, std::size_t first, std::size_t size,
     if (rest == 1) {
       if (w[0] < 0) columns *= -1;
     } else if (norm > 0) {
-      w[0] += w[0] >= 0 ? norm : -norm;  // away from cancellation; the sign is repaired below
+      w[0] += w[0] >= 0 ? norm : -norm;  // avoids cancellation; the sign is fixed below
       const double square = w.squaredNorm();
       columns -= (columns * w) * (2 / square * w.transpose());
       if (columns(pivot, 0) < 0) columns.col(0) *= -1;
@@ -77,13 +77,13 @@ void make_cluster_canonical(MatrixView x, std::size_t first, std::size_t size,
 
 namespace {
 
-// What make_cluster_canonical does to clusters of one, for all columns at once and row by row, as they lie in
-// memory: the largest component becomes positive.
+// What make_cluster_canonical does to clusters of one, for all columns at once and row by row, in memory
+// order: the largest component becomes positive.
 void make_signs_canonical(MatrixView x) {
   std::vector<double> largest(x.cols, 0.0);
   for (std::size_t i = 0; i < x.rows; ++i)
     for (std::size_t k = 0; k < x.cols; ++k) largest[k] = std::max(largest[k], x(i, k) * x(i, k));
-  std::vector<double> sign(x.cols, 0.0);  // 0: the component that decides is not yet met
+  std::vector<double> sign(x.cols, 0.0);  // 0: the deciding component has not been found yet
   for (std::size_t i = 0; i < x.rows; ++i)
     for (std::size_t k = 0; k < x.cols; ++k)
       if (sign[k] == 0 && as_large_as(largest[k], x(i, k) * x(i, k))) sign[k] = x(i, k) < 0 ? -1 : 1;

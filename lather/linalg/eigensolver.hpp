@@ -5,17 +5,17 @@
 
 namespace lather::linalg {
 
-// A = X diag(values) X^T for symmetric A (the lower triangle is read); values descend. False if A is not
-// finite or the iteration did not converge; then `vectors` and `values` are not to be used. Columns are not
-// yet canonical.
+// A = X diag(values) X^T for symmetric A (the lower triangle is read); values are in descending order. False
+// if A is not finite or the iteration did not converge; then `vectors` and `values` must not be used.
+// Columns are not yet canonical.
 bool eigenvectors(ConstMatrixView a, std::span<double> values, MatrixView vectors);
-// The values alone, a fraction of the work.
+// The values only, at a fraction of the work.
 bool eigenvalues(ConstMatrixView a, std::span<double> values);
 
 // Makes the columns of X unique. Eigenvalues that agree to rounding (formulas/canonical.hpp) form a cluster;
 // inside a cluster any orthonormal basis would do, so the columns are replaced by a basis that depends on the
 // spanned subspace only: with P = X_c X_c^T, the first column is P e_j normalized, j the first index with
-// P_jj within a hair of the largest, and so on in the complement. For a simple eigenvalue this says: the
+// P_jj within a hair of the largest, and so on in the complement. For a simple eigenvalue this means: the
 // largest component is positive. `values` must be sorted.
 void make_canonical(std::span<const double> values, MatrixView vectors);
 

@@ -19,12 +19,11 @@ Eigen::Map<Eigen::VectorXd> eigen_vector(std::span<double> b) {
 
 bool cholesky_plain(Eigen::Ref<EigenMatrix> A) {
   Eigen::LLT<Eigen::Ref<EigenMatrix>, Eigen::Lower> llt(A);
-  // NaN slips through Eigen's test of the pivots.
+  // Eigen's pivot test lets NaN through.
   return llt.info() == Eigen::Success && A.diagonal().allFinite();
 }
 
-// Block column by block column: the diagonal block, the panel P below it, then what is right of it less P
-// P^T.
+// Block column by block column: the diagonal block, the panel P below it, then the rest minus P P^T.
 constexpr Eigen::Index kBlock = 96;
 
 bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {

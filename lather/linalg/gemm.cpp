@@ -32,13 +32,13 @@ constexpr std::size_t kPanelColumns = kTileVectors* kLanes<T>;
 
 enum class Left { by_rows, transposed };  // a(r, p) = A[r][p] or A[p][r]
 
-// What a tile of C starts from: 0 or its memory, plus the bias (V vectors) in its first bias_rows rows.
+// Initial value of a tile of C: 0 or its memory, plus the bias (V vectors) in its first bias_rows rows.
 template <class T>
 struct Start {
   bool from_memory = true;
   const T* bias = nullptr;
   std::size_t bias_rows = 0;
-  Sums sums = Sums::in_chain;  // apart: from 0, and its memory is added in the end
+  Sums sums = Sums::in_chain;  // apart: from 0, and its memory is added at the end
 };
 
 template <class T>

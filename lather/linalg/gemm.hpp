@@ -7,15 +7,15 @@
 // product writes (Z, W of add_outer) or reads by vectors (G) the leading dimension is >= padded_columns(n),
 // and the last row has its padding too: allocate rows * ld elements. Columns n .. padded_columns(n) - 1 of an
 // output are overwritten: by multiply with zeros (with accumulate: left as they are), by add_outer with +=
-// the products of G's padding. What the padding of G or A holds never reaches a column below n. A of either
-// product is read only in its own columns and needs no padding.
+// the products of G's padding. The contents of the padding of G or A never reach a column below n. A of
+// either product is read only in its own columns and needs no padding.
 //
 // Order of summation. Every element is one chain of multiply-adds that starts from its previous value
-// (accumulate, add_outer, add_column_sums), else from the bias or 0, and runs over the summed index in rising
-// order. So a row of multiply does not depend on which rows it is computed together with, and sums over rows
-// may be split over consecutive calls: same bits. With Sums::apart chains start from 0, for multiply over 256 terms at
-// most and for add_outer over 96, and are added to the previous value at their end: much less is lost where that is large
-// beside the terms.
+// (accumulate, add_outer, add_column_sums), else from the bias or 0, and runs over the summed index in
+// increasing order. So a row of multiply does not depend on which rows it is computed together with, and
+// sums over rows may be split over consecutive calls: same bits. With Sums::apart, chains start from 0,
+// cover at most 256 terms in multiply and 96 in add_outer, and are added to the previous value at their end:
+// much less is lost when that value is large compared with the terms.
 
 #include <cstddef>
 
@@ -29,9 +29,9 @@ enum class Sums { in_chain, apart };
 template <class T>
 std::size_t padded_columns(std::size_t n);
 
-// The leading dimension to use for a matrix of n columns: padded_columns(n), plus one vector where rows would
-// otherwise lie a multiple of 512 bytes apart and compete for the same sets of the first-level cache.
-// Measured: add_outer gains 2 to 5 % by it, multiply nothing.
+// The leading dimension to use for a matrix of n columns: padded_columns(n), plus one vector if rows would
+// otherwise be a multiple of 512 bytes apart and compete for the same sets of the first-level cache.
+// Measured: add_outer gains 2 to 5 %, multiply nothing.
 template <class T>
 std::size_t padded_width(std::size_t n);
 

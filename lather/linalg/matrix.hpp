@@ -1,5 +1,5 @@
 #pragma once
-// Row-major matrices as optimizers see them: a pointer and a shape. Nobody here owns memory, and no Eigen
+// Row-major matrices as optimizers see them: a pointer and a shape. Nothing here owns memory, and no Eigen
 // header is needed.
 
 #include <cassert>

@@ -9,9 +9,9 @@ namespace lather::linalg {
 
 // Work done by this thread since it started. Copy it before and after and subtract.
 struct WorkCount {
-  std::int64_t products = 0;         // calls of the product verbs below
+  std::int64_t products = 0;         // calls of the product functions below
   std::int64_t multiplications = 0;  // scalar multiplications in them
-  std::int64_t factorizations = 0;   // eigendecompositions, QR and Cholesky factorizations
+  std::int64_t factorizations = 0;   // eigendecompositions, QR, SVD, Cholesky, …
 };
 WorkCount& work_count();
 

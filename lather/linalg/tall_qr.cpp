@@ -2,9 +2,10 @@
 // acts on row j of R and on all rows of B: H_j = I - tau_j [e_j; v_j] [e_j; v_j]^T. A panel of reflectors is
 // I - [E; V] T [E; V]^T with T upper triangular.
 //
-// B lies in blocks of kBlockColumns columns, each row-major by itself, the last one filled up with zeros, so that the
-// products are those of gemm.hpp. A block meets all panels before it while it stays in the cache, then becomes panels
-// itself. Threads take blocks in their order and wait for the panels that others still make.
+// B is stored in blocks of kBlockColumns columns, each row-major on its own, the last one padded with zeros,
+// so that the products are those of gemm.hpp. All panels before a block are applied to it while it stays in
+// the cache; then it becomes panels itself. Threads take blocks in order and wait for panels still being
+// made by others.
 
 #include "lather/linalg/tall_qr.hpp"
 
@@ -30,7 +31,7 @@ constexpr std::size_t kTriangle = kPanelColumns * kPanelColumns;
 
 using PanelRow = double[kPanelColumns];
 
-// Columns of R, from the row of the first one on, and V: `rows` rows below them, then their reflectors.
+// Columns of R, from the first one's row down, and V: the `rows` rows below them, later their reflectors.
 struct Panel {
   double* R;
   std::size_t stride, width;
@@ -39,10 +40,10 @@ struct Panel {
   double* minus_T;
 };
 
-// In every row of V: v_j is divided by `divisor`, then taken change_c times from column c; change_j is 0. Products of
-// column `next`, as it is then, with all columns go to `products`: two readings of V in one. (A row is read before v_j is
-// written: a vector that is read right after a part of it was written has to wait.) Sums of sums of few rows: a reflector is
-// as orthogonal as its length is exact.
+// In every row of V: v_j is divided by `divisor`, then subtracted change_c times from column c; change_j is
+// 0. Products of the updated column `next` with all columns go to `products`: two passes over V in one. (A
+// row is read before v_j is written: reading a vector right after writing part of it would stall.) Sums are
+// taken over sums of few rows: a reflector is as orthogonal as its length is exact.
 void reflect(const Panel& p, std::size_t j, double divisor, const PanelRow& change, std::size_t next,
              PanelRow& products) {
   constexpr std::size_t kFew = 16;
@@ -68,12 +69,12 @@ void reflect(const Panel& p, std::size_t j, double divisor, const PanelRow& chan
   products[j] /= divisor;
 }
 
-// Reflectors of the columns, applied to them and to R, kept in V.
+// Computes the reflectors of the columns, applies them to the columns and to R, and keeps them in V.
 void factor(const Panel& p) {
   alignas(64) PanelRow products, change = {};
   double* const T = p.minus_T;
   std::fill_n(T, kTriangle, 0.0);
-  reflect(p, 0, 1, change, 0, products);  // of column 0
+  reflect(p, 0, 1, change, 0, products);  // products of column 0
   for (std::size_t j = 0; j < p.width; ++j) {
     double* const R = p.R + j * p.stride;
     const double below = std::sqrt(products[j]), corner = R[j];
@@ -99,11 +100,11 @@ void factor(const Panel& p) {
   }
 }
 
-// Columns right of a panel, in its rows of R and below them.
+// Columns to the right of a panel, in its rows of R and below them.
 struct Right {
   double* R;
   double* B;
-  std::size_t count, in_R;  // with and without the zeros that fill up a block
+  std::size_t count, in_R;  // with and without the zeros that pad a block
 };
 
 // [R; B] -= [E; V] T^T ([E; V]^T [R; B])
@@ -188,7 +189,7 @@ void TallQr::rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill&
   };
   const std::size_t begin = shape.first / kPanelColumns * kPanelColumns;
   std::atomic<std::size_t> next = begin / kBlockColumns, done = begin;  // block; columns that are panels
-  // Allocated here: a thread that could not would leave the others waiting.
+  // Allocated here: a thread that failed to allocate would leave the others waiting.
   std::vector<PackedMatrix<double>> packed_of(team ? static_cast<std::size_t>(team->size()) : 1);
   for (auto& packed : packed_of)
     packed.pack(std::vector<double>(kPanelColumns * kBlockColumns).data(), kPanelColumns, kBlockColumns,

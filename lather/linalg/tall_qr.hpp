@@ -1,8 +1,8 @@
 #pragma once
-// R of the QR decomposition of a tall matrix that is never held whole (TSQR): rows come in chunks, each is
-// rotated into the triangle by blocked Householder reflections. R^T R is the sum of products of all rows, but
-// R is found without it: singular values down to 1e-16 of the largest are right, where those of J^T J end at
-// 1e-8.
+// R of the QR decomposition of a tall matrix that is never held whole (TSQR): rows arrive in chunks, each
+// rotated into the triangle by blocked Householder reflections. R^T R is the sum of products of all rows,
+// but R is found without it: singular values are right down to 1e-16 of the largest, those from J^T J only
+// down to 1e-8.
 
 #include <cstddef>
 #include <span>
@@ -18,8 +18,8 @@ namespace lather::linalg {
 
 class TallQr {
  public:
-  // Starts again with R = 0. The last column may be a right-hand side: what stands there becomes Q^T r, and
-  // the corner +-|r - Q Q^T r|.
+  // Starts over with R = 0. The last column may be a right-hand side r: it becomes Q^T r, and the corner
+  // +-|r - Q Q^T r|.
   void reset(std::size_t columns);
   // Starts from another's R.
   void reset(const TallQr& other);
@@ -32,11 +32,11 @@ class TallQr {
   std::size_t bytes() const {
     return (R_.size() + chunk_.size() + V_.size() + minus_T_.size()) * sizeof(double);
   }
-  static double bytes_of(std::size_t columns, std::size_t rows);  // with so many rows at a time
+  static double bytes_of(std::size_t columns, std::size_t rows);  // with `rows` rows at a time
 
  private:
   static constexpr std::size_t kDiagonalRows = 512;  // at a time
-  // Of the rows: zero before column `first`; diagonal: row i is zero but in column first + i.
+  // The rows are zero before column `first`; diagonal: row i is zero except in column first + i.
   struct Shape {
     std::size_t first;
     bool diagonal;
@@ -49,7 +49,7 @@ class TallQr {
 
   std::size_t columns_ = 0;
   Buffer<double> R_;
-  Buffer<double> chunk_, V_, minus_T_;  // the rows that are rotated; reflectors and their triangles
+  Buffer<double> chunk_, V_, minus_T_;  // the rows being rotated; reflectors and their triangles
 };
 
 // R^{-1} b and R^{-T} b in place, with the leading b.size() rows and columns of an upper triangle.

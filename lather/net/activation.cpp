@@ -8,7 +8,7 @@ symbolic::Expr activation_value(ActivationName activation, symbolic::Expr z) {
   switch (activation) {
     case ActivationName::tanh: return tanh(z);
     case ActivationName::sin: return sin(z);
-    case ActivationName::versine: {  // 1 - cos z, to the last digit where z is small
+    case ActivationName::versine: {  // 1 - cos z, accurate to the last digit for small z
       const symbolic::Expr s = sin(0.5 * z);
       return 2.0 * s * s;
     }

@@ -90,8 +90,8 @@ class Builder {
     tape_.set_output(output);
     return std::move(tape_);
   }
-  // Several outputs go side by side into one buffer, and from there through a matrix that is not trained (see
-  // initialize): the output of every network is that of one dense layer.
+  // Several outputs go side by side into one buffer and from there through an untrained matrix (see
+  // initialize), so that the output of every network is that of one dense layer.
   Tape join(const std::vector<Value>& outputs, int joined) {
     int width = 0;
     for (const Value& v : outputs) width += v.width;
@@ -188,8 +188,8 @@ class Builder {
          .factorized = options_.weight_factorization});
   }
 
-  // s(a) of the named layer, or s(omega a): what stands for it in an operation's value, and what the operation
-  // needs to know of it.
+  // s(a) of the named layer, or s(omega a): the expression that represents it in an operation's value, and
+  // what the operation needs to know about it.
   struct Activation {
     Expr value;
     std::optional<symbolic::OpaqueFunction> opaque = {};

@@ -21,8 +21,8 @@ struct NetworkOptions {
   NetworkType type = NetworkType::mlp;
   std::int64_t width = 64;
   std::int64_t depth = 4;  // hidden layers; PirateNet: blocks of three
-  // Networks side by side that share nothing but the inputs; each gives an equal share of the outputs, in their
-  // order: one per subdomain.
+  // Networks side by side that share only the inputs; each provides an equal share of the outputs, in order:
+  // one per subdomain.
   std::int64_t networks = 1;
   ActivationName activation = ActivationName::tanh;
   double frequency = 1;              // hidden layers are activation(frequency * z)
@@ -44,7 +44,7 @@ struct NetworkOptions {
 
 // `inputs` numbers go in, `outputs` come out. Throws Error for combinations that make no sense.
 Tape build_network(const NetworkOptions& options, int inputs, int outputs);
-// The sum of several networks, each times a number; all but the last are frozen, and so are the numbers: the
+// The sum of several networks, each times a factor; all but the last are frozen, and so are the factors: the
 // block "join.weight" has one diagonal square per network. Names of network k begin with "network<k>.".
 Tape build_sum(std::span<const NetworkOptions> networks, int inputs, int outputs);
 

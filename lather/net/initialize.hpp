@@ -14,8 +14,8 @@ struct Weights {
 
 // Weights normal (Glorot or LeCun), biases and PirateNet's alphas zero, Fourier projections normal times
 // their scale. Not in the paper: plain normals; the reference codes truncate them at two standard deviations.
-// Where the output layer alone is trained it starts at zero: features added up at random have derivatives far
-// above the solution's, and what a solver does about those takes many steps to wear off.
+// If only the output layer is trained, it starts at zero: random sums of features have derivatives far above
+// the solution's, and what a solver does about those takes many steps to wear off.
 Weights initialize(const Tape& tape, const NetworkOptions& options, std::uint64_t seed);
 
 }  // namespace lather::net

@@ -10,7 +10,7 @@ using What = ArrayRef::What;
 
 namespace {
 
-// Functions dearer than reading their value back from memory.
+// Functions more expensive than reading their value back from memory.
 bool is_expensive(Kind kind) {
   return symbolic::is_unary(kind) && kind != Kind::abs && kind != Kind::sign && kind != Kind::step;
 }
@@ -99,7 +99,7 @@ class PointwiseCompiler {
     for (int c = 0; c < components_; ++c) sources_.push_back({rule_.output_bars[c], {What::out_bar, 0, c}});
   }
 
-  // Expensive functions are not computed twice: read back from the output where they are one, else stashed.
+  // Expensive functions are not computed twice: they are read back if they are an output, otherwise stashed.
   void keep_expensive_functions() {
     symbolic::ExprMap<Expr> known;
     for (Expr e : symbolic::topological_order(bars_)) {

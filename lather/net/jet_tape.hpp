@@ -1,5 +1,5 @@
 #pragma once
-// A tape made ready for one set of derivatives: the pointwise operations as programs on jets, forward and
+// A tape prepared for one set of derivatives: the pointwise operations as programs on jets, forward and
 // adjoint, and what must be kept from the forward pass. Independent of the device.
 
 #include <vector>
@@ -33,9 +33,9 @@ struct PointwiseProgram {
 struct JetTape {
   symbolic::JetSet jets;
   std::vector<PointwiseProgram> programs;  // one per operation; empty for dense layers
-  std::vector<char> needs_bar;             // per buffer: does anything trainable lie upstream?
+  std::vector<char> needs_bar;             // per buffer: is there anything trainable upstream?
   std::vector<std::vector<char>>
-      accumulates;  // per operation and input: add to a bar that is already there, or write it first
+      accumulates;  // per operation and input: add to an existing bar, or be the first to write it
 };
 
 JetTape compile_tape(const Tape& tape, const symbolic::JetSet& jets);

@@ -75,7 +75,7 @@ void LayerGradients<T>::add(const LayerGradients<U>& other) {
     const auto& from = other.layer(i);
     if (to.stride == 0) continue;
     const std::size_t rows = to.weight.size() / to.stride, columns = std::min(to.stride, from.stride);
-    for (std::size_t r = 0; r < rows; ++r)  // rows are padded as their type needs it
+    for (std::size_t r = 0; r < rows; ++r)  // row padding depends on the type
       for (std::size_t c = 0; c < columns; ++c)
         to.weight[r * to.stride + c] += from.weight[r * from.stride + c];
     const std::size_t biases = std::min(to.bias.size(), from.bias.size());

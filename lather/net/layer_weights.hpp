@@ -1,6 +1,6 @@
 #pragma once
-// A network's weights in the form the kernels want, made anew from the flat
-// parameters at every step, and the gradient accumulated by one thread.
+// A network's weights in the form the kernels need, rebuilt from the flat parameters at every step, and the
+// gradient accumulated by one thread.
 
 #include <span>
 #include <vector>
@@ -31,8 +31,8 @@ class LayerWeights {
   std::vector<double> product_;
 };
 
-// d loss / d effective weights, as one thread sums it up over its tiles. In single precision that of one tile: sums
-// over tiles are in double precision.
+// d loss / d effective weights, summed by one thread over its tiles. In single precision, of one tile only:
+// sums over tiles are in double precision.
 template <class T>
 class LayerGradients {
  public:
@@ -40,7 +40,7 @@ class LayerGradients {
   void zero();
   template <class U>
   void add(const LayerGradients<U>& other);  // of the same tape
-  // All numbers in one array, for other ranks; elements [begin, begin + count) of it, and all of it back.
+  // All numbers as one array, for other ranks: its size, elements [begin, begin + count), and all of it back.
   std::size_t size() const;
   void copy(std::size_t begin, std::size_t count, T* to) const;
   void assign(std::span<const T> from);

@@ -1,6 +1,6 @@
 #pragma once
-// A network as a list of operations on values, device and derivatives left out: dense layers, and pointwise
-// functions given as expressions. From this alone the engine derives jets, adjoints and kernels.
+// A network as a list of operations on values, independent of device and derivatives: dense layers, and
+// pointwise functions given as expressions. From this alone the engine derives jets, adjoints and kernels.
 
 #include <memory>
 #include <optional>

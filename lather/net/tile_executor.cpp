@@ -77,8 +77,8 @@ void TileExecutor<T>::assign_bars(const Tape& tape) {
     for (const Value& in : inputs)
       if (jet_tape_->needs_bar[in.buffer]) ensure(in.buffer);
     const int out = out_of(i).buffer;
-    // The output's bar is written by the caller, possibly for
-    // several backward passes: its slot is not given away.
+    // The output's bar is written by the caller, possibly for several
+    // backward passes, so its slot is not reused.
     if (first_writer[out] == i && buffers_[out].bar_slot >= 0 && out != tape.output().buffer)
       free[buffers_[out].stride].push_back(buffers_[out].bar_slot);
   }
@@ -136,7 +136,7 @@ typename TileExecutor<T>::Place TileExecutor<T>::place(const Pointwise& op, cons
 }
 
 // `gradients` receives the sums over points of scalar bars;
-// without it they are kept apart per point, in scalars_per_point_.
+// without it they are kept per point, in scalars_per_point_.
 template <class T>
 void TileExecutor<T>::run(const Pointwise& op, PointwiseState& state, symbolic::Machine<T>& machine,
                           const std::vector<ArrayRef>& in, const std::vector<ArrayRef>& out,

@@ -1,9 +1,9 @@
 #pragma once
-// Runs a network on one tile of points, all layers forward and backward, in an arena that fits the
-// second-level cache. One per thread and derivative set.
+// Runs a network on one tile of points, all layers forward and backward, in an arena that fits in the L2
+// cache. One per thread and derivative set.
 //
 // Layout: a buffer holds its jet components one after another, each as points × stride; so a dense layer is
-// one product with (components · points) rows, the bias on the first `points` of them.
+// one product with (components · points) rows, with the bias added to the first `points` of them.
 
 #include <functional>
 #include <span>

@@ -40,7 +40,7 @@ OptimizerEntry device_entry(std::string name, std::string summary, Options defau
   return e;
 }
 
-// An entry for a method whose matrix can lie on the GPU.
+// An entry for a method whose matrix can live on the GPU.
 template <class Method, class Options>
 OptimizerEntry dense_entry(std::string name, std::string summary, Options defaults) {
   auto e = entry<Method>(std::move(name), std::move(summary), std::move(defaults), Family::quasi_newton);

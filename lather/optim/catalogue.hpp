@@ -1,5 +1,5 @@
 #pragma once
-// Every optimizer by name. A preset is an entry of its own: same class, other defaults.
+// Every optimizer by name. A preset is an entry of its own: same class, different defaults.
 
 #include <functional>
 #include <memory>
@@ -16,7 +16,7 @@ namespace lather::optim {
 enum class Family { first_order, kronecker, quasi_newton, least_squares, output_layer };
 std::string_view name_of(Family family);  // "first-order", …
 
-// What becomes of the hidden layers of a network: they are trained with the others; they stay as they were initialized;
+// What happens to the hidden layers of a network: they are trained with the others; they stay as initialized;
 // or the method draws them itself.
 enum class HiddenLayers { trained, kept, drawn };
 
@@ -27,7 +27,7 @@ struct OptimizerEntry {
   AnyOptions defaults;
   // Throws Error for a layout the method cannot hold in memory.
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const AnyOptions&)> construct;
-  // The same method living on the GPU; empty if there is none. Null: these options are for the host.
+  // The same method on the GPU; empty if there is none. Returns null if these options are for the host.
   std::function<std::unique_ptr<Optimizer>(const ParameterLayout&, const AnyOptions&)> construct_on_device =
       {};
   bool needs_residuals = false;  // works only on sums of squared residuals (Objective::residual_count() > 0)
@@ -65,7 +65,7 @@ OptimizerEntry residual_entry(std::string name, std::string summary, Options def
   return e;
 }
 
-// For a method that finds the output layer alone.
+// For a method that determines the output layer only.
 template <class Method, class Options>
 OptimizerEntry output_layer_entry(std::string name, std::string summary, Options defaults,
                                   HiddenLayers hidden_layers) {
@@ -76,9 +76,9 @@ OptimizerEntry output_layer_entry(std::string name, std::string summary, Options
 }
 
 const std::vector<OptimizerEntry>& catalogue();
-// Adds an optimizer of the caller's own; from then on it is found by name everywhere. Throws Error if the
-// name is taken. Call it before training starts: references to entries do not survive it.
+// Adds an optimizer of the caller's own, which can then be found by name everywhere. Throws Error if the name
+// is taken. Call it before training starts: it invalidates references to entries.
 void register_optimizer(OptimizerEntry added);
-const OptimizerEntry& find_optimizer(const std::string& name);  // throws Error naming the nearest
+const OptimizerEntry& find_optimizer(const std::string& name);  // throws Error naming the closest
 
 }  // namespace lather::optim

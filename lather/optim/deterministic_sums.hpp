@@ -1,6 +1,6 @@
 #pragma once
 // Sums over flat arrays, with a fixed order of summation: the same numbers give the same bits wherever they
-// lie in memory.
+// are in memory.
 
 #include <cmath>
 #include <cstddef>

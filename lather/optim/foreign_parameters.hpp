@@ -1,6 +1,6 @@
 #pragma once
-// Steps by given gradients on parameters that lie in someone else's memory, block by block: tensors of a
-// deep-learning framework. The optimizer's own numbers are double whatever the blocks are.
+// Steps with given gradients on parameters in someone else's memory, block by block: tensors of a
+// deep-learning framework. The optimizer itself works in double, whatever the type of the blocks.
 
 #include <memory>
 #include <span>
@@ -21,17 +21,17 @@ struct ForeignBlock {
 class ForeignParameters {
  public:
   virtual ~ForeignParameters() = default;
-  // For methods that ask for one gradient at the present parameters. `stream` (cudaStream_t) orders the step
-  // on the GPU; the host has no use for it.
+  // For methods that ask for one gradient at the current parameters. `stream` (cudaStream_t) orders the step
+  // on the GPU; the host ignores it.
   virtual StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
                           void* stream) = 0;
 };
 
-// On `cuda` the optimizer must live there too. Throws Error where this program has no CUDA.
+// On `cuda` the optimizer must live there too. Throws Error if this program has no CUDA.
 std::unique_ptr<ForeignParameters> make_foreign_parameters(const ParameterLayout& layout, Device device);
 std::unique_ptr<ForeignParameters> make_foreign_parameters_on_device(const ParameterLayout& layout);
 
-// Value and gradient of an objective on the GPU, x and gradient being device memory, ordered on `stream`.
+// Value and gradient of an objective on the GPU, with x and gradient in device memory, ordered on `stream`.
 double gradient_on_device(Objective& objective, const double* x, double* gradient, void* stream);
 
 }  // namespace lather::optim

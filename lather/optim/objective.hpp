@@ -1,7 +1,7 @@
 #pragma once
 // What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are
-// both Objectives. value and gradient are required; the rest is offered by those who can (asking an objective
-// that cannot throws Error). A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and
+// both Objectives. value and gradient are required; the rest is optional (asking an objective that does
+// not offer it throws Error). A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and
 // means folded into r.
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace lather::optim {
 
 // Kronecker factors of the Gauss–Newton matrix J^T J, for K-FAC. A dense layer z = a W + b at one point has
 // one row per derivative component c: inputs a_c (with a 1 appended for the bias in the value, a 0 in
-// derivatives) and signals z_c = d r / d z_c. Then, for a group of terms, its block of J^T J is
-// about A (x) B.
+// derivatives) and signals z_c = d r / d z_c. Then, for a group of terms, the layer's block of
+// J^T J is approximately A (x) B.
 struct KroneckerFactors {
   enum class Sharing {
     expand,  // A = mean over points and components of a_c a_c^T,  B = sum over both of z_c z_c^T
@@ -32,7 +32,7 @@ struct KroneckerFactors {
     std::vector<Pair> groups;  // equations, then conditions and data; a group without terms is left out
   };
   std::vector<Layer> layers;
-  std::vector<double> diagonal;  // of J^T J, for the parameters in no layer; 0 for the others
+  std::vector<double> diagonal;  // of J^T J, for parameters outside the layers; 0 for the others
 };
 
 class CudaObjective;
@@ -43,7 +43,7 @@ class Objective : public Residuals {
   std::size_t size() const final { return layout().size(); }
 
   virtual double value(std::span<const double> x) = 0;
-  // At several x, one after another in memory. One by one is the specification, bit for bit.
+  // At several x, stored one after another. Must equal one-by-one evaluation, bit for bit.
   virtual void values(std::span<const double> xs, std::span<double> values);
   // Writes the gradient (overwriting) and returns the value.
   virtual double value_and_gradient(std::span<const double> x, std::span<double> gradient) = 0;
@@ -58,7 +58,7 @@ class Objective : public Residuals {
 
   virtual KroneckerFactors kronecker_factors(std::span<const double> x, KroneckerFactors::Sharing sharing);
 
-  // For optimizers that live on the GPU; null where the objective does not.
+  // For optimizers that live on the GPU; null if the objective does not.
   virtual CudaObjective* cuda_objective() { return nullptr; }
 };
 

@@ -27,7 +27,7 @@ struct StepReport {
   double gradient_norm = 0;  // Euclidean, before the step
   double step_norm = 0;      // Euclidean length of the change of the parameters
   int evaluations = 0;       // of the objective, with or without gradient
-  int basis_updates = 0;     // of Kronecker methods: eigenbases of layers replaced
+  int basis_updates = 0;     // Kronecker methods: layers whose eigenbases were replaced
   Status status = Status::running;
   std::string message;  // in words, whenever status is not running or something is worth saying
 };
@@ -38,7 +38,7 @@ struct Diagnostic {
   double value;
 };
 
-// Of the elements of vectors.
+// Size of the elements of vectors.
 template <class... Vectors>
 std::size_t bytes_of(const Vectors&... vectors) {
   return (std::size_t{0} + ... + (vectors.size() * sizeof(typename Vectors::value_type)));
@@ -50,12 +50,12 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One iteration. A NaN, a failed line search, a singular matrix is a status in words, never an exception.
+  // One iteration. NaN, a failed line search or a singular matrix is a status in words, never an exception.
   virtual StepReport step(Objective& objective, std::span<double> parameters) = 0;
 
   // At most factors.size() iterations in a row, factors[i] being the learning-rate factor of the i-th; at
-  // least one. `done` says how many were taken; the report is that of the last, its counts are those of all.
-  // Methods that live on the GPU take many before the host hears of them.
+  // least one. `done` says how many were taken; the report describes the last one, its counts cover all of
+  // them. Methods that live on the GPU take many before reporting to the host.
   virtual StepReport steps(Objective& objective, std::span<double> parameters,
                            std::span<const double> factors, std::int64_t& done) {
     set_learning_rate_factor(factors[0]);
@@ -64,13 +64,13 @@ class Optimizer {
   }
 
   // The objective is no longer the same function (points resampled, weights changed): secants across the
-  // change are void.
+  // change are invalid.
   virtual void objective_changed() {}
 
   // Schedules multiply the learning rate given in the options by this factor. Line-search methods ignore it.
   virtual void set_learning_rate_factor(double factor) = 0;
 
-  // Shortens gradients by itself, if it can; else optim/wrappers/clipped.hpp does it from outside.
+  // Clips gradients itself, if it can; otherwise optim/wrappers/clipped.hpp does it from outside.
   virtual bool clip_gradients(const ClipOptions& /*options*/) { return false; }
 
   // Of the last step; valid until the next one.
@@ -79,7 +79,7 @@ class Optimizer {
   // Bytes it holds now, on the host and on the GPU together.
   virtual std::size_t memory_bytes() const { return 0; }
 
-  // Everything needed to go on bit for bit.
+  // Everything needed to continue bit for bit.
   virtual void state(StateVisitor& visitor) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// Which optimizer, with which options and wrappers, as problem
-// files, `--set optimizer.…` and config.json write it:
+// Which optimizer, with which options and wrappers, as written in
+// problem files, `--set optimizer.…` and config.json:
 //
 //   optimizer = "adam"
 //   optimizer = {name = "adam", learning_rate = 1e-3, clip = {limit = 1},
@@ -8,8 +8,8 @@
 //                then = {name = "lbfgs", at_step = 20000}}
 //
 // Keys other than `name` and those of the wrappers are options of the named optimizer. Clipping is innermost,
-// then averaging, then the schedule. `then` holds the options of SwitchOptions beside those of the second
-// optimizer, which may have wrappers of its own.
+// then averaging, then the schedule. `then` holds the options of SwitchOptions along with those of the
+// second optimizer, which may have wrappers of its own.
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -52,12 +52,12 @@ struct OptimizerSpec {
   explicit OptimizerSpec(const std::string& optimizer);  // with defaults; throws Error for an unknown name
   const OptimizerEntry& entry() const { return find_optimizer(name); }
   void fields(FieldVisitor& v);
-  // Throws Error for what no single option is to blame for: lists that do not fit together, a second
-  // optimizer that would never have its turn.
+  // Throws Error for faults that no single option is to blame for: lists that do not fit together, a second
+  // optimizer that would never get its turn.
   void validate() const;
 };
 
-// Throws Error, at the place of the fault, for unknown names and keys and for values out of range.
+// Throws Error, with the location of the fault, for unknown names and keys and for values out of range.
 OptimizerSpec read_optimizer(const TomlValue& table, const std::string& owner = "optimizer");
 OptimizerSpec optimizer_spec(const nlohmann::json& settings);  // {"name": "adam", "learning_rate": 1e-3}
 

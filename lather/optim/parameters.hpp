@@ -9,7 +9,7 @@
 namespace lather::optim {
 
 // What a block does in its model. Optimizers that treat some
-// blocks apart (Muon: embeddings and heads) look at this.
+// blocks differently (Muon: embeddings and heads) look at this.
 enum class Role { hidden, input, output, bias, gate, unknown };
 
 struct ParameterBlock {

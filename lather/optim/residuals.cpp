@@ -29,7 +29,7 @@ void Residuals::jacobian_rows(std::span<const double>, std::size_t, std::size_t,
   throw Error("this objective does not give the Jacobian of its residuals");
 }
 
-// The rest by rows: plain, and the specification of faster versions.
+// The rest works row by row: plain, and the specification of faster versions.
 
 double Residuals::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
   const std::size_t n = size();

@@ -1,5 +1,5 @@
 #pragma once
-// How a gradient step ends when it is not an ordinary one: the same words on the host and on the GPU.
+// How a gradient step that is not an ordinary one ends: the same words on the host and on the GPU.
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace lather::optim {
 
-// "layer1.weight" of the first entry that is NaN or infinite; empty if there is none.
+// Block name ("layer1.weight") of the first entry that is NaN or infinite; empty if there is none.
 inline std::string first_non_finite(const ParameterLayout& layout, std::span<const double> x) {
   for (const auto& block : layout.blocks())
     for (std::size_t i = 0; i < block.size(); ++i)

@@ -1,7 +1,7 @@
 #pragma once
-// The processes ("ranks") that share one run. All of them execute the same program on the same data; what
-// they tell each other goes through exchange() and what is built on it. Every rank computes the same bits, so
-// nothing but partial results, the clock of rank 0 and requests to stop has to travel.
+// The processes ("ranks") that share one run. All of them execute the same program on the same data and
+// communicate through exchange() and what is built on it. Every rank computes the same bits, so only partial
+// results, the clock of rank 0 and requests to stop have to be sent.
 
 #include <cstddef>
 #include <cstring>
@@ -15,7 +15,7 @@
 
 namespace lather::parallel {
 
-// Another rank has ended or no longer answers. Not an Error: nobody may take it for a mistake of the user.
+// Another rank has ended or no longer answers. Not an Error: it must not be taken for a user mistake.
 class RankLost : public std::exception {
  public:
   explicit RankLost(int rank);
@@ -27,8 +27,8 @@ class RankLost : public std::exception {
   std::string message_;
 };
 
-// Where ranks on GPUs add up their sums: on the host; or on the GPUs by NCCL, in the same order (nccl), or in
-// the order that is fastest (nccl_sum), so that the last bits depend on the number of ranks.
+// Where ranks on GPUs add up their sums: on the host; or on the GPUs with NCCL, in the same order (nccl) or
+// in the fastest order (nccl_sum), so that the last bits depend on the number of ranks.
 enum class Reduction { host, nccl, nccl_sum };
 
 class Communicator {
@@ -50,16 +50,16 @@ class Communicator {
   // The last call before the process ends. `failed`: with an error; ranks that wait for this one are then
   // ended.
   virtual void end(bool /*failed*/, int /*exit_status*/) {}
-  // Where ranks work on runs of their own and do not exchange anything: asks the others to end, as far as
-  // the launcher does not.
+  // If ranks work on separate runs and do not exchange anything: asks the others to end, as far as the
+  // launcher does not.
   virtual void ask_others_to_end() {}
-  // Whether rank 0 ends within so many seconds, as far as this can be seen.
+  // Whether rank 0 ends within this many seconds, as far as can be seen.
   virtual bool first_rank_ends_within(double /*seconds*/) { return false; }
 
   using Bytes = std::span<std::byte>;
   using ConstBytes = std::span<const std::byte>;
-  // Sends send[p] to every other rank p and receives receive[p] from it. Both sides know the lengths; what
-  // the lists hold for this rank itself is not looked at. Throws RankLost.
+  // Sends send[p] to every other rank p and receives receive[p] from it. Both sides know the lengths; the
+  // entries for this rank itself are ignored. Throws RankLost.
   void exchange(std::span<const ConstBytes> send, std::span<const Bytes> receive);
 
   // Rank p has filled all[bounds[p] … bounds[p + 1]); afterwards every rank has all of it.
@@ -70,7 +70,7 @@ class Communicator {
       parts.push_back(std::as_writable_bytes(all.subspan(bounds[p], bounds[p + 1] - bounds[p])));
     gather_parts(parts);
   }
-  // The bytes of rank 0 to all; their number may be known to rank 0 alone.
+  // Sends the bytes of rank 0 to all; only rank 0 needs to know how many.
   void broadcast(std::string& bytes);
   template <class T>
   void broadcast(T& value) {
@@ -90,18 +90,18 @@ class Communicator {
   }
   void barrier() { all_of<char>(0); }
 
-  // For those who wait elsewhere than in exchange(), on a thread of their own: a rank that is seen to have
-  // ended, kUnknownRank for one of them, or -1.
+  // For waiting outside exchange(), on a separate thread: a rank that is seen to have ended, kUnknownRank if
+  // it is unknown which, or -1.
   virtual int ended_rank() { return -1; }
 
-  // Asked while waiting for others where a lost rank cannot be seen: a launcher that misses a rank tells the
-  // others by a signal.
+  // Asked while waiting for others if a lost rank cannot be seen: a launcher that misses a rank tells the
+  // others with a signal.
   void set_stop_signal(bool (*caught)()) { stop_signal_ = caught; }
 
-  // After RankLost: rank 0 goes on by itself and ends the run in order; the others give up (false).
+  // After RankLost: rank 0 goes on alone and ends the run properly; the others give up (false).
   bool go_on_alone(const RankLost& loss);
   static constexpr int kUnknownRank = 1 << 30;
-  int lost_rank() const { return lost_rank_; }  // -1: none; kUnknownRank: one of them
+  int lost_rank() const { return lost_rank_; }  // -1: none; kUnknownRank: unknown which
 
   // Bytes sent to others and calls of exchange so far.
   double bytes_sent() const { return bytes_sent_; }
@@ -126,8 +126,8 @@ class Communicator {
   bool (*stop_signal_)() = nullptr;
 };
 
-// Calls operation(); where a rank is lost in it, rank 0 calls it again by itself. It must be a function of
-// its inputs, so that it can be repeated.
+// Calls operation(); if a rank is lost in it, rank 0 calls it again alone. It must be a function of its
+// inputs, so that it can be repeated.
 template <class Operation>
 void with_ranks(Communicator* ranks, const Operation& operation) {
   for (;;) try {

@@ -1,13 +1,13 @@
 #pragma once
-// Rank 0 before the others: for what may fail by a mistake of the user, so that one message comes of it, and
-// for files that the first one writes and the others then find.
+// Rank 0 before the others: for what may fail through a user mistake, so that there is one message, and for
+// files that rank 0 writes and the others then find.
 
 #include "lather/parallel/communicator.hpp"
 
 namespace lather::parallel {
 
-// Calls f() on rank 0, then on the others. Where rank 0 throws, the others see it end and end too. f must not
-// speak with other ranks.
+// Calls f() on rank 0, then on the others. If rank 0 throws, the others see it end and end too. f must not
+// communicate with other ranks.
 template <class F>
 auto first_rank_first(Communicator* ranks, const F& f) {
   if (!ranks || ranks->alone()) return f();
@@ -18,8 +18,8 @@ auto first_rank_first(Communicator* ranks, const F& f) {
   return result;
 }
 
-// Threads that a rank has for itself: the cores it is bound to, or its share of those that all ranks of a
-// machine may use.
+// Threads available to a rank: the cores it is bound to, or its share of those that all ranks of a machine
+// may use.
 int threads_of(const Communicator* ranks);
 
 }  // namespace lather::parallel

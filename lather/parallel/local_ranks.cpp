@@ -124,7 +124,7 @@ std::unique_ptr<Communicator> fork_ranks(int ranks) {
   const auto refuse = [](const char* what) {
     throw Error(fmt::format("--ranks: cannot {}: {}", what, std::strerror(errno)));
   };
-  // sockets[a][b]: the end that rank a has of its connection with rank b
+  // sockets[a][b]: rank a's end of its connection with rank b
   std::vector<std::vector<int>> sockets(ranks, std::vector<int>(ranks, -1));
   for (int a = 0; a < ranks; ++a)
     for (int b = 0; b < a; ++b) {

@@ -37,7 +37,7 @@ int number_in(const char* variable, int otherwise) {
   return value;
 }
 
-// Where the module may lie, best first.
+// Where the module may be, best first.
 std::vector<fs::path> places_of_module() {
   constexpr const char* kName = "lather_mpi.so";
   std::vector<fs::path> places;
@@ -53,7 +53,7 @@ const LatherMpi* load_module(std::string& why_not) {
   std::error_code status;
   for (const auto& place : places_of_module()) {
     if (!fs::exists(place, status)) continue;
-    // Open MPI loads modules of its own that look for its symbols among the global ones.
+    // Open MPI loads its own modules, which look for its symbols among the global ones.
     void* library = ::dlopen(place.c_str(), RTLD_NOW | RTLD_GLOBAL);
     const void* symbol = library ? ::dlsym(library, "lather_mpi") : nullptr;
     if (!symbol) {
@@ -117,8 +117,8 @@ class MpiRanks final : public Communicator {
       if (turn % 64 != 0 || !stop_signal()) continue;
       if (!signalled) since_signal.restart();
       signalled = true;
-      // A stop that all ranks were asked for lets this exchange end. Where it does not, one of them is gone,
-      // and the launcher will end this one too before long.
+      // If all ranks were asked to stop, this exchange ends. If it does not, one of them is gone, and the
+      // launcher will end this one too before long.
       if (since_signal.seconds() > kGrace) throw RankLost(-1);
     }
   }

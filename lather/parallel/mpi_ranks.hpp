@@ -1,7 +1,7 @@
 #pragma once
-// Ranks started by mpirun or srun. The functions of MPI are in a module of their own (lather_mpi.so, from
+// Ranks started by mpirun or srun. The MPI functions are in a separate module (lather_mpi.so, from
 // parallel/mpi), which is loaded only in a process that a launcher has started: the command and the libraries
-// need no MPI, and one that was built for another MPI can be put in its place.
+// need no MPI, and a module built for another MPI can be put in its place.
 
 #include <string>
 
@@ -9,14 +9,14 @@
 
 namespace lather::parallel {
 
-// Whether a launcher of MPI has started this process, and as which of how many, by its environment.
+// Whether an MPI launcher started this process, and as which rank of how many, from its environment.
 struct Launch {
   bool by_mpi = false;
   int rank = 0, size = 1;
 };
 Launch find_launch();
 
-// Throws Error where the module is missing or does not load.
+// Throws Error if the module is missing or does not load.
 std::unique_ptr<Communicator> join_mpi();
 
 // "Open MPI v4.1.4 …", or why there is none.

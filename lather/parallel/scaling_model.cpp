@@ -7,8 +7,8 @@ namespace lather::parallel {
 
 namespace {
 
-// ---- Fitted to docs/performance.md, float64. Products reach 52 TFLOP/s where matrices are wide; half of it
-// at width 90.
+// ---- Fitted to docs/performance.md, float64. Products reach 52 TFLOP/s for wide matrices; half of that at
+// width 90.
 double product_rate(double width) { return 52e12 * width * width / (width * width + 90 * 90); }
 constexpr double kSyrkRate = 46e12;
 // Measured: 10.8 TFLOP/s at dimension 4,353, 38.9 at 16,897, 43.3 at 33,537.
@@ -20,13 +20,13 @@ constexpr double kLaunches = 30e-6;   // kernels of a graph, one after another
 // layers, and as much again for the operands of products, which overlap in part.
 constexpr double kTrafficPerWidth = 8 * 18;
 
-// Shards of the busiest rank, of all.
+// The busiest rank's share of all shards.
 double largest_share(const Workload& w, int ranks) {
   const double shards = std::max(w.shards, static_cast<double>(ranks));
   return std::ceil(shards / ranks) / shards;
 }
 
-// One round in which every rank sends `bytes` in all to the others.
+// One round in which every rank sends `bytes` in total to the others.
 double round_time(const Cluster& cluster, int ranks, double bytes) {
   if (ranks == 1) return 0;
   const Link& slowest = ranks > cluster.ranks_per_machine ? cluster.between : cluster.inside;
@@ -89,7 +89,7 @@ double H200::replicated(const Workload& w) const {
          2 * n * kSolution;  // the step and its acceleration
 }
 
-// NVLink 4: 450 GB/s each way; InfiniBand NDR: 400 Gb/s. Latencies of a round of NCCL's, as commonly
+// NVLink 4: 450 GB/s each way; InfiniBand NDR: 400 Gb/s. Latencies of an NCCL round, as commonly
 // reported.
 Cluster h200_cluster() { return {{8e-6, 450e9}, {12e-6, 50e9}, 8, false}; }
 

@@ -1,6 +1,6 @@
 #pragma once
 // How long a step takes on many ranks, by counting: operations over rates, bytes over bandwidths, messages
-// times latencies. docs/scaling.md has its predictions beside what was measured.
+// times latencies. docs/scaling.md compares its predictions with measurements.
 //
 //   n, w     parameters; those of them in matrices that points are multiplied with
 //   p, c     points, all sets together; rows (points times derivative components carried) per point
@@ -35,13 +35,13 @@ class RankModel {
   virtual double gradient(const Workload& w, double points) const = 0;  // seconds for so many points
   virtual double value(const Workload& w, double points) const = 0;
   virtual double normal_matrix(const Workload& w, double residuals, int ranks) const = 0;
-  virtual double replicated(const Workload& w) const = 0;  // what every rank does by itself in a step
+  virtual double replicated(const Workload& w) const = 0;  // what every rank repeats in a step
 };
 
 struct Cluster {
   Link inside, between;  // ranks of one machine, and machines
   int ranks_per_machine = 8;
-  bool sends_rows = true;  // of J, as Lather does it on CPUs; false: J^T J is reduced
+  bool sends_rows = true;  // of J, as Lather does on CPUs; false: J^T J is reduced
 };
 
 struct StepTime {
@@ -55,7 +55,7 @@ double normal_matrix_bytes(const Workload& w, const Cluster& cluster, int ranks)
 
 StepTime predict(const Workload& w, const RankModel& rank, const Cluster& cluster, int ranks);
 
-// An H200: rates fitted to what docs/performance.md has measured on one.
+// An H200: rates fitted to the measurements on one in docs/performance.md.
 class H200 final : public RankModel {
  public:
   std::string name() const override { return "H200"; }
@@ -66,7 +66,7 @@ class H200 final : public RankModel {
 };
 Cluster h200_cluster();  // machines of eight, NVLink inside, InfiniBand between: published figures
 
-// A rank as it was timed: every share of the points takes its share of the time.
+// A rank as timed: a share of the points takes the same share of the time.
 struct TimedRank final : RankModel {
   std::string label;
   double gradient_seconds = 0, value_seconds = 0, normal_seconds = 0, replicated_seconds = 0, points = 1,

@@ -1,14 +1,14 @@
 #pragma once
 // Sums whose bits do not depend on the number of ranks. Points are dealt to a fixed number of shards; a rank
-// has some of them, one after the other, and a sum over all points is a sum over shards along a fixed tree:
-// neighbours first, then pairs of pairs.
+// has some consecutive ones, and a sum over all points is a sum over shards along a fixed tree: neighbours
+// first, then pairs of pairs.
 //
 //   stride 1   0+1  2+3  4+5  6
 //   stride 2   (0..1)+(2..3)  (4..5)+(6)
 //   stride 4   (0..3)+(4..6)
 //
-// A rank adds up by itself what the tree adds among its own shards, and sends what is left: one piece if
-// ranks and shards are powers of two, 2 log2(shards) at most.
+// A rank adds up locally what the tree adds among its own shards, and sends what is left: one piece if ranks
+// and shards are powers of two, 2 log2(shards) at most.
 
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +34,7 @@ void add_along_tree(std::size_t shards, std::size_t begin, std::size_t end, cons
 // The first shards of the pieces that are left of [begin, end) after add_along_tree.
 std::vector<std::size_t> piece_heads(std::size_t shards, std::size_t begin, std::size_t end);
 
-// Who has which shards.
+// Which rank has which shards.
 class ShardPlan {
  public:
   ShardPlan() = default;
@@ -51,7 +51,7 @@ class ShardPlan {
 };
 
 // Adds up vectors of `size` elements over the pieces of all ranks: every rank adds its share of the elements
-// and hands the result to the others.
+// and sends the result to the others.
 //   own(piece, begin, count, to)   copies elements of this rank's piece number `piece`
 template <class T>
 class PieceSum {

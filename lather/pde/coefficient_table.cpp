@@ -13,8 +13,8 @@ namespace lather::pde {
 
 namespace {
 
-// Slopes m of the cubic spline through (x_i, y_i): second derivatives agree at the inner nodes; the third
-// ones agree at the first and last of them (not-a-knot). Two values give a line, three a parabola.
+// Slopes m of the cubic spline through (x_i, y_i): second derivatives agree at the inner nodes, third ones
+// also at the first and last of these (not-a-knot). Two values give a line, three a parabola.
 // With h_i = x_{i+1} - x_i and s_i = (y_{i+1} - y_i) / h_i, at an inner node:
 //   h_i m_{i-1} + 2 (h_{i-1} + h_i) m_i + h_{i-1} m_{i+1} = 3 (h_i s_{i-1} + h_{i-1} s_i).
 std::vector<double> spline_slopes(const std::vector<double>& x, const std::vector<double>& y) {
@@ -55,8 +55,8 @@ std::vector<double> spline_slopes(const std::vector<double>& x, const std::vecto
   return m;
 }
 
-// What the value and the slope at the left node, and those at the right one, are multiplied by; at u in
-// [0, 1] of an interval of length h. order: of the derivative by x.
+// Weights of the value and the slope at the left node, then of those at the right one, at u in [0, 1] of an
+// interval of length h. order: of the derivative with respect to x.
 std::array<double, 4> hermite_weights(double u, double h, int order) {
   switch (order) {
     case 0:
@@ -100,7 +100,7 @@ CoefficientTable::CoefficientTable(std::string name, std::vector<Axis> axes,
     throw Error(fmt::format("value {} of the table '{}' is {}", bad - values.begin() + 1, name_, *bad));
   hermite_.resize(nodes * parts);
   for (std::size_t i = 0; i < nodes; ++i) hermite_[i * parts] = values[i];
-  // Along each axis, slopes of everything that the axes before it have given.
+  // Along each axis, slopes of everything that the axes before it have produced.
   std::size_t stride = nodes;
   for (std::size_t k = 0; k < d; ++k) {
     const auto& x = axes_[k].at;
@@ -154,7 +154,7 @@ std::vector<double> CoefficientTable::evaluate(const Points& points,
     for (std::size_t k = 0; k < axes_.size(); ++k) {
       const auto& x = axes_[k].at;
       const double v = points.coordinates[axes_[k].coordinate][i];
-      const double slack = 1e-9 * (x.back() - x.front());  // an end of the domain, rounded
+      const double slack = 1e-9 * (x.back() - x.front());  // allows for a rounded end of the domain
       if (!(v >= x.front() - slack && v <= x.back() + slack))
         throw Error(fmt::format("the table '{}' knows {} in [{}, {}] and was asked at {} = {}", name_,
                                 axes_[k].name, x.front(), x.back(), axes_[k].name, v));

@@ -1,6 +1,6 @@
 #pragma once
-// A coefficient known by its values on a grid, and smooth between them: a tensor product of cubic splines
-// (twice continuously differentiable, not-a-knot ends). Its derivatives are those of the spline itself.
+// A coefficient given by its values on a grid and smooth in between: a tensor product of cubic splines (twice
+// continuously differentiable, not-a-knot ends). Its derivatives are those of the spline itself.
 
 #include <string>
 #include <vector>
@@ -23,8 +23,8 @@ class CoefficientTable {
                    std::string file = {});
 
   const std::string& name() const { return name_; }
-  const std::string& file() const { return file_; }  // where it was read
-  // How a run's folder calls its copy of that file. The dots keep it apart from data, whose names have none.
+  const std::string& file() const { return file_; }  // where it was read from
+  // The name of that file's copy in a run's folder. The dots keep it apart from data, whose names have none.
   static std::string kept_name(const std::string& name, const std::string& extension) {
     return name + ".table" + extension;
   }
@@ -39,7 +39,7 @@ class CoefficientTable {
 
   std::string name_, file_;
   std::vector<Axis> axes_;
-  // 2^d numbers per node: bit k of their index is set where the slope along axis k is taken.
+  // 2^d numbers per node: bit k of their index is set if the slope along axis k is taken.
   std::vector<double> hermite_;
 };
 

@@ -16,8 +16,8 @@ struct CoordinateMap {
 };
 
 // Inverts the Jacobian dy_i/dz_j symbolically, by cofactors. Throws Error (at `where`) if there are more than
-// three physical coordinates, if the map is not made of as many coordinates as it defines, or if it is
-// singular everywhere.
+// three physical coordinates, if the map does not use as many coordinates as it defines, or if it is singular
+// everywhere.
 CoordinateMap invert_coordinate_map(const std::vector<symbolic::Expr>& map,
                                     const std::vector<std::string>& names, OutputSymbols& symbols,
                                     const SourceLocation& where);

@@ -1,5 +1,5 @@
 #pragma once
-// Where the equations of a problem hold, if that is no box: shapes by name, in some of the problem's
+// Where the equations of a problem hold, if that is not a box: named shapes in some of the problem's
 // coordinates.
 
 #include <map>
@@ -13,9 +13,9 @@
 namespace lather::pde {
 
 struct Geometry {
-  std::vector<int> coordinates;                      // of the problem, that are x, y (and z) of the shapes
+  std::vector<int> coordinates;                      // of the problem, used as x, y (and z) of the shapes
   std::vector<std::string> names;                    // of these coordinates
-  std::map<std::string, geometry::ShapePtr> shapes;  // by name, "domain" among them
+  std::map<std::string, geometry::ShapePtr> shapes;  // by name, including "domain"
   geometry::ShapePtr domain;
 
   geometry::Point place(const Points& points, std::size_t i) const {
@@ -23,15 +23,15 @@ struct Geometry {
     for (std::size_t k = 0; k < coordinates.size(); ++k) p[k] = points.coordinates[coordinates[k]][i];
     return p;
   }
-  // Closer than this to a boundary is on it.
+  // Points closer to a boundary than this are on it.
   double tolerance() const { return 1e-9 * domain->bounds().diagonal(); }
 };
 
 // Which points lie inside the domain, not on its boundary. Without shapes: all.
 std::vector<char> inside_domain(const Geometry* geometry, const Points& points);
-// The same with the boundary: what can be shown.
+// The same including the boundary: what can be shown.
 std::vector<char> in_closed_domain(const Geometry* geometry, const Points& points);
-// The points inside alone.
+// Only the points inside.
 Points only_inside(const Geometry* geometry, const Points& points);
 
 }  // namespace lather::pde

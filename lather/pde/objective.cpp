@@ -175,7 +175,7 @@ void PinnObjective::term_gradients(std::span<const double> x, std::span<double> 
   std::copy(engine_->losses.begin(), engine_->losses.end(), losses.begin());
 }
 
-// Residuals, unlike their derivatives, are there in single precision too.
+// Residuals, unlike their derivatives, are available in single precision too.
 std::size_t PinnObjective::residual_count() const { return EngineResiduals(*engine_).residual_count(); }
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
   EngineResiduals(*engine_).residuals(x, r);

@@ -24,12 +24,12 @@ enum class Precision { float64, float32 };
 struct EngineOptions {
   Device device = Device::cpu;
   int threads = 0;  // 0: all cores
-  int shards = 0;   // parts that sums over points are made of (CPU); 0: as many as threads
-  parallel::Communicator* ranks = nullptr;  // processes that share the points (CPU); null: this one alone
+  int shards = 0;   // parts that sums over points are split into; 0: as many as threads, one on a GPU
+  parallel::Communicator* ranks = nullptr;  // processes that share the points; null: this one alone
   Precision precision = Precision::float64;
   std::size_t tile_rows =
-      0;  // points times derivative components per tile; 0: chosen by width (CPU) or memory (CUDA)
-  bool overlap = true;  // CUDA: weight gradients beside the rest of the backward pass
+      0;  // points times derivative components per tile; 0: 96 points (CPU), or by memory (CUDA)
+  bool overlap = true;  // CUDA: weight gradients in parallel with the rest of the backward pass
 };
 
 class Engine;
@@ -49,9 +49,9 @@ class PinnObjective final : public optim::Objective {
   void set_points(int point_set, Points points);
   const Points& points(int point_set) const;
   std::size_t residuals_of(
-      int point_set) const;  // of each of its terms: one per point, or per group of points
-  // Offers the device to draw points itself, in rows of steps that an optimizer there takes; whether it
-  // will. set_step: the number of the next step.
+      int point_set) const;  // for each of its terms: one per point, or per group of points
+  // Offers to let the device draw points itself, during runs of steps that an optimizer takes there; returns
+  // whether it will. set_step: the number of the next step.
   bool draw_points(const PointPlan& plan);
   void set_step(std::int64_t step);
   void set_term_weight(int term, double weight);
@@ -73,9 +73,9 @@ class PinnObjective final : public optim::Objective {
   void residuals_at(std::span<const double> xs, std::span<double> r) override;
   void residual_scales(std::span<double> scales) const override;
 
-  // Of the last value or gradient: weight * mean of squares, per term.
+  // From the last value or gradient: weight * mean of squares, per term.
   std::span<const double> term_losses() const;
-  // The bare residual of one term at the points of its set.
+  // The unweighted residual of one term at the points of its set.
   void term_residuals(std::span<const double> x, int term, std::span<double> r);
 
   // Values of expressions (fields, their derivatives) at any points; `columns` names their data columns.
@@ -87,13 +87,13 @@ class PinnObjective final : public optim::Objective {
   // the network, point by point, when d loss / d residual_i = seed_i. Points do
   // not mix, so point i's rows give row i of the Jacobian (times seed_i).
   //
-  // Where residuals are sums over groups of points, "point" means such a group,
+  // If residuals are sums over groups of points, "point" means such a group,
   // and its members are further components.
   struct LayerSignals {
     std::size_t block;  // of the layer's weight in layout(); its bias and scale follow in the layout
     int components;     // derivatives carried; rows are component-major: row c * points + p
-    int values;         // the first of them are values, not derivatives: these feel the bias
-    const double* in;   // what the layer was fed
+    int values;         // how many, the first ones, are values, not derivatives: only these feel the bias
+    const double* in;   // the layer's input
     std::size_t in_stride;
     const double* out_bar;  // what came back; d residual_p / d W = sum_c in_row^T out_bar_row
     std::size_t out_stride;
@@ -110,16 +110,16 @@ class PinnObjective final : public optim::Objective {
     virtual void end_tile(int thread) = 0;
   };
   // Points [first, first + count) of the term's set; seeds (one per point of the range) may be empty: all 1.
-  // Tiles are shared by the threads; calls with different `thread` run at the same time. Every rank visits
-  // all points.
+  // Tiles are shared among the threads; calls with different `thread` run concurrently. Every rank visits all
+  // points.
   void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                      std::span<const double> seeds, SignalVisitor& visitor);
   // The same for one number per point of the term, which the visitor writes to `values` (as large as the set,
-  // zero before): every rank visits its share of the points, and all have all numbers afterwards.
+  // zeroed first): every rank visits its share of the points, and afterwards all ranks have all the numbers.
   void visit_points(std::span<const double> x, int term, std::span<double> values,
                     const std::function<std::unique_ptr<SignalVisitor>()>& make_visitor);
 
-  // Of the engine's Jacobian, on the host or on the device.
+  // From the engine's Jacobian, on the host or the device.
   optim::Residuals& source() override;
   void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override;
   double normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) override;
@@ -133,7 +133,7 @@ class PinnObjective final : public optim::Objective {
 
   const Problem& problem() const;
   const net::Tape& tape() const;
-  int visitors() const;                   // numbers that `thread` may have in a SignalVisitor
+  int visitors() const;                   // how many values `thread` can take in a SignalVisitor
   parallel::Communicator* ranks() const;  // null: this process alone
   ThreadTeam* team() override;
   std::size_t tile_points(int point_set) const;

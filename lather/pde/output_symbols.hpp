@@ -29,8 +29,8 @@ class OutputSymbols {
   symbolic::Expr output(int k, const symbolic::MultiIndex& orders = {});
   std::optional<Derivative> find(symbolic::Expr symbol) const;
 
-  // Coefficients given by a table of some of the coordinates. Their derivatives are symbols too, as far as the
-  // interpolation is smooth: at most twice along each coordinate; beyond, Error.
+  // Coefficients tabulated over some of the coordinates. Their derivatives are symbols too, as far as the
+  // interpolation is smooth: at most twice along each coordinate; beyond that, Error.
   static constexpr int kMaxTableOrder = 2;
   struct TableDerivative {
     int table;
@@ -48,8 +48,8 @@ class OutputSymbols {
   // d e / d coordinate i, where outputs depend on all coordinates and every other symbol is a constant.
   symbolic::Expr total_derivative(symbolic::Expr e, int coordinate);
 
-  // A derivative that was taken of step, sign, abs, min or max. The rules
-  // hold between its jumps and kinks; what happens at them is lost.
+  // A derivative taken of step, sign, abs, min or max. The rules hold
+  // between its jumps and kinks; what happens at them is lost.
   struct Kink {
     symbolic::Expr function;
     int coordinate;

@@ -43,15 +43,15 @@ struct PointSet {
   // Boundary: the union of these, each with an equal share of the points. Interior: none, or the region of a
   // shape.
   std::vector<Piece> pieces;
-  // Names of the values that belong to each point; their symbols are "data:NAME". Of data they are measured,
-  // of other sets they come from the geometry (normals, distances): see region.hpp.
+  // Names of the values that belong to each point; their symbols are "data:NAME". For data they are measured,
+  // for other sets they come from the geometry (normals, distances): see region.hpp.
   std::vector<std::string> columns;
   std::vector<std::vector<double>> rows;  // data: coordinates, then columns
-  std::string file = {};                  // data: where the rows were read
-  // The residuals of so many rows, one after the other, are added up before they are squared: integrals by
+  std::string file = {};                  // data: where the rows were read from
+  // The residuals of this many consecutive rows are added up before they are squared: integrals by
   // quadrature, and differences between two places. Data only.
   std::size_t group = 1;
-  bool hold_out = true;  // data: a share of the rows may be held out; not where all of them are needed
+  bool hold_out = true;  // data: a share of the rows may be held out; not if all of them are needed
 };
 
 // weight * mean over the points of residual^2.
@@ -67,22 +67,22 @@ struct Field {
   symbolic::Expr value;  // in coordinates, network outputs, unknowns
 };
 
-// Where the true solution comes from, as [reference] says it: the name of a solver and its options.
+// Where the true solution comes from, according to [reference]: the name of a solver and its options.
 struct ReferenceRequest {
   std::string solver;                       // empty: none, or a closed form (Problem::exact)
-  TomlValue options;                        // a table; expressions of parameters have become numbers
-  std::vector<std::string> up_to_constant;  // fields that are determined up to a constant only
+  TomlValue options;                        // a table; expressions in parameters have become numbers
+  std::vector<std::string> up_to_constant;  // fields determined only up to a constant
 };
 
 struct Problem {
   std::string name, title;
   std::shared_ptr<symbolic::Graph> graph = std::make_shared<symbolic::Graph>();
   std::shared_ptr<OutputSymbols> symbols;
-  std::vector<Interval> domain;                // one per coordinate; of shapes the box around them
-  std::shared_ptr<const Geometry> geometry;    // where the domain is no box
-  std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions of the coordinates
+  std::vector<Interval> domain;                // one per coordinate; with shapes, the box around them
+  std::shared_ptr<const Geometry> geometry;    // if the domain is not a box
+  std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions in the coordinates
   std::vector<Field> fields;
-  std::vector<Field> exact;  // the true fields in closed form (coordinates only), where known
+  std::vector<Field> exact;  // the true fields in closed form (coordinates only), if known
   std::vector<Unknown> unknowns;
   std::vector<std::shared_ptr<const CoefficientTable>> tables;  // in the order of OutputSymbols
   std::vector<PointSet> point_sets;
@@ -91,8 +91,8 @@ struct Problem {
   // Networks whose outputs are added to those of `network`; they are not trained.
   std::vector<net::NetworkOptions> earlier_networks;
   ReferenceRequest reference;
-  std::vector<std::string> files;     // read besides data, such as meshes
-  std::vector<std::string> warnings;  // what is probably not meant, with its place in the file
+  std::vector<std::string> files;     // read in addition to data, such as meshes
+  std::vector<std::string> warnings;  // probable mistakes, with their place in the file
 
   int dimensions() const { return static_cast<int>(domain.size()); }
   int outputs() const { return static_cast<int>(symbols->output_names().size()); }

@@ -143,7 +143,7 @@ Piece ProblemBuilder::face(const std::vector<std::pair<std::string, double>>& fi
     const int i = coordinate_index(name, where);
     if (!std::isnan(piece[i])) throw Error(where, fmt::format("the coordinate '{}' is fixed twice", name));
     const auto [low, high] = problem_.domain[i];
-    // "1/3" and "0.333333333333333" are the same end. The allowance is that of the end's own size, so that
+    // "1/3" and "0.333333333333333" are the same end. The tolerance is relative to the end itself, so that
     // x = 1 is not the end -1 of a domain that reaches to 1e13.
     const auto is = [value = value](double end) { return std::abs(value - end) <= 1e-12 * std::abs(end); };
     if (!(value >= low && value <= high) && !is(low) && !is(high))
@@ -216,7 +216,7 @@ void ProblemBuilder::geometry(std::shared_ptr<const Geometry> geometry) {
   problem_.geometry = std::move(geometry);
 }
 
-// Values of the geometry that the residuals use.
+// Geometry values that the residuals use.
 void ProblemBuilder::add_columns(PointSet& set, const std::vector<Expr>& residuals,
                                  const SourceLocation& where) const {
   if (set.kind == PointSet::Kind::data || set.pieces.empty() || !set.pieces[0].region) return;

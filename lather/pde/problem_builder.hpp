@@ -61,7 +61,7 @@ class ProblemBuilder {
   void equation(const std::string& name, Expr residual, double weight = 1) {
     equation(name, std::vector{residual}, weight);
   }
-  // The same in a part of the interior, on points of its own that bear the equation's name.
+  // The same in part of the interior, on a point set of its own with the equation's name.
   void equation_in(const std::string& name, const Piece& piece, const std::vector<Expr>& residuals,
                    double weight = 1, const SourceLocation& where = {});
   void condition(const std::string& name, const std::vector<Piece>& pieces,
@@ -75,7 +75,7 @@ class ProblemBuilder {
   void data(const std::string& name, std::vector<std::string> columns, std::vector<std::vector<double>> rows,
             const std::vector<Expr>& residuals, double weight = 1, const SourceLocation& where = {});
 
-  // Rows of which `group` at a time are added up before they are squared; `columns` are symbols "data:NAME".
+  // Rows that are added up `group` at a time before they are squared; `columns` are symbols "data:NAME".
   void grouped(const std::string& name, std::vector<std::string> columns,
                std::vector<std::vector<double>> rows, std::size_t group, const std::vector<Expr>& residuals,
                double weight, const SourceLocation& where);
@@ -85,17 +85,17 @@ class ProblemBuilder {
                 const SourceLocation& where = {});  // cosines and sines instead
   void harmonics(int count) { harmonics_ = count; }
   void normalize(bool on) { normalize_ = on; }
-  // Instead of all coordinates that are not periodic, and of those periodic ones that it contains; in these it
-  // must be periodic itself.
+  // Replaces all coordinates that are not periodic, and the periodic ones that it contains, in which it must
+  // be periodic itself.
   void network_input(Expr input, const SourceLocation& where = {});
-  bool feeds_cosines() const;  // of any coordinate, so that harmonics matter
+  bool feeds_cosines() const;  // of any coordinate, so harmonics matter
 
   void exact(const std::string& field, Expr value, const SourceLocation& where = {});
 
   // Shapes: the equations hold in the domain of `geometry`. After the coordinates, before the first equation.
   void geometry(std::shared_ptr<const Geometry> geometry);
 
-  // What has been built so far; network options, training and reference may be set on it directly.
+  // What has been built so far; network options and reference may be set on it directly.
   Problem& problem() { return problem_; }
   NameTable& names() { return names_; }
   Problem build();

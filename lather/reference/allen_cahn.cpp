@@ -1,8 +1,8 @@
 // u_t = 1e-4 u_xx + 5u - 5u³ on the periodic interval [-1,1], u(x,0) = x² cos πx.
-// The periodic extension of the initial data has a kink at x = ±1 (u_x jumps by 4), so its coefficients fall
-// only like 1/k²: they are taken from the closed form, not from samples, and the first segments in time are
-// short. The modes that are not kept make up the tip of the kink, where u = -1; they decay as those of the
-// linearized equation do, and are added as long as they have not decayed.
+// The periodic extension of the initial data has a kink at x = ±1 (u_x jumps by 4), so its coefficients decay
+// only like 1/k²: they are taken from the closed form, not from samples, and the first time segments are
+// short. The discarded modes make up the tip of the kink, where u = -1; they decay as in the linearized
+// equation and are added until they have decayed.
 #include <cmath>
 #include <complex>
 #include <map>
@@ -33,7 +33,7 @@ double quadratic_cosine(int m) {
   return 2 * (m % 2 == 0 ? 1 : -1) / (pm * pm);
 }
 
-// What u(x, 0) = Σ a_k cos πkx has beyond the kept modes, followed in time.
+// The part of u(x, 0) = Σ a_k cos πkx beyond the kept modes, followed in time.
 class KinkTip {
  public:
   explicit KinkTip(const AllenCahnOptions& options)
@@ -41,14 +41,14 @@ class KinkTip {
         decay_(2 * options.reaction),
         diffusion_(options.diffusion * std::numbers::pi * std::numbers::pi) {}
 
-  // Until when it is worth adding.
+  // The time until which it is worth adding.
   double end() const { return kDecayed / (diffusion_ * first_ * first_); }
 
-  // Its derivatives of one order in x and one in t, at one time t > 0.
+  // Its derivative of the given orders in x and t, at one time t > 0.
   class AtTime {
    public:
     AtTime(const KinkTip& tip, int in_x, int in_t, double t) : first_(tip.first_), in_x_(in_x) {
-      constexpr int kMost = 1 << 20;  // enough for t > 4e-8; before that it misses 1e-7 at x = ±1
+      constexpr int kMost = 1 << 20;  // enough for t > 4e-8; before that it is off by 1e-7 at x = ±1
       const int last = static_cast<int>(std::min<double>(kMost, std::sqrt(kDecayed / (tip.diffusion_ * t))));
       for (int k = first_; k <= last; ++k) {
         const double rate = -tip.decay_ - tip.diffusion_ * k * k;
@@ -57,7 +57,7 @@ class KinkTip {
                               std::exp(rate * t));
       }
     }
-    // Σ amplitude_k d^in_x/d(πkx)^in_x cos πkx, the waves by rotation.
+    // Σ amplitude_k d^in_x/d(πkx)^in_x cos πkx, the waves computed by rotation.
     double operator()(double x) const {
       const double begin = std::numbers::pi * (std::remainder(first_ * x, 2) + 0.5 * in_x_);
       const double turn_cos = std::cos(std::numbers::pi * x), turn_sin = std::sin(std::numbers::pi * x);
@@ -77,7 +77,7 @@ class KinkTip {
   };
 
  private:
-  static constexpr double kDecayed = 40;  // exponents beyond this
+  static constexpr double kDecayed = 40;  // exponents beyond this count as decayed
   int first_;
   double decay_, diffusion_;
 };
@@ -99,7 +99,7 @@ class AllenCahnSolution final : public ReferenceSolution {
   void evaluate_checked(std::span<const double> points, std::size_t count, int field,
                         std::span<const int> orders, std::span<double> out) const override {
     kept_->evaluate(points, count, field, orders, out);
-    std::map<double, std::vector<std::size_t>> with_tip;  // by time: points of a grid share them
+    std::map<double, std::vector<std::size_t>> with_tip;  // by time, which points of a grid share
     for (std::size_t i = 0; i < count; ++i) {
       const double x = points[2 * i], t = points[2 * i + 1];
       if (t > 0 && t < tip_.end())
@@ -114,7 +114,7 @@ class AllenCahnSolution final : public ReferenceSolution {
   }
 
  private:
-  // u, u_x or u_t at t = 0; at the kink, u_x is the mean of both sides and u_t leaves out what is infinite.
+  // u, u_x or u_t at t = 0; at the kink, u_x is the mean of both sides and u_t omits the infinite part.
   double at_start(int in_x, int in_t, double x) const {
     const double p = std::numbers::pi, c = std::cos(p * x), s = std::sin(p * x), u = x * x * c;
     if (in_x == 1) return std::abs(x) < 1 ? 2 * x * c - p * x * x * s : 0;

@@ -1,8 +1,8 @@
-// u_t + u u_x = nu u_xx, u(x,0) = -sin πx, u(±1,t) = 0, by Cole and Hopf:
+// u_t + u u_x = nu u_xx, u(x,0) = -sin πx, u(±1,t) = 0, by the Cole–Hopf transformation:
 //
 //   u = -2 nu L_x,  L = log phi,  phi(x,t) = ∫ exp(g(x-s)) exp(-s²/(4 nu t)) ds,  g(y) = -cos(πy)/(2π nu).
 //
-// The integral is a trapezoidal sum, which converges faster than any power for such an integrand.
+// The integral is taken by the trapezoidal rule, which converges faster than any power for such an integrand.
 // L_x, L_xx, … follow from the moments of the derivatives of exp(g); time derivatives from the equation
 // itself.
 #include <array>
@@ -61,7 +61,7 @@ class Burgers final : public ReferenceSolution {
   double at(double x, double t, int a, int b) const {
     const int highest = a + 2 * b;  // u_t costs two x-derivatives
     const auto L = log_derivatives(x, t, highest + 1);
-    // d[m][j] = ∂_t^m ∂_x^j u, by u_t = nu u_xx - u u_x differentiated.
+    // d[m][j] = ∂_t^m ∂_x^j u, by differentiating u_t = nu u_xx - u u_x.
     std::array<std::array<double, kDerivatives>, kHighestOrder + 1> d{};
     for (int j = 0; j <= highest; ++j) d[0][j] = -2 * options_.nu * L[j + 1];
     for (int m = 0; m < b; ++m)
@@ -74,8 +74,8 @@ class Burgers final : public ReferenceSolution {
     return d[b][a];
   }
 
-  // L_x, L_xx, … up to order n. Derivatives are taken of e^{-cx} phi with c = L_x: that changes L_x by c and
-  // nothing else, and spares the differences of large powers that the derivatives of phi itself would need.
+  // L_x, L_xx, … up to order n. Differentiates e^{-cx} phi with c = L_x: this changes L_x by c and nothing
+  // else, and avoids the differences of large powers that the derivatives of phi itself would need.
   std::array<double, kDerivatives> log_derivatives(double x, double t, int n) const {
     const double pi = std::numbers::pi, A = 1 / (2 * pi * options_.nu), four_nu_t = 4 * options_.nu * t;
     const double sigma =

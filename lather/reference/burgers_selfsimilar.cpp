@@ -29,7 +29,7 @@ struct ProfileOptions {
   }
 };
 
-struct CubicTerm {  // the other way to name the scale, for lambda = 1/2
+struct CubicTerm {  // the other way to specify the scale, for lambda = 1/2
   double c3 = 1;
   void fields(FieldVisitor& v) {
     v.real("c3", c3, "coefficient of z³ in U", Range{.low = -1.0 / 6, .low_open = true});
@@ -71,7 +71,7 @@ class Profile final : public ReferenceSolution {
  private:
   bool in_z() const { return options_.coordinate == Coordinate::z; }
 
-  // The root of v + C v^m = y: convex and increasing, so Newton's method from above comes down monotonically.
+  // The root of v + C v^m = y: convex and increasing, so Newton's method converges monotonically from above.
   double magnitude(double y) const {
     const double m = 1 + 1 / options_.lambda, C = options_.C;
     double v = std::min(y, std::pow(y / C, 1 / m));

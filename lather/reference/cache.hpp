@@ -1,8 +1,8 @@
 #pragma once
 // Computed references on disk. A file is: 8 bytes magic, 8 bytes length of the header, 8 bytes length of the
 // payload, 8 bytes checksum of header and payload, the header (JSON: name, version of the solver, settings),
-// the payload (see core/state.hpp). It is written beside its final name, flushed to the disk and renamed, so
-// a reader never sees half a file.
+// the payload (see core/state.hpp). It is written under a temporary name in the same folder, flushed to disk
+// and renamed, so a reader never sees a partial file.
 
 #include <filesystem>
 #include <functional>
@@ -16,7 +16,7 @@ namespace lather::reference {
 
 struct CacheKey {
   std::string name;
-  int version = 1;       // of the solver: raise it when the same settings give other numbers
+  int version = 1;       // of the solver: increase it when the same settings give different numbers
   std::string settings;  // JSON text
 };
 
@@ -30,7 +30,7 @@ std::optional<std::string> read_cache(const std::filesystem::path& file, const C
 void write_cache(const std::filesystem::path& file, const CacheKey& key, const std::string& payload);
 
 // Reads the state from the cache, or computes it and saves it there; returns the provenance in words. `visit`
-// names the state, `compute` makes it. A folder that cannot be written is no error: the provenance says so.
+// names the state, `compute` makes it. An unwritable folder is not an error: the provenance says so.
 std::string load_or_compute(const std::filesystem::path& directory, const CacheKey& key,
                             const std::function<void(StateVisitor&)>& visit,
                             const std::function<void()>& compute);

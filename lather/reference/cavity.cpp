@@ -91,7 +91,7 @@ class Cavity final : public ReferenceSolution {
   }
 
  private:
-  // A derivative of psi or p at the nodes; computed when first asked for. References into a map stay valid.
+  // A derivative of psi or p at the nodes; computed on first use. References into a map stay valid.
   const Table<double>& nodal(bool of_pressure, int a, int b) const {
     const std::lock_guard lock(mutex_);
     auto& grid = nodal_[{of_pressure, a, b}];
@@ -106,7 +106,7 @@ class Cavity final : public ReferenceSolution {
   }
 
   // p(x,y) = ∫ p_x dx along the middle line, then ∫ p_y dy up and down, with the gradient from the momentum
-  // equations; the two ways round agree because psi solves the vorticity equation.
+  // equations; the path does not matter because psi solves the vorticity equation.
   Table<Real> pressure() const {
     const std::size_t n = nodes_.size(), middle = n / 2;
     const auto psi = [&](int a, int b) { return differentiated(psi_, a, b); };

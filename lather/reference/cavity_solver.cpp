@@ -17,8 +17,8 @@ namespace {
 using Real = long double;
 
 // Unknowns: psi at the interior nodes (i, j), 1 <= i, j <= N-1. Equations: the vorticity equation there,
-// except in the layer next to the walls, where the condition on the normal derivative at the wall stands
-// instead.
+// except in the layer next to the walls, where the condition on the normal derivative at the wall replaces
+// it.
 class CavityCollocation {
  public:
   CavityCollocation(int N, double reynolds, Lid lid)

@@ -1,5 +1,5 @@
 #pragma once
-// Steady flow in the unit square driven by its lid, by stream function: u = psi_y, v = -psi_x,
+// Steady flow in the unit square driven by its lid, in stream-function form: u = psi_y, v = -psi_x,
 //
 //   Δ²psi/Re - (psi_y Δpsi_x - psi_x Δpsi_y) = 0,
 //   psi = 0 and no slip on the walls, psi_y = lid(x) on the top,

@@ -28,7 +28,7 @@ class PeriodicSolution final : public ReferenceSolution {
         shape_(static_cast<int>(problem.coordinates.size()) - 1, static_cast<int>(options.modes), single_),
         correction_(gridding_correction(shape_.modes())),
         to_coefficients_(chebyshev_coefficient_matrix<double>(degree_)) {
-    problem_.linear = problem_.initial = nullptr;  // what is needed from here on is the names
+    problem_.linear = problem_.initial = nullptr;  // only the names are needed from here on
     problem_.pointwise = nullptr;
   }
 
@@ -72,7 +72,7 @@ class PeriodicSolution final : public ReferenceSolution {
   }
 
  private:
-  // Space as s in [-1, 1].
+  // With space mapped to s in [-1, 1].
   void evaluate_on_unit(Summation summation, std::span<const double> points, std::size_t count, int field,
                         std::span<const int> orders, std::span<double> out) const {
     const std::size_t dims = problem_.coordinates.size();

@@ -26,7 +26,7 @@ struct SpectralOptions {
   }
 };
 
-// The same for a problem that may be followed for a shorter time than [0, latest].
+// The same for a problem that may be solved over a shorter time than [0, latest].
 struct ShorterOptions : SpectralOptions {
   double latest, end_time = latest;
   ShorterOptions(std::int64_t modes, std::int64_t steps, double tolerance, double latest)
@@ -52,8 +52,8 @@ struct PeriodicProblem {
   std::function<void(std::span<Complex> samples)> pointwise = {};  // u + iv -> N_u + i N_v, in place
 };
 
-// Node j of segment s is snapshot s·degree + j; neighbours share their ends. Every snapshot holds the half
-// spectra of all fields, one after another, as (real, imaginary) pairs.
+// Node j of segment s is snapshot s·degree + j; adjacent segments share their end nodes. Every snapshot holds
+// the half spectra of all fields, one after another, as (real, imaginary) pairs.
 struct TimeHistory {
   std::vector<double> breaks;
   std::vector<double> snapshots;
@@ -65,8 +65,7 @@ std::unique_ptr<ReferenceSolution> make_periodic(const PeriodicProblem& problem,
                                                  const SpectralOptions& options, nlohmann::json all_settings,
                                                  const std::filesystem::path& cache_directory);
 
-// How evaluation sums a batch; for tests. `automatic` takes the gridded way where a segment holds many
-// points.
+// How evaluation sums a batch; for tests. `automatic` uses the gridded sum if a segment holds many points.
 enum class Summation { automatic, direct, gridded };
 void evaluate_periodic(const ReferenceSolution& periodic, Summation summation, std::span<const double> points,
                        std::size_t count, int field, std::span<const int> orders, std::span<double> out);

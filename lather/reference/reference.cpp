@@ -101,8 +101,8 @@ std::vector<FieldDescription> reference_options(const std::string& name) { retur
 
 std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const TomlValue& settings,
                                                   const std::filesystem::path& cache_directory) {
-  // Trainings side by side want the same reference at the same time: one computes it, the others find it in
-  // the cache.
+  // Concurrent trainings want the same reference at the same time: one computes it, the others find it in the
+  // cache.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   return find_maker(name).make(settings.as_table("settings of a reference"), cache_directory);

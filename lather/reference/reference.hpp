@@ -30,11 +30,11 @@ class ReferenceSolution {
 
   virtual std::vector<std::string> fields() const = 0;
   virtual std::vector<std::string> coordinates() const = 0;  // in the problem's order: (x, t), (x, y, t), …
-  virtual std::vector<Interval> domain() const = 0;  // one interval per coordinate, infinite where unbounded
-  virtual int highest_order() const = 0;             // the largest total order of a derivative it can give
+  virtual std::vector<Interval> domain() const = 0;          // one interval per coordinate, huge if unbounded
+  virtual int highest_order() const = 0;  // the largest total order of a derivative it can give
   virtual std::map<std::string, double> unknowns() const { return {}; }  // scalars solved for, such as lambda
   virtual std::string accuracy() const = 0;     // in words: how far the values can be trusted, and where
-  virtual nlohmann::json settings() const = 0;  // everything the values depend on, to be written down
+  virtual nlohmann::json settings() const = 0;  // everything the values depend on, for the record
 
   // One derivative of one field at many points: points[i*d + k] is coordinate k of point i, orders[k] how
   // often to differentiate along coordinate k. Throws Error for a bad field, order or a point outside the
@@ -52,7 +52,7 @@ class ReferenceSolution {
   std::string provenance = "closed form";
 
  protected:
-  // Called with arguments that were checked.
+  // Called with arguments already checked.
   virtual void evaluate_checked(std::span<const double> points, std::size_t count, int field,
                                 std::span<const int> orders, std::span<double> out) const = 0;
 };
@@ -63,7 +63,7 @@ std::vector<std::string> reference_names();
 std::vector<FieldDescription> reference_options(const std::string& name);
 
 // `settings` is a table of options of that reference; unknown keys and bad values are errors. An empty
-// `cache_directory` means: compute, keep nothing on disk.
+// `cache_directory` means: compute, and keep nothing on disk.
 std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const TomlValue& settings,
                                                   const std::filesystem::path& cache_directory);
 

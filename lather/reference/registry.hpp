@@ -1,5 +1,5 @@
 #pragma once
-// What reference.cpp needs to know of each reference. Internal to lather/reference.
+// What reference.cpp needs to know about each reference. Internal to lather/reference.
 
 #include <nlohmann/json.hpp>
 
@@ -32,7 +32,7 @@ Options options_from(const std::string& name, const TomlValue& settings) {
   return options;
 }
 
-// For a reference that is a closed form: nothing is computed ahead, nothing cached.
+// For a reference that is a closed form: nothing is precomputed or cached.
 template <class Solution, class Options>
 std::unique_ptr<ReferenceSolution> make_closed_form(const std::string& name, const TomlValue& settings) {
   return std::make_unique<Solution>(options_from<Options>(name, settings));

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 struct Study {
   std::string name, title, note = {};
   std::vector<std::string> columns;  // the settings that change
-  std::vector<Json> rows;            // coarse to fine; the last is what the others are compared with
+  std::vector<Json> rows;            // coarse to fine; the others are compared with the last
   Json common = Json::object();      // settings of every row
   std::vector<Interval> box;
   bool logarithmic = false;

@@ -1,6 +1,6 @@
 #pragma once
-// Self-convergence: each reference solved at several resolutions and compared with the finest. Serves `lather
-// reference --check` and, for all of them, the generated page docs/references.md.
+// Self-convergence: each reference solved at several resolutions and compared with the finest. Used by
+// `lather reference --check` and, for all of them, by the generated page docs/references.md.
 
 #include <filesystem>
 #include <functional>
@@ -26,17 +26,17 @@ struct CheckReport {
   std::string text;
 };
 
-// The two finest resolutions of the study against each other; one of them is the default.
+// Compares the two finest resolutions of the study; one of them is the default.
 CheckReport check_reference(const std::string& name, const std::filesystem::path& cache_directory);
 
-// Markdown. `progress` hears what is being solved.
+// Markdown. `progress` is told what is being solved.
 std::string convergence_page(const std::filesystem::path& cache_directory,
                              const std::function<void(const std::string&)>& progress);
-// Its tables alone.
+// Only its tables.
 std::string convergence_tables(const std::string& name, const std::filesystem::path& cache_directory,
                                const std::function<void(const std::string&)>& progress);
-// What that page says without solving anything but one reference, and anything at all, in the page's order: a
-// test looks for them in the committed page.
+// The parts of that page that need only one reference solved, and those that need none, in the page's order:
+// a test looks for them in the committed page.
 std::string summary_row(const std::string& name, const ReferenceSolution& solution);
 std::vector<std::string> page_parts_without_figures();
 

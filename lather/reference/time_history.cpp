@@ -95,7 +95,7 @@ class Integrator {
     auto v = state_;
     nodes_.clear();
     for (int j = 1; j <= degree; ++j) {
-      const int mirrored = std::min(j, degree + 1 - j);  // equal gaps to the last bit share their ETD weights
+      const int mirrored = std::min(j, degree + 1 - j);  // bitwise equal gaps share their ETD weights
       const double gap = length * std::sin(std::numbers::pi * (2 * mirrored - 1) / (2 * degree)) *
                          std::sin(std::numbers::pi / (2 * degree));
       const auto steps = static_cast<int>(std::ceil(gap / length * static_cast<double>(options_.steps)));

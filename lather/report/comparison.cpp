@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// summary[path[0]][path[1]]…, or NaN where it is not there or no number.
+// summary[path[0]][path[1]]…, or NaN if it is missing or not a number.
 double figure(const Json& summary, std::initializer_list<const char*> path) {
   const Json* at = &summary;
   for (const char* key : path) {
@@ -33,7 +33,7 @@ const Json& part(const Json& json, const char* key) {
   return json.is_object() && json.contains(key) && json[key].is_object() ? json[key] : nothing;
 }
 
-// Of all fields.
+// Over all fields.
 double worst(const Json& figures, const char* norm) {
   double value = kUnknown;
   for (const auto& [field, v] : part(figures, norm).items())

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of what runs have come to, from their summary.json. A figure that a summary lacks is an empty cell.
+// Tables of the results of runs, from their summary.json. A figure that a summary lacks is an empty cell.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lather::report {
 
-// Runs that differ in the seed only: one row of the comparison.
+// Runs that differ only in the seed: one row of the comparison.
 struct RunGroup {
   std::string name;
   std::vector<nlohmann::json> summaries;

@@ -32,7 +32,7 @@ std::string html_text(const std::string& text) {
   return out;
 }
 
-// Puts each value in the place of its mark; what is put in is not looked at again.
+// Replaces each mark with its value; inserted text is not scanned again.
 std::string fill_in(std::string_view text,
                     std::span<const std::pair<std::string_view, std::string_view>> values) {
   std::string out;
@@ -81,7 +81,7 @@ std::string settings_key(const RunData& run) {
   return config.dump();
 }
 
-// Runs that differ in their seed alone have the same name: that of the optimizer, or, where it is there with several
+// Runs that differ only in their seed have the same name: that of the optimizer or, if it occurs with several
 // settings, that of the run without its seed.
 std::vector<std::string> group_names(const std::vector<RunData>& runs) {
   std::vector<std::string> keys, names;
@@ -144,7 +144,7 @@ OrderedJson table_json(const NamedTable& named) {
           {"latex", to_latex(named.table)}};
 }
 
-// Which of many runs are shown with everything: those with the least error, or residual where none is known.
+// Which of many runs are shown in full: those with the smallest error, or residual if no error is known.
 std::vector<bool> best_of(std::span<const fs::path> paths) {
   std::vector<bool> best(paths.size(), true);
   if (paths.size() <= kMostDetailed) return best;
@@ -166,7 +166,7 @@ std::vector<bool> best_of(std::span<const fs::path> paths) {
   return best;
 }
 
-// Same names told apart by the folder above.
+// Runs with the same name are told apart by their paths.
 void make_names_differ(std::vector<RunData>& runs, std::span<const fs::path> paths) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 // One HTML page about one run or several: curves, maps, diagnostics of the optimizer, tables, settings,
-// environment. It holds its data, style and script itself and needs no network. lather/report/page has the
-// template.
+// environment. It contains its data, style and script and needs no network. The template is in
+// lather/report/page.
 
 #include <filesystem>
 #include <span>
@@ -26,7 +26,7 @@ struct NamedTable {
 struct Report {
   std::string html;
   std::vector<NamedTable> tables;
-  std::vector<std::string> notes;  // what could not be read; they are on the page too
+  std::vector<std::string> notes;  // what could not be read; also on the page
 };
 
 Report make_report(std::span<const std::filesystem::path> runs, ShownStep step = ShownStep::best);
@@ -39,9 +39,9 @@ std::string sweep_page(const std::string& title, const nlohmann::ordered_json& d
 // NAME.md, NAME.csv, NAME.tex of every table.
 void write_tables(const Report& report, const std::filesystem::path& folder);
 
-// What the page is made of, for tests and for others who draw.
+// The data behind the page, for tests and for other drawing code.
 nlohmann::ordered_json report_json(const std::vector<RunData>& runs, const std::vector<NamedTable>& tables);
-// JSON that may stand in a <script> element: nothing in it can end the element or begin a comment.
+// JSON that is safe inside a <script> element: nothing in it can end the element or begin a comment.
 std::string script_safe(const nlohmann::ordered_json& json);
 
 }  // namespace lather::report

@@ -1,5 +1,5 @@
 #pragma once
-// The files of lather/report/page, put into the library when it is built.
+// The files of lather/report/page, embedded in the library when it is built.
 
 namespace lather::report {
 

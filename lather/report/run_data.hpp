@@ -18,7 +18,7 @@ struct RunData {
   nlohmann::json config, summary, environment;  // null where there is none
   // {"step": […], "seconds": […], "loss": […], …}: a column per quantity, null where it was not recorded.
   nlohmann::ordered_json history;
-  // {"step": […], "blocks": {BLOCK: {QUANTITY: […]}}}. "basis_changed" (0 or 1) is counted up over the
+  // {"step": […], "blocks": {BLOCK: {QUANTITY: […]}}}. "basis_changed" (0 or 1) is accumulated over the
   // recorded steps.
   nlohmann::ordered_json diagnostics;
   nlohmann::json fields;  // as in fields.json, six digits
@@ -26,18 +26,18 @@ struct RunData {
   std::vector<std::string> notes;
 };
 
-// Rows of the history (with held-out residuals, and without) and of the diagnostics that the page gets at
-// most; leaving out is a note.
+// The most rows of the history (with held-out residuals, and without) and of the diagnostics that the page
+// gets; leaving rows out adds a note.
 inline constexpr std::size_t kMostHistoryRows = 4000, kMostDiagnosticRows = 1000, kMostDataRows = 400;
 
-// What of a run is on a page.
+// How much of a run is on a page.
 struct PageLimits {
   std::size_t history_rows = kMostHistoryRows, diagnostic_rows = kMostDiagnosticRows;
   bool detailed = true;  // with fields and diagnostics
 };
-// For one of so many runs, so that the page stays small enough to be opened.
+// For one of `runs` runs, so that the page stays small enough to open.
 PageLimits limits_for(std::size_t runs);
-// So many runs of a page have fields and diagnostics: the best.
+// This many runs of a page, the best ones, have fields and diagnostics.
 inline constexpr std::size_t kMostDetailed = 12;
 
 RunData read_run_data(const std::filesystem::path& run, const PageLimits& limits = {});
@@ -45,11 +45,11 @@ RunData read_run_data(const std::filesystem::path& run, const PageLimits& limits
 // The data files that a run keeps; those that cannot be read are left out.
 nlohmann::json read_data_points(const std::filesystem::path& run);
 
-// A folder in which a run was begun, whole or damaged.
+// A folder in which a run was started, intact or damaged.
 bool is_run(const std::filesystem::path& folder);
 
-// Of rows with and rows without a look at held-out points, those that stay when each kind is thinned out evenly
-// to about `most`; the last one stays.
+// Which rows are kept when rows with and rows without an evaluation at held-out points are each thinned out
+// evenly to about `most`; the last one is kept.
 std::vector<std::size_t> evenly_kept(const std::vector<bool>& looked, std::size_t most);
 
 // fields.json with shapes that fit together, numbers or null; throws Error otherwise.

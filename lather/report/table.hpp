@@ -15,7 +15,7 @@ struct Spread {
 };
 Spread spread_of(std::span<const double> values);
 
-// A cell is a text, or a mean with its deviation; empty where nothing is known.
+// A cell is a text, or a mean with its deviation; empty if nothing is known.
 struct Cell {
   std::string text;
   std::optional<Spread> spread;
@@ -27,7 +27,7 @@ struct Table {
 };
 
 std::string to_text(const Cell& cell);
-std::string to_markdown(const Table& table);  // columns aligned, so that it can be read as it is
+std::string to_markdown(const Table& table);  // columns aligned, so that it is readable as plain text
 std::string to_csv(const Table& table);       // a spread takes two columns: NAME and NAME.deviation
 std::string to_latex(const Table& table);     // a tabular with booktabs
 

@@ -78,7 +78,7 @@ std::string expression(Opcode op, const std::string& a, const std::string& b, co
     case Opcode::abs: return call("fabs");
     case Opcode::sign: return call("sign_of");
     case Opcode::step: return call("step_of");
-    default: return call(opcode_name(op));  // sqrt, exp, …: the language's name is the library's
+    default: return call(opcode_name(op));  // sqrt, exp, …: same name as in the library
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Expressions as a hash-consed graph: equal expressions are the same node, so comparing is comparing pointers
-// and common subexpressions are shared from the start. Nodes live as long as their Graph.
+// Expressions as a hash-consed graph: equal expressions are the same node, so comparison is pointer
+// comparison and common subexpressions are shared from the start. Nodes live as long as their Graph.
 //
 //   Graph g;
 //   Expr x = g.symbol("x"), t = g.symbol("t");
@@ -101,8 +101,8 @@ inline bool Expr::is_constant(double value) const { return is_constant() && node
 
 class Graph {
  public:
-  // Operands of all nodes together; beyond, Error. Derivatives
-  // of a text of some lines may grow without bound.
+  // Limit on the operands of all nodes together; beyond it, Error. Derivatives of a few lines of text may
+  // grow without bound.
   static constexpr std::size_t kMostOperands = 10'000'000;
 
   Graph() = default;
@@ -174,7 +174,7 @@ struct ExprHash {
 template <class T>
 using ExprMap = std::unordered_map<Expr, T, ExprHash>;
 
-// Replaces symbols by expressions, simplifying on the way.
+// Replaces subexpressions, usually symbols, simplifying on the way.
 Expr substitute(Expr e, const ExprMap<Expr>& replacements);
 // Several expressions at once; shared parts are rewritten once.
 std::vector<Expr> substitute(std::span<const Expr> list, const ExprMap<Expr>& replacements);

@@ -1,5 +1,5 @@
 #pragma once
-// The functions of the language, once: name, value in any real type, derivative.
+// The functions of the language, defined once: name, value in any real type, derivative.
 
 #include <cmath>
 #include <span>

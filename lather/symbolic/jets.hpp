@@ -1,6 +1,6 @@
 #pragma once
 // Jets: a function together with some of its partial derivatives. Whatever is
-// written as a value, an activation, a gate, an ansatz, gets its derivatives
+// written as a value (an activation, a gate, an ansatz) gets its derivatives
 // (Faà di Bruno, Leibniz) and their adjoint here, by differentiating that value.
 
 #include <array>
@@ -12,8 +12,8 @@
 namespace lather::symbolic {
 
 inline constexpr int kMaxDimensions = 10;
-// Nothing below stands on it: it is as far as the tests go. Programs grow with the number of partitions of
-// an order, and only sets that hold high orders pay for them.
+// Nothing below depends on it: it is as far as the tests go. Programs grow with the number of partitions of
+// an order, and only sets that hold high orders pay for that.
 inline constexpr int kMaxOrder = 6;
 
 // Orders of differentiation: {2, 1} is d^3/dx^2 dt.
@@ -21,7 +21,7 @@ struct MultiIndex {
   std::array<std::uint8_t, kMaxDimensions> order{};
   int total() const;
   MultiIndex plus(int direction) const;
-  // One order less along the first direction that has any; of an index that is not zero.
+  // One order less along the first direction that has any; the index must not be zero.
   struct Lowered;
   Lowered lowered() const;
   friend auto operator<=>(const MultiIndex&, const MultiIndex&) = default;

@@ -189,7 +189,7 @@ class Lowering {
     const auto& list = product_factors_.at(e);
     if (list.size() >= 2) return true;
     const Factor& only = factors_[list[0]];
-    // A pair shared with nobody else, or a square: the multiplication itself is what gets fused.
+    // A pair used nowhere else, or a square: the multiplication itself is what gets fused.
     return only.base ? only.exponent == 2 && !powers_.contains({only.base.id(), 2.0}) && base_uses_once(only)
                      : factor_uses_.at(list[0]) == 1;
   }

@@ -167,7 +167,7 @@ class Parser {
     advance();
     const Expr right = expression();
     const bool strict = comparison.text.size() == 1;
-    // step(d) is 1 for d >= 0; a strict comparison is the opposite one denied.
+    // step(d) is 1 for d >= 0; a strict comparison is the negation of the opposite one.
     const Expr difference = (comparison.text[0] == '<') == strict ? left - right : right - left;
     const Expr holds = strict ? 1.0 - step(difference) : step(difference);
     if (!accept(",")) fail(token_.position, "if takes a comparison and two values: if(x < 0.5, a, b)");

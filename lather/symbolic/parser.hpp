@@ -20,13 +20,13 @@ class Scope {
   virtual Expr name(std::string_view name, const SourceLocation& where) = 0;
   // D(e, direction). Throws Error if derivatives make no sense here or the direction is unknown.
   virtual Expr derivative(Expr e, std::string_view direction, const SourceLocation& where) = 0;
-  // distance(name): of the shape called so. Throws Error unless there are shapes.
+  // distance(name): of the shape with that name. Throws Error unless there are shapes.
   virtual Expr distance(std::string_view /*name*/, const SourceLocation& where) {
     throw Error(where, "distance() has no meaning here");
   }
 };
 
-// Where the text stands in a file; columns of errors count from its first character.
+// `where` is the text's place in a file; error columns count from its first character.
 // Throws Error with the exact place for anything that is not an expression.
 Expr parse(std::string_view text, Graph& graph, Scope& scope, const SourceLocation& where = {});
 

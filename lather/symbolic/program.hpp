@@ -45,7 +45,7 @@ enum class Opcode : std::uint8_t {
 std::string_view opcode_name(Opcode op);
 int operand_count(Opcode op);
 
-// Where a value lies. Inputs and outputs are arrays (or, for
+// Where a value is stored. Inputs and outputs are arrays (or, for
 // scalar inputs, one number); registers are scratch.
 struct Operand {
   enum class Place : std::uint8_t { none, input, output, constant, reg } place = Place::none;
@@ -62,7 +62,7 @@ struct Program {
   int inputs = 0, outputs = 0, registers = 0;
   std::vector<double> constants;
   std::vector<Instruction> code;
-  std::string str() const;  // one instruction a line, for reading
+  std::string str() const;  // one instruction per line, for reading
 };
 
 // out[j] = outputs[j](inputs). Every symbol of `outputs` must be among `inputs`. An output array may be the

@@ -1,6 +1,6 @@
 #pragma once
-// The second half of compile(): drops instructions nobody reads, puts results straight into the outputs, and
-// lets values that are not needed at the same time share a register.
+// The second half of compile(): drops instructions whose results are never read, puts results straight into
+// the outputs, and lets values that are not needed at the same time share a register.
 
 #include "lather/symbolic/lowering.hpp"
 #include "lather/symbolic/program.hpp"

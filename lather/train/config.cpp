@@ -27,7 +27,7 @@ namespace {
 constexpr int kFormat = 2, kMostThreads = 4096;
 const std::vector<std::string> kTargets = {"residual", "l2", "h1", "loss"};
 
-// Parts of a problem file whose keys are free: a new key there would be accepted and have no effect.
+// Sections of a problem file with free keys: a new key there would be accepted and have no effect.
 const std::vector<std::string> kFreeSections = {"parameters", "let", "unknown", "domain", "map", "ansatz"};
 
 void require_existing(const TomlValue& root, const pde::Override& setting) {
@@ -52,7 +52,7 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
                             unknown_name_message("key of [" + section + "]", key, known)));
 }
 
-// What is not text cannot be written into config.json.
+// Only valid UTF-8 can be written to config.json.
 void require_utf8(const pde::Override& setting) {
   try {
     static_cast<void>(Json({setting.path, setting.value}).dump());
@@ -104,7 +104,7 @@ void choose_limits(Config& config, const ConfigRequest& request) {
     config.record.validate_every = std::max<std::int64_t>(1, config.stop.steps / 100);
 }
 
-// A solver and options that exist, before training for hours without errors to show.
+// Checks that the solver and its options exist before training for hours with no errors to show.
 void check_reference(const TomlValue& root, const pde::Problem& problem) {
   const TomlValue* table = root.find("reference");
   if (!table || problem.reference.solver.empty()) return;
@@ -124,7 +124,7 @@ void check_reference(const TomlValue& root, const pde::Problem& problem) {
   }
 }
 
-// Every point set has its number in the configuration, also where the recipe left it to the defaults.
+// The configuration states the size of every point set, even if the recipe left it to the defaults.
 void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
   const auto counts = pde::sampling_settings(points, problem).counts;
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
@@ -132,7 +132,7 @@ void complete_points(pde::PointOptions& points, const pde::Problem& problem) {
       points.points[set.name] = static_cast<std::int64_t>(counts[s]);
 }
 
-// What a method on residuals cannot be given: before a folder is made and time is spent.
+// Rejects what methods on residuals cannot use, before a folder is created and time is spent.
 void require_residuals_usable(const Config& config) {
   const bool float32 = config.precision == pde::Precision::float32;
   for (const auto* spec = &config.optimizer; spec;
@@ -249,14 +249,14 @@ void require_device(Device device) {
     throw Error("--device cuda: " + cuda.text + "; use --device cpu");
 }
 
-// optimizer = "adam" as optimizer = {name = "adam"}, which leaves what was chosen for adam as it is.
+// Turns optimizer = "adam" into optimizer = {name = "adam"}, which keeps what was chosen for adam.
 static TomlValue with_method_in_table(TomlValue training) {
   for (auto& [key, where, value] : training.entries)
     if (key == "optimizer" && !value.is_table()) value = make_table({{"name", where, value}}, value.where);
   return training;
 }
 
-// The problem file, with settings by the size of its problem or the family of the method where it has no recipe.
+// The problem file, with settings by problem size or method family if it has no recipe.
 static TomlValue with_defaults(Config& config, const ConfigRequest& request, const SortedSettings& settings) {
   TomlValue root = config.problem.tree();
   if ((request.recipe.empty() ? default_recipe(root, request.device) : request.recipe) != "quick")
@@ -276,7 +276,7 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   return root;
 }
 
-// Shards of ranks on GPUs, where a shard is a round of kernels: as many as a machine has GPUs.
+// Shards for ranks on GPUs, where each shard is a round of kernels: as many as a machine has GPUs.
 static constexpr int kShardsOfGpus = 8;
 
 // Threads, shards and ranks.
@@ -324,7 +324,7 @@ Config resolve(const ConfigRequest& request) {
     config.problem.overrides.push_back({"condition", toml_text(conditions.value.to_json())});
   config.problem.overrides.insert(config.problem.overrides.end(), settings.problem.begin(),
                                   settings.problem.end());
-  with_recipe(root, recipe);  // its parameters exist
+  with_recipe(root, recipe);  // checks that its parameters exist
   const pde::Problem problem = read_problem(config);
   config.problem.name = problem.name;
   check_recipe(root, recipe, problem);
@@ -356,7 +356,7 @@ Json to_json(const Config& config) {
 
 namespace {
 
-// `text`: what the JSON was read from, for the places in errors; may be empty.
+// `text`: what the JSON was read from, for locations in errors; may be empty.
 Config config_from(const Json& json, std::string_view text, const SourceLocation& where) {
   if (!json.is_object()) throw Error(where, "the configuration is damaged: expected an object");
   const auto format = json.find("format");
@@ -391,8 +391,8 @@ std::uint64_t identity(const Config& config) {
   Json json = to_json(config);
   json.erase("stop");
   json.erase("lather");
-  if (config.shards > 0) json.erase("threads");  // the numbers do not depend on them then
-  // Planned steps count where they are shared among stages.
+  if (config.shards > 0) json.erase("threads");  // the results do not depend on them then
+  // Planned steps matter if they are divided among stages.
   if (config.training.time_windows.windows() == 1 && !config.training.continuation &&
       config.training.corrections.count == 0)
     json["training"].erase("steps");

@@ -1,7 +1,7 @@
 #pragma once
-// Everything a run depends on. A ConfigRequest is what a person asks for; resolve() turns it into a Config by
-// the problem's recipe; a Config written to config.json runs again as it is, also after the problem file has
-// changed.
+// Everything a run depends on. A ConfigRequest is what the user asks for; resolve() turns it into a Config
+// using the problem's recipe; a Config written to config.json can be run again as is, even after the problem
+// file has changed.
 
 #include <cstdint>
 #include <filesystem>
@@ -22,8 +22,8 @@
 
 namespace lather::train {
 
-// Shards of a run that begins on several ranks: enough for as many ranks and threads together, few enough for
-// the memory and the time they take.
+// Shards of a run started on several ranks: enough for that many ranks and threads together, few enough to
+// keep their memory and time low.
 inline constexpr int kShardsOfRanks = 16;
 
 // Stop when `quantity` (residual, l2, h1, loss) is at or below `value`.
@@ -38,16 +38,16 @@ Target parse_target(const std::string& text);  // "residual=1e-6"
 struct StopOptions {
   std::int64_t steps = 1;
   std::int64_t patience = 0;  // validations without a better held-out loss; 0: no limit
-  double seconds = 0;  // 0: no limit; of training, without validations, all sessions of the run together
+  double seconds = 0;         // of training, without validations, over all sessions of the run; 0: no limit
   std::optional<Target> target;
   void fields(FieldVisitor& v);
 };
 
-// A problem file as it was, with what is changed in it: network, parameters, weights, …
+// A problem file as it was, and the changes made to it: network, parameters, weights, …
 struct ProblemSource {
   std::string name, file, text;
   std::vector<pde::Override> overrides;
-  std::string data_folder;  // where a run keeps its data files; empty: they lie where the file says
+  std::string data_folder;  // where a run keeps its data files; empty: they are where the file says
   void fields(FieldVisitor& v);
   const TomlValue& tree() const;  // of the text, parsed once
   pde::Problem read(const std::vector<pde::Override>& more = {}) const;
@@ -56,7 +56,7 @@ struct ProblemSource {
   mutable std::shared_ptr<const TomlValue> tree_;
 };
 
-// Every member has an initializer, so that a few may be named: resolve({.problem = "burgers", .seed = 2}).
+// Every member has an initializer, so a few can be set by name: resolve({.problem = "burgers", .seed = 2}).
 struct ConfigRequest {
   std::string problem = {};                  // a name or a file
   std::string text = {};                     // of the problem; `problem` is then only its name in messages
@@ -66,7 +66,7 @@ struct ConfigRequest {
   std::uint64_t seed = 0;
   int threads = 0;                          // 0: all cores
   int shards = 0;                           // 0: as many as threads, or kShardsOfRanks
-  parallel::Communicator* ranks = nullptr;  // who shares the points; null: this process alone
+  parallel::Communicator* ranks = nullptr;  // processes that share the points; null: this one alone
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
   std::optional<std::int64_t> steps = {};
@@ -84,34 +84,34 @@ struct Config {
   StopOptions stop;
   RecordOptions record;
   std::string from;                            // the run whose network is the starting point; empty: none
-  std::shared_ptr<const StartingPoint> start;  // that network; kept beside config.json as start.json
+  std::shared_ptr<const StartingPoint> start;  // that network; stored next to config.json as start.json
   std::uint64_t seed = 0;
   std::int64_t threads = 1;
   std::int64_t shards = 0;  // parts of sums over points; 0: as many as threads. The bits depend on it alone
   parallel::Communicator* ranks = nullptr;  // processes that share the points; not saved
   pde::Precision precision = pde::Precision::float64;
   Device device = Device::cpu;
-  std::vector<std::string> chosen;  // why the settings of a file without recipes are what they are; not saved
+  std::vector<std::string> chosen;  // reasons for the settings of a file without recipes; not saved
   void fields(FieldVisitor& v);
 };
 
-// Throws Error for unknown names and keys (with the nearest), bad values, and devices this build does not
-// have; also in recipes that are not used.
+// Throws Error for unknown names and keys (naming the nearest), bad values, and devices this build does not
+// have; also in unused recipes.
 Config resolve(const ConfigRequest& request);
 
 Device parse_device(const std::string& name);
-// Throws Error if it is the GPU and there is none that can be used.
+// Throws Error if `device` is the GPU and no GPU can be used.
 void require_device(Device device);
 
 nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);
 // The same from text; errors name the line.
 Config config_from_text(std::string_view text, const std::string& file);
-// A config.json with what its run folder keeps beside it: data files, the starting point.
+// Reads a config.json and what its run folder keeps next to it: data files, the starting point.
 Config read_config(const std::filesystem::path& file);
 // Throws Error if the target is an error and there is no reference to measure it by.
 void require_measurable_target(const Config& config, const pde::Problem& problem);
-// Of all that determines the numbers, not of the limits.
+// A checksum of everything that determines the results, without the limits.
 std::uint64_t identity(const Config& config);
 
 inline pde::Problem read_problem(const Config& config) { return config.problem.read(); }

@@ -6,7 +6,7 @@ namespace lather::train {
 
 namespace {
 
-// What the log's i-th step says of the layer that an earlier event was about.
+// Adds what step i of the log says about the layer of an earlier event.
 void add_fit(const optim::BasisLog& log, std::size_t i, LoggedEvent& event) {
   const auto layer = std::ranges::find(log.tau, event.layer, &optim::TauCounts::block);
   if (layer == log.tau.end()) return;
@@ -24,7 +24,7 @@ void EventLog::add(const optim::BasisLog& log, std::int64_t steps_before, double
   auto event = log.events.begin();
   for (std::size_t i = 0; i < losses.size(); ++i) {
     const std::int64_t step = steps_before + static_cast<std::int64_t>(i) + 1;
-    for (auto& earlier : waiting_) {  // this loss is what their steps have led to
+    for (auto& earlier : waiting_) {  // this loss is the result of their steps
       if (step == earlier.step + 1) earlier.loss_after_1 = losses[i];
       if (step != earlier.step + 10) continue;
       earlier.loss_after_10 = losses[i];

@@ -1,6 +1,6 @@
 #pragma once
-// Changes of bases with what precedes and follows them: complete, whether the optimizer takes its steps one
-// by one on the host or many at a time on the GPU.
+// Basis changes, with what precedes and follows them: complete whether the optimizer takes its steps one by
+// one on the host or many at a time on the GPU.
 
 #include <cstdint>
 #include <deque>
@@ -15,20 +15,19 @@ namespace lather::train {
 
 struct LoggedEvent {
   static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t step = 0;  // of the training, from 1
+  std::int64_t step = 0;  // of the run, from 1
   std::string layer;
   double rho_left = 0, rho_right = 0, gamma = 1, gradient_cosine = 0;
   double loss = 0;                                             // before the step
-  double loss_after_1 = kNotKnown, loss_after_10 = kNotKnown;  // points may have been drawn again in between
+  double loss_after_1 = kNotKnown, loss_after_10 = kNotKnown;  // points may have been redrawn in between
   double rho_after_10 = kNotKnown, gradient_cosine_after_10 = kNotKnown;  // of the same layer
 };
 
 class EventLog {
  public:
-  // After a call of the optimizer that began when `steps_before` steps of the training were done. `loss`:
-  // of the last of its steps.
+  // Called after an optimizer call that began after `steps_before` training steps. `loss`: of its last step.
   void add(const optim::BasisLog& log, std::int64_t steps_before, double loss);
-  // Those ten steps old, or all.
+  // The events that are ten steps old, or all.
   std::vector<LoggedEvent> take(bool all);
   void state(StateVisitor& v);
 

@@ -19,11 +19,11 @@ FamilyDefaults family_defaults(Family family) {
     case Family::kronecker: return {3e-3, true, 1000, 64, 4, 4096, 10000};
     // Dense matrices of all parameters; secants do not survive a redraw.
     case Family::quasi_newton: return {0, false, 1000, 20, 4, 4096, 5000};
-    // Measured: 20×4, 4,096 points drawn every 10 steps solved seven problems of eight in 45 s of two cores,
-    // about 300 iterations each.
+    // Measured: 20×4, 4,096 points redrawn every 10 steps solved seven of eight problems in 45 s on two
+    // cores, about 300 iterations each.
     case Family::least_squares: return {0, false, 10, 20, 4, 4096, 500};
-    // One wide layer, four rows or more per output weight. `linear` solves in the first step and sees that in the
-    // second; Gauss-Newton takes a handful of steps.
+    // One wide layer, at least four rows per output weight. `linear` solves in the first step and notices it
+    // in the second; Gauss-Newton takes a handful of steps.
     case Family::output_layer: return {0, false, 0, 1000, 1, 4096, 20};
   }
   return {};
@@ -62,8 +62,7 @@ TomlValue network_for(const std::string& optimizer) {
   switch (optim::find_optimizer(optimizer).hidden_layers) {
     case optim::HiddenLayers::trained: break;
     case optim::HiddenLayers::kept: return with_sines({{"train", "output"}, {"initialization", "features"}});
-    case optim::HiddenLayers::
-        drawn:  // at several scales of its own: those of a recipe for features are taken back
+    case optim::HiddenLayers::drawn:  // at several scales of its own: resets those of a recipe for features
       return with_sines({{"train", "all"},
                          {"initialization", "glorot"},
                          {"feature_scale", net::NetworkOptions{}.feature_scale},

@@ -131,7 +131,7 @@ bool is_family_table(const TomlEntry& entry) {
   return entry.value.is_table() && contains(family_names(), entry.key);
 }
 
-// A recipe without the tables of families. Other tables it has no business with are errors, at their place.
+// A recipe without its family tables. Other tables that do not belong there are errors, at their location.
 TomlValue without_families(TomlValue layer, const std::string& recipe) {
   std::erase_if(layer.entries, is_family_table);
   auto known = recipe_keys();
@@ -183,8 +183,8 @@ void erase_key(TomlValue& table, std::string_view key) {
   std::erase_if(table.entries, [&](const TomlEntry& e) { return e.key == key; });
 }
 
-// A recipe for fixed features says nothing of use to methods that train the whole network, but for the parameters of its problem:
-// theirs is that of [training.NAME.least-squares].
+// A recipe for fixed features is of no use to methods that train the whole network, except for the parameters
+// of its problem: they use [training.NAME.least-squares].
 bool leave_fixed_features(TomlValue& merged, const TomlValue& root, const std::string& recipe) {
   const TomlValue* table = family_table(root, recipe, "least-squares");
   if (!table) return false;
@@ -198,8 +198,8 @@ bool leave_fixed_features(TomlValue& merged, const TomlValue& root, const std::s
   return true;
 }
 
-// Another optimizer than the recipe's. What is said of the one is not meant
-// for the other, but within a family the learning rate and the wrappers are.
+// Switches to another optimizer than the recipe's. Settings for the one are not meant for the other, except
+// the learning rate and the wrappers within a family.
 std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& recipe,
                   const std::string& optimizer) {
   const auto& entry = optim::find_optimizer(optimizer);
@@ -230,7 +230,7 @@ std::string adapt(TomlValue& merged, const TomlValue& root, const std::string& r
   const std::string name(name_of(family));
   if (!alike(family, own)) {
     TomlValue of_family = recipe_for(optimizer);
-    // Equations on parts of a shape have points of their own names, and keep them.
+    // Equations on parts of a shape have point sets with their own names, and keep them.
     const TomlEntry* points = find_entry(merged, "points");
     const bool named = points && points->value.is_table() && !points->value.find("interior");
     erase_key(named ? of_family : merged, "points");
@@ -315,7 +315,7 @@ TomlValue with_recipe(TomlValue root, const Recipe& recipe) {
   return root;
 }
 
-// Settings of hidden layers that nothing would read.
+// Rejects hidden-layer settings that nothing would read.
 static void check_hidden_layers(const Recipe& recipe, const net::NetworkOptions& network) {
   const bool features = network.initialization == net::Initialization::features;
   const TomlValue* name = recipe.optimizer.find("name");
@@ -356,7 +356,7 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
           "can be prolonged");
     if (windows.count() > 1 || training.continuation)
       throw Error("training: corrections cannot be combined with time_windows or continuation");
-    const int networks = static_cast<int>(corrections.count) + 1;  // all of them come before a further one
+    const int networks = static_cast<int>(corrections.count) + 1;  // all of them precede a further one
     net::build_sum(corrected(problem, corrections, networks).earlier_networks,
                    static_cast<int>(problem.network_inputs.size()), problem.outputs());
   }
@@ -375,7 +375,7 @@ void check_recipe(const TomlValue& root, const Recipe& recipe, const pde::Proble
     throw Error("continuation: " +
                 unknown_name_message("parameter", training.continuation->parameter, names));
 } catch (const Error& error) {
-  // What no single key is to blame for stands at the recipe.
+  // Errors that no single key is to blame for are reported at the recipe.
   if (!error.where().str().empty()) throw;
   throw Error(recipe.tree.where, error.message());
 }

@@ -45,7 +45,7 @@ class Run {
       const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
       record(report, last || trainer_.stage_due(), stage_ends);
       log_events(false);
-      tell(report, stage_ends);  // first: whoever watches may ask for the end
+      tell(report, stage_ends);  // first: the watcher may ask to end the run
       ending = check_limits(report);
       if (!ending && checkpoint_due()) save();
     }
@@ -62,12 +62,12 @@ class Run {
   using Ending = std::optional<End>;
 
   const StopOptions& stop() const { return trainer_.config().stop; }
-  // Of training: looks at held-out points and at the reference, which may have to be computed first, are not
-  // counted.
+  // Training time: measurements at held-out points and against the reference, which may have to be computed
+  // first, are not counted.
   double seconds_now() const { return watch_.seconds() - measuring_; }
   double seconds() const { return seconds_before_ + seconds_now(); }
 
-  // The same time on all ranks: stages and the run end by it.
+  // The same time on all ranks, since it ends stages and the run.
   void look_at_clock() {
     agreement_.update(seconds(), !agreement_.alone() && asked_to_end());
     trainer_.set_seconds(agreement_.seconds());
@@ -99,7 +99,7 @@ class Run {
     if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
   }
 
-  // What the run was given from outside, so that the folder needs nothing else.
+  // Copies the run's external inputs, so that the folder needs nothing else.
   void keep_inputs() {
     if (!folder_.writes()) return;
     const auto data = folder_.path() / "data";
@@ -168,7 +168,7 @@ class Run {
                                config.optimizer.entry().hidden_layers == optim::HiddenLayers::drawn);
   }
 
-  // Says so once, and again only after a better step was found.
+  // Warns once, and again only after a better step was found.
   void watch_for_overfitting() {
     const std::string text = overfitting();
     const bool now = !text.empty();
@@ -215,7 +215,7 @@ class Run {
     return report.message.empty() ? otherwise : report.message;
   }
 
-  // Only what was looked at in this very step: a resumed run decides as the uninterrupted one did.
+  // Only what was measured in this very step, so that a resumed run decides as an uninterrupted one would.
   std::optional<std::string> target_reached() const {
     if (!stop().target || !recorded_ || !trainer_.last_stage()) return {};
     const auto& [quantity, wanted] = *stop().target;

@@ -24,17 +24,17 @@ struct Progress {
   int stage = 0, stages = 1;
   double loss = 0, gradient_norm = 0;
   std::span<const double> term_losses;
-  std::optional<Metrics> metrics;  // as of the last look at held-out points
-  std::optional<double> tau;       // mean over the layers, where the optimizer has one
+  std::optional<Metrics> metrics;  // from the last validation
+  std::optional<double> tau;       // mean over the layers, if the optimizer has one
   std::int64_t basis_updates = 0;
   double seconds = 0, steps_per_second = 0, seconds_left = 0;
   bool recorded = false;  // a line of the history was written at this step
 };
 
 struct Watcher {
-  std::function<void(const Progress&)> progress;             // after every step
+  std::function<void(const Progress&)> progress;             // after every call of the optimizer
   std::function<void(const std::string&)> message;           // something worth saying
-  std::function<bool()> interrupted = [] { return false; };  // asked after every step
+  std::function<bool()> interrupted = [] { return false; };  // asked after each of them
 };
 
 enum class EndReason { steps, target, time, patience, interrupted, converged, stalled, non_finite };
@@ -46,8 +46,8 @@ struct Outcome {
   Summary summary;      // what summary.json holds
 };
 
-// From where the trainer stands to the end of its configuration. Throws Error if the folder cannot be
-// written; what was saved before stays.
+// Trains from the trainer's current step to the end of its configuration. Throws Error if the folder cannot
+// be written; what was saved before remains.
 Outcome run(Trainer& trainer, RunFolder& folder, const Watcher& watcher, double seconds_before = 0);
 
 }  // namespace lather::train

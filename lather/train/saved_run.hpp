@@ -1,5 +1,5 @@
 #pragma once
-// What a run folder keeps of a run, read back: to go on with it, to start another from it, or to look at it.
+// Reads back what a run folder keeps of a run: to resume it, to start another from it, or to look at it.
 
 #include <array>
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace lather::train {
 
-// What a checkpoint holds beside the state of the trainer.
+// What a checkpoint holds in addition to the state of the trainer.
 struct RunState {
   std::array<std::uint64_t, kLogs> log_sizes{};
   double seconds = 0;
@@ -27,17 +27,17 @@ struct RunState {
   }
 };
 
-// Puts the trainer into the state of the newest whole checkpoint and cuts the logs back to it. Without any
-// checkpoint it starts from the beginning. Returns the seconds of computing so far.
+// Puts the trainer into the state of the newest intact checkpoint and truncates the logs to match. Without
+// any checkpoint it starts from the beginning. Returns the computing time so far, in seconds.
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
 
 // The best network of a run, to start another from.
 StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages);
 
-// A run for reading only, in the state of its newest whole checkpoint. One that used a GPU is read on the CPU where
-// there is none; a message says so.
+// A run for reading only, in the state of its newest intact checkpoint. One that used a GPU is read on the
+// CPU if there is no GPU; a message says so.
 std::unique_ptr<Trainer> read_run(const std::filesystem::path& path, std::vector<std::string>& messages);
-// The same on one thread of the host, whatever the run itself uses: to look at it while it is trained.
+// The same on one host thread, whatever the run itself uses: for looking at it while it trains.
 std::unique_ptr<Trainer> read_run_for_viewing(const std::filesystem::path& path,
                                               std::vector<std::string>& messages);
 

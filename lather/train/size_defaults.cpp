@@ -21,8 +21,8 @@ struct NetworkSize {
   std::int64_t width, depth;
 };
 
-// Measured: `lm` with 20×4 and 4,096 adaptive points solved seven problems of eight in 45 s of two cores;
-// 16×3 takes the heat equation to 7e-7 in 5 s of one.
+// Measured: `lm` with 20×4 and 4,096 adaptive points solved seven of eight problems in 45 s on two cores;
+// 16×3 takes the heat equation to 7e-7 in 5 s on one.
 NetworkSize network_size(const pde::Problem& problem, bool linear, Device device) {
   const int dimensions = problem.dimensions();
   const bool simple = linear && problem.outputs() == 1 && dimensions <= 2;
@@ -43,7 +43,7 @@ std::int64_t equations_in(const pde::Problem& problem) {
   });
 }
 
-// Conditions at the initial time alone can be handed from window to window.
+// Conditions that hold only at the initial time can be handed from window to window.
 bool has_initial_condition(const pde::Problem& problem) {
   const auto& names = problem.symbols->coordinate_names();
   const auto at = std::find(names.begin(), names.end(), "t");
@@ -56,8 +56,8 @@ bool has_initial_condition(const pde::Problem& problem) {
   });
 }
 
-// Whether the output layer alone may be solved for: nothing is said about a network or a method that would have to
-// be trained.
+// Whether to solve for the output layer alone: nothing asks for a network or a method that would have to be
+// trained.
 bool is_for_linear(const pde::Problem& problem, bool linear, const TomlValue* network,
                    const std::string& asked_method) {
   if (!asked_method.empty()) return asked_method == "linear";
@@ -66,7 +66,7 @@ bool is_for_linear(const pde::Problem& problem, bool linear, const TomlValue* ne
          !says("depth") && !says("type") && !says("networks") && !says("initialization") && !says("train");
 }
 
-// Features of `linear`, and how many of them: seconds on two cores, or on a GPU.
+// How many features `linear` gets: seconds on two cores, or on a GPU.
 std::int64_t feature_count(const pde::Problem& problem, Device device) {
   const int dimensions = problem.dimensions();
   const std::int64_t one_output = dimensions == 1 ? 200 : dimensions == 2 ? 1000 : 1600;
@@ -78,7 +78,7 @@ std::int64_t integer_or(const TomlValue* table, std::string_view key, std::int64
   return found && found->kind == TomlValue::Kind::integer ? found->integer : otherwise;
 }
 
-// A method that the file or an option names, in any of the two ways.
+// The method that the file or an option names, in either of the two ways.
 std::string own_method(const TomlValue* training) {
   const TomlValue* optimizer = training ? training->find("optimizer") : nullptr;
   if (optimizer && optimizer->is_table()) optimizer = optimizer->find("name");
@@ -94,7 +94,7 @@ class Choices {
     layer[key] = std::move(value);
     if (!is_asked(key)) explain(std::move(reason));
   }
-  // Whether options say it: of `optimizer`, which method.
+  // Whether options set it; for `optimizer`, whether they name the method.
   bool is_asked(const std::string& key) const {
     if (key == "optimizer") return !own_method(&asked_).empty();
     return asked_.find(key) || (key == "sampling" && asked_.find("resample_every"));
@@ -123,14 +123,14 @@ std::string one_window(const pde::Problem& problem, bool linear) {
                      problem.dimensions() - 1, problem.dimensions() == 2 ? "" : "s");
 }
 
-// Windows of one's own, in the file or by options.
+// Whether the file or the options define the windows.
 bool has_own_windows(const TomlValue* training, const TomlValue& asked) {
   if (training && training->find("time_windows")) return true;
   const TomlValue* windows = asked.find("time_windows");
   return windows && (!windows->is_table() || windows->find("count") || windows->find("edges"));
 }
 
-// Settings of the family of a method that is not chosen by the size of the problem.
+// Settings by family, for a method that is not chosen by the size of the problem.
 SizeDefaults by_family(const TomlValue& root, const pde::Problem& problem, const std::string& method,
                        const TomlValue& asked, const std::string& why_the_method) {
   const TomlValue *training = root.find("training"), *network = root.find("network");
@@ -281,7 +281,7 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
                 windows ? fmt::format("{} time windows: nonlinear in time and {} further dimensions",
                                       kWindows, dimensions - 1)
                         : one_window(problem, linear));
-  // No target: a window that can be improved is.
+  // No target: a window is improved for as long as it can be.
   if (windows)
     chosen.choose(
         "stages", Json{{"plateau", 10}, {"unsolved", "prolong"}, {"tries", 1}},

@@ -13,7 +13,7 @@ namespace lather::train {
 
 struct StartingPoint {
   std::string run;        // where it comes from
-  std::int64_t step = 0;  // the best one of that run
+  std::int64_t step = 0;  // the best step of that run
   optim::ParameterLayout layout;
   std::vector<double> parameters, frozen;
 };

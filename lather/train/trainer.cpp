@@ -17,7 +17,7 @@ namespace lather::train {
 
 namespace {
 
-// Of one call of the optimizer: the user may want to interrupt.
+// Per optimizer call: the user may want to interrupt.
 constexpr std::int64_t kMostSteps = 256;
 
 // Points along each coordinate for errors while training: a tenth of the work of the fine grid or less.
@@ -62,7 +62,7 @@ void Trainer::enter_stage(int index) {
   } else {
     optimizer_->objective_changed();
   }
-  best_step_ = -1;  // metrics of another stage do not compare
+  best_step_ = -1;  // metrics of different stages are not comparable
   meter_.reset();
   stage_->update(step_, parameters_);
   if (plan_.corrects(index)) plan_.hand_over(finished_, objective, parameters_);
@@ -75,8 +75,8 @@ void Trainer::make_optimizer() {
   optimizer_ = optim::make_composed(stage_->objective().layout(), made_of_, config_.device);
 }
 
-// What a stage is judged by later, measured before its first step or look, and not where a state is read that has it.
-// A correction is measured by what it starts from, not by nothing.
+// Measures what a stage is judged by later, before its first step or validation, unless a state that was read
+// has it. A correction is compared with what it starts from, not with a zero network.
 void Trainer::note_beginning() {
   if (stages() == 1 || control_.beginning_is_known()) return;
   const double loss = stage_->measure(parameters_).loss;
@@ -119,7 +119,7 @@ std::string Trainer::unsolved_stages() const {
                          : ", or --set training.stages.unsolved=prolong or halve,");
 }
 
-// Ends the present stage, prolongs it, or halves it; says so in words.
+// Ends the current stage, prolongs it, or halves it; says so in words.
 std::string Trainer::settle_stage() {
   note_beginning();
   const StageEnd end = stage_end();
@@ -143,7 +143,7 @@ std::string Trainer::settle_stage() {
       plan_.halve(stage_index_);
       if (!finished_.empty()) parameters_ = finished_.back().parameters;
       enter_stage(stage_index_);
-      if (!plan_.in_windows()) make_optimizer();  // what the failed steps have taught is not kept
+      if (!plan_.in_windows()) make_optimizer();  // what was learnt from the failed steps is discarded
       return text + fmt::format("; begun again as {}", plan_.name(stage_index_));
     }
     text += "; handed over as it is";
@@ -159,7 +159,7 @@ std::string Trainer::settle_stage() {
   return text;
 }
 
-// A schedule before a second optimizer runs until that one has its turn.
+// A schedule followed by a second optimizer runs until that one takes over.
 optim::OptimizerSpec Trainer::optimizer_of_stage() const {
   optim::OptimizerSpec spec = config_.optimizer;
   auto& [schedule, clip, average, then] = spec.wrappers;
@@ -170,7 +170,7 @@ optim::OptimizerSpec Trainer::optimizer_of_stage() const {
   return spec;
 }
 
-// A schedule without a number of steps runs over the share of the stage, by steps or by time.
+// A schedule without a number of steps runs over the stage's share, by steps or by time.
 std::vector<double> Trainer::learning_rate_factors(std::int64_t most) const {
   std::vector<double> factors(static_cast<std::size_t>(most), 1.0);
   const auto& [schedule, clip, average, then] = config_.optimizer.wrappers;
@@ -184,7 +184,7 @@ std::vector<double> Trainer::learning_rate_factors(std::int64_t most) const {
 optim::StepReport Trainer::advance(std::int64_t most) {
   const std::string news = stage_due() ? settle_stage() : "";
   note_beginning();
-  // Until the objective changes nothing needs the host.
+  // Nothing needs the host until the objective changes.
   most = std::min({most, stage_->next_update(step_) - step_, kMostSteps});
   if (!last_stage()) most = std::min(most, control_.end_step(limit()) - step_);
   std::int64_t done = 0;
@@ -205,11 +205,11 @@ optim::StepReport Trainer::advance(std::int64_t most) {
 
 double Trainer::loss() { return stage_->objective().value(parameters_); }
 
-// A reference that cannot be had is no reason not to train.
+// An unavailable reference is no reason not to train.
 const TrueSolution* Trainer::truth() {
   if (truth_sought_) return truth_.get();
   truth_sought_ = true;
-  return parallel::first_rank_first(config_.ranks, [&] {  // it is computed once and found in the cache
+  return parallel::first_rank_first(config_.ranks, [&] {  // computed once, then found in the cache
     try {
       truth_ = plan_.true_fields();
       if (truth_) reference_note_ = truth_->provenance();
@@ -225,7 +225,7 @@ Metrics Trainer::measure(bool fine, bool best) {
   const auto& x = best ? best_parameters_ : parameters_;
   Metrics metrics = stage_->measure(x);
   metrics.step = best ? best_step_ : step_;
-  // The truth is that of the last value of the parameter.
+  // The true solution is for the last value of the parameter.
   if (!config_.record.reference || plan_.other_parameter(stage_index_) || !truth()) return metrics;
   const bool whole = plan_.in_windows() && last_stage();
   const pde::Problem& domain = whole ? plan_.problem() : stage_->objective().problem();
@@ -300,7 +300,7 @@ void Trainer::state(StateVisitor& v) {
   std::vector<double> frozen = frozen_;
   v.array("frozen", frozen);
   auto& schedule = made_of_.wrappers.schedule;
-  std::int64_t schedule_steps = schedule ? schedule->total_steps : 0;  // as the stage began with
+  std::int64_t schedule_steps = schedule ? schedule->total_steps : 0;  // as at the start of the stage
   v.integer("schedule_steps", schedule_steps);
   if (v.reading()) {
     if (stage != stage_index_ || plan_.count() != planned) {

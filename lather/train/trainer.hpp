@@ -30,25 +30,24 @@ class Trainer {
  public:
   explicit Trainer(const Config& config);
 
-  // One iteration, or up to `most` where the optimizer can take several without the host. A status other than
+  // One iteration, or up to `most` if the optimizer can take several without the host. A status other than
   // `running` means that further steps would do nothing new.
   optim::StepReport advance(std::int64_t most = 1);
 
   const Config& config() const { return config_; }
   std::int64_t step() const { return step_; }  // steps done
-  // Seconds of training so far, for limits by time; whoever keeps the time says so before advance().
+  // Seconds of training so far, for time limits; whoever keeps the time sets them before advance().
   void set_seconds(double seconds) { seconds_ = seconds; }
   double seconds() const { return seconds_; }
-  // Whether the next advance() ends the present stage (or prolongs
-  // it). Its held-out residual should be looked at before.
+  // Whether the next advance() ends (or prolongs) the current stage; measure its held-out residual first.
   bool stage_due() const { return !last_stage() && stage_end() != StageEnd::none; }
   // The last stage has reached its target.
   bool solved() const { return last_stage() && control_.solved(); }
   const StageControl& stage_control() const { return control_; }
-  // Of the present stage, as it is now.
+  // Of the current stage, as it is now.
   Verdict verdict() const { return judge_stage(stage_end()).verdict; }
-  // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be unsolved, and
-  // all were reached or may yet be.
+  // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be
+  // unsolved, and all were reached or still may be.
   std::string unsolved_stages() const;
   const std::vector<FinishedStage>& finished_stages() const { return finished_; }
   std::string stage_name(int index) const { return plan_.name(index); }
@@ -56,43 +55,42 @@ class Trainer {
   int stages() const { return plan_.count(); }
   bool last_stage() const { return stage_index_ + 1 == plan_.count(); }
 
-  // Loss and its terms at the present parameters and points; term k is weight_k times a mean square.
+  // Loss and its terms at the current parameters and points; term k is weight_k times a mean square.
   double loss();
   std::span<const double> term_losses() const { return stage_->objective().term_losses(); }
   std::vector<std::string> term_names() const {
     return stage_->objective().term_names();
-  }  // of the present stage
+  }  // of the current stage
   double term_weight(int term) const { return stage_->objective().term_weight(term); }
 
-  // Residuals at held-out points and errors against the reference, at the present parameters. In time windows
-  // the errors are those of the present window, in the last one those of the whole domain. `fine`: on the
-  // grid of `lather eval`. `best`: at the best parameters so far.
+  // Residuals at held-out points and errors against the reference, at the current parameters. With time
+  // windows, the errors are those of the current window; in the last one, those of the whole domain. `fine`:
+  // on the grid of `lather eval`. `best`: at the best parameters so far.
   Metrics measure(bool fine = false, bool best = false);
-  // The same, and the best so far is remembered.
+  // The same, and remembers the best so far.
   Metrics validate();
   const Metrics& best() const { return best_; }
   std::int64_t best_step() const { return best_step_; }
 
   std::span<const double> parameters() const { return parameters_; }
-  std::span<const double> best_parameters() const;  // the present ones where nothing was validated yet
+  std::span<const double> best_parameters() const;            // the current ones if nothing was validated yet
   std::span<const double> unknowns(bool best = false) const;  // the last of the parameters
-  std::size_t held_out_rows(int set) const { return stage_->held_out_rows(set); }  // of data, present stage
+  std::size_t held_out_rows(int set) const { return stage_->held_out_rows(set); }  // of data, current stage
   std::span<const optim::Diagnostic> diagnostics() const { return optimizer_->diagnostics(); }
   std::int64_t basis_updates() const { return basis_updates_; }
-  // Changes of bases since they were last asked for, those whose consequences are known; with `all`, the
-  // others too.
+  // Basis changes not yet taken whose consequences are known; with `all`, the others too.
   std::vector<LoggedEvent> take_events(bool all = false) { return events_.take(all); }
-  // What the optimizer has counted about tau; null: it has none.
+  // The optimizer's counts of tau; null: it has none.
   const optim::BasisLog* basis_log() const { return optim::basis_log_of(*optimizer_); }
   std::int64_t evaluations() const { return evaluations_; }
   const pde::PinnObjective& objective() const { return stage_->objective(); }
   const pde::Problem& problem() const { return plan_.problem(); }  // over the whole domain
-  // What the engine holds for its points, and the optimizer; on the GPU if they are there.
+  // Memory the engine holds for its points, and that of the optimizer; on the GPU if they are there.
   std::size_t engine_bytes() const { return stage_->objective().workspace_bytes(); }
   std::size_t optimizer_bytes() const { return optimizer_->memory_bytes(); }
-  // May points or weights still change? Then a stalled optimizer may go on.
+  // Whether points or weights may still change; then a stalled optimizer may continue.
   bool objective_will_change() const;
-  // The true fields at points, [field][point]; empty where they are not known.
+  // The true fields at points, [field][point]; empty if they are not known.
   std::vector<std::vector<double>> reference_values(const pde::Points& points);
   bool has_reference() { return config_.record.reference && truth(); }  // computes it if need be
   std::string reference_note() const { return reference_note_; }  // where it comes from, or why there is none
@@ -105,7 +103,7 @@ class Trainer {
   // The trained fields, as they are now or at their best.
   Solution solution(bool best = false);
 
-  // Everything needed to go on bit for bit.
+  // Everything needed to continue bit for bit.
   void state(StateVisitor& v);
 
  private:
@@ -128,7 +126,7 @@ class Trainer {
   double seconds_ = 0;
   int stage_index_ = 0;
   std::unique_ptr<Stage> stage_;
-  optim::OptimizerSpec made_of_;  // what optimizer_ was
+  optim::OptimizerSpec made_of_;  // what optimizer_ was made from
   std::unique_ptr<optim::Optimizer> optimizer_;
   std::vector<double> parameters_, best_parameters_, frozen_;
   std::vector<FinishedStage> finished_;

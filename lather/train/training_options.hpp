@@ -1,5 +1,5 @@
 #pragma once
-// How to train, as a recipe of a problem file says it:
+// How to train, as specified by a recipe of a problem file:
 // everything but the optimizer, the network and parameters.
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lather::train {
 
-// How often to write things down; 0: chosen by the number of steps.
+// How often to write things down; what 0 means stands with each.
 struct RecordOptions {
   std::int64_t record_every = 0, validate_every = 0, checkpoint_every = 0;
   double checkpoint_seconds = 60;

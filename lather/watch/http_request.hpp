@@ -18,7 +18,7 @@ struct HttpRequest {
   bool well_formed = false;
 };
 
-// `head` ends before the empty line. Anything out of order leaves well_formed at false.
+// `head` ends before the empty line. Anything malformed leaves well_formed at false.
 HttpRequest parse_request(std::string_view head);
 
 // Bytes [first, first + length) of a file.

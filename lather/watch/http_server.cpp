@@ -39,7 +39,7 @@ const char* reason_phrase(int status) {
   }
 }
 
-// The page holds its style and script itself and may talk to this server only.
+// The page contains its own style and script and may talk only to this server.
 constexpr const char* kSafety =
     "X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nCache-Control: no-store\r\n"
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -63,7 +63,7 @@ HttpResponse plain(int status, std::string text) {
   return response;
 }
 
-// Pages elsewhere that have had their name resolved to this machine are not answered.
+// Pages from elsewhere that have had their name resolved to this machine (DNS rebinding) are refused.
 bool is_local(const std::string& host) {
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
@@ -144,7 +144,7 @@ void HttpServer::accept_clients() {
   for (;;) {
     Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
-      if (errno == EMFILE || errno == ENFILE) ::usleep(10000);  // they wait in the queue of the system
+      if (errno == EMFILE || errno == ENFILE) ::usleep(10000);  // they wait in the system's queue
       return;
     }
     clients_.push_back(std::make_unique<Client>(std::move(socket)));
@@ -163,7 +163,7 @@ void HttpServer::read_from(Client& client) {
     const ssize_t count = ::recv(client.socket.get(), buffer, sizeof buffer, 0);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) client.gone = true;
     if (count <= 0) return;
-    if (client.answered) continue;  // one request per connection; the rest is of no interest
+    if (client.answered) continue;  // one request per connection; the rest is ignored
     client.in.append(buffer, static_cast<std::size_t>(count));
     // The line before the last byte counts too: "\r\n\r\n", or "\n\n" as people type it.
     auto end = client.in.find("\r\n\r\n");
@@ -217,7 +217,7 @@ void HttpServer::write_to(Client& client) {
       client.sent = 0;
       const ssize_t count =
           ::pread(client.file.get(), client.out.data(), client.out.size(), static_cast<off_t>(client.offset));
-      if (count <= 0) {  // it has become shorter: the client sees that something is missing
+      if (count <= 0) {  // the file was truncated: the client sees that something is missing
         client.gone = true;
         return;
       }
@@ -244,7 +244,7 @@ void HttpServer::write_to(Client& client) {
 
 void HttpServer::feed_streams() {
   for (const auto& client : clients_) {
-    // As long as the system takes it at once, but not so long that others wait.
+    // As long as the system takes it at once, but not so long that others have to wait.
     for (int piece = 0; piece < kPiecesAtOnce && client->stream && !client->gone && client->idle(); ++piece) {
       client->out = client->stream->next();
       client->sent = 0;

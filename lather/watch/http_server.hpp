@@ -1,8 +1,8 @@
 #pragma once
-// A small HTTP server for reading, on the loopback address only: one thread, non-blocking sockets, poll().
-// Every connection has a bounded buffer and a time limit, so that neither slow nor silent nor many clients cost
-// more than their own page. Streams (server-sent events) are asked for more only when a client has taken what
-// it was sent.
+// A small read-only HTTP server, on the loopback address only: one thread, non-blocking sockets, poll().
+// Every connection has a bounded buffer and a time limit, so that slow, silent or numerous clients cost no
+// more than their own pages. Streams (server-sent events) are asked for more only when a client has taken
+// what it was sent.
 
 #include <cstdint>
 #include <functional>
@@ -14,14 +14,14 @@
 
 namespace lather::watch {
 
-// What a client of server-sent events is sent, piece by piece.
+// What a client receives as server-sent events, piece by piece.
 class EventStream {
  public:
   virtual ~EventStream() = default;
   virtual std::string next() = 0;  // empty: nothing new
 };
 
-// A descriptor that is closed with its owner.
+// A file descriptor that is closed along with its owner.
 class Descriptor {
  public:
   Descriptor() = default;
@@ -39,10 +39,10 @@ class Descriptor {
 struct HttpResponse {
   int status = 200;
   std::string type = "text/plain; charset=utf-8", body;
-  std::vector<std::string> headers;  // more of them: "Allow: GET, HEAD"
-  Descriptor file;                   // sent after the body, `range` of it
+  std::vector<std::string> headers;  // additional ones: "Allow: GET, HEAD"
+  Descriptor file;                   // its `range` is sent after the body
   ByteRange range;
-  std::unique_ptr<EventStream> stream;  // goes on after the body
+  std::unique_ptr<EventStream> stream;  // continues after the body
 };
 
 struct HttpLimits {
@@ -50,7 +50,7 @@ struct HttpLimits {
   std::size_t head_bytes = 16384;
   double head_seconds = 10;        // for a request to arrive
   double stalled_seconds = 60;     // for a client that takes nothing
-  double keep_alive_seconds = 15;  // between signs of life of a silent stream
+  double keep_alive_seconds = 15;  // between keep-alive messages of a silent stream
 };
 
 class HttpServer {
@@ -67,11 +67,11 @@ class HttpServer {
   std::size_t clients() const { return clients_.size(); }
   std::size_t streams() const;
 
-  // Answers what has arrived; waits for it up to `seconds`.
+  // Answers requests that have arrived; waits for them up to `seconds`.
   void serve(double seconds);
-  // Gives streams what is new for them.
+  // Sends streams what is new for them.
   void feed_streams();
-  // Whether everything was taken that was to be sent.
+  // Whether clients have taken everything that was to be sent.
   bool drained() const;
 
  private:

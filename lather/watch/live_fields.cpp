@@ -21,14 +21,14 @@ namespace fs = std::filesystem;
 
 constexpr double kShare = 0.05;  // of one core
 
-double thread_seconds() {  // of computing: beside a training this thread mostly waits
+double thread_seconds() {  // CPU time: alongside a training this thread mostly waits
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// One thread of the host, whatever the run uses itself. Empty where it cannot be done: a checkpoint replaced
-// meanwhile, a method whose state is that of a GPU; maps then come when the run ends.
+// Uses one host thread, whatever the run itself uses. Empty if it cannot be done: a checkpoint replaced in
+// the meantime, a method with GPU state; maps then appear when the run ends.
 std::string fields_of_checkpoint(const fs::path& run) {
   try {
     std::vector<std::string> messages;

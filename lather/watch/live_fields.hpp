@@ -1,6 +1,6 @@
 #pragma once
-// Fields of runs on their way, computed from their newest checkpoints by a thread of the lowest priority: at most
-// a twentieth of one core's time, and none where nobody looks.
+// Fields of runs in progress, computed from their newest checkpoints by a thread of the lowest priority: at
+// most a twentieth of one core's time, and none when nobody is watching.
 
 #include <condition_variable>
 #include <filesystem>
@@ -19,9 +19,9 @@ class LiveFields {
   LiveFields& operator=(const LiveFields&) = delete;
 
   struct Result {
-    std::string mark, text;  // of which checkpoint; as in fields.json, empty where it cannot be computed
+    std::string mark, text;  // which checkpoint; as in fields.json, empty if it cannot be computed
   };
-  // The newest there are. Those of the checkpoint that `mark` names are ordered if they are not there yet.
+  // The newest available. Those of the checkpoint that `mark` names are requested if they do not exist yet.
   Result fields_of(const std::filesystem::path& run, const std::string& mark);
 
  private:

@@ -84,10 +84,10 @@ void RunFeed::read_logs() {
   const bool grown[] = {history_.read(folder_ / "history.jsonl", history),
                         timing_.read(folder_ / "timing.csv", timing),
                         diagnostics_.read(folder_ / "diagnostics.jsonl", diagnostics)};
-  if (!grown[0] || !grown[1] || !grown[2]) return start_over();  // the next time all is read anew
+  if (!grown[0] || !grown[1] || !grown[2]) return start_over();  // next time everything is read again
   for (const auto& line : timing)
     if (const auto moment = moment_of(line)) seconds_.push_back(*moment);
-  // The history is written first: the newest row may still wait for its time.
+  // The history is written first: the newest row may not have its time yet.
   std::size_t at = 0;
   for (const auto& line : history) {
     const auto row = OrderedJson::parse(line, nullptr, false);
@@ -145,7 +145,7 @@ void RunFeed::update(bool running, LiveFields& live) {
   read_fields(running, live);
 }
 
-// While it runs, fields.json is that of an earlier interruption.
+// While the run is in progress, fields.json is from an earlier interruption.
 void RunFeed::read_fields(bool running, LiveFields& live) {
   LiveFields::Result found{stamp_of(folder_ / "fields.json"), ""};
   if (running) {
@@ -161,7 +161,7 @@ void RunFeed::read_fields(bool running, LiveFields& live) {
     const Json fields = report::checked_fields(train::parse_json(found.text, "fields.json"));
     fields_ = fields.dump(-1, ' ', false, Json::error_handler_t::replace);
     ++fields_version_;
-  } catch (const Error&) {  // damaged: the page goes on with what it has
+  } catch (const Error&) {  // damaged: the page keeps what it has
   }
 }
 

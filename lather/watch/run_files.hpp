@@ -1,5 +1,5 @@
 #pragma once
-// Files of a run folder as somebody else writes them: they may be missing, damaged or half written.
+// Files of a run folder that another process writes: they may be missing, damaged or half written.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -8,7 +8,7 @@
 
 namespace lather::watch {
 
-// "size.seconds.nanoseconds" of the last change, "-" without a file: another one when the content is.
+// "size.seconds.nanoseconds" of the last change, "-" without a file: changes when the content does.
 std::string stamp_of(const std::filesystem::path& file);
 
 // The JSON object in a file; null if there is none, or nothing that can be read.

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::int64_t kHistoryTail = 1 << 18, kTimingTail = 1 << 12;
-constexpr double kPaceSeconds = 60;  // over which the present pace is measured
+constexpr double kPaceSeconds = 60;  // over which the current pace is measured
 
 // The whole lines among the last bytes of a file; empty if there is none.
 std::vector<std::string> last_lines(const fs::path& file, std::int64_t bytes) {
@@ -59,7 +59,7 @@ std::string string_of(const Json& json, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// Of all fields, where at least one is known.
+// The worst over all fields, if at least one is known.
 double worst_of(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 
 void take_history(const fs::path& folder, RunStatus& status) {
@@ -110,7 +110,7 @@ void take_pace(const fs::path& folder, double time_limit, RunStatus& status) {
 void take_summary(const Json& summary, RunStatus& status) {
   status.message = string_of(summary, "message");
   if (const double seconds = number_of(summary, "seconds"); !std::isnan(seconds)) status.seconds = seconds;
-  // An interruption need not come at a recorded step.
+  // An interruption need not fall on a recorded step.
   if (const double step = number_of(summary, "step"); step > static_cast<double>(status.step))
     status.step = static_cast<std::int64_t>(step);
   const Json& best = part_of(summary, summary.contains("best") ? "best" : "final");
@@ -121,7 +121,7 @@ void take_summary(const Json& summary, RunStatus& status) {
   if (!std::isnan(l2)) status.l2 = l2;
 }
 
-// Of the files that a status is made of: it differs when the status does.
+// Computed from the files that a status is made of: it changes when the status does.
 std::string signature_of(const fs::path& folder, bool locked) {
   std::string signature = locked ? "locked" : "";
   for (const char* name : {"config.json", "history.jsonl", "timing.csv", "summary.json"})
@@ -129,7 +129,7 @@ std::string signature_of(const fs::path& folder, bool locked) {
   return signature;
 }
 
-// When it was last written, or, of a running one, when it was begun: the order stays while runs go on.
+// When a run was last written or, if running, when it was started: the order is stable while runs continue.
 double time_of(const fs::path& folder, bool running) {
   double time = 0;
   for (const char* name : {"config.json", "history.jsonl", "summary.json"}) {
@@ -282,7 +282,7 @@ void RunBoard::update() {
     if (const auto old = known.find(folder); old != known.end()) entry = std::move(old->second);
     if (entry.signature != signature) {
       entry = {read_status(folder, locks), ++version_, signature};
-      for (const auto& root : roots_)  // as much of the path as tells runs apart
+      for (const auto& root : roots_)  // as much of the path as it takes to tell runs apart
         if (is_inside(folder, root) && folder != root)
           entry.status.name = folder.lexically_relative(root).string();
     }

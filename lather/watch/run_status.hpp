@@ -1,5 +1,5 @@
 #pragma once
-// Where runs stand, from their folders alone: nothing is asked of the process that trains, and nothing is
+// The status of runs, from their folders alone: nothing is asked of the training process, and nothing is
 // locked. Works for running, finished and copied runs.
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace lather::watch {
 
 enum class RunState {
   running,
-  ended,        // by itself, for whatever reason
+  ended,        // on its own, for whatever reason
   interrupted,  // saved; can be resumed
   stopped,      // killed, or copied while it ran
 };
@@ -24,18 +24,18 @@ std::string_view name_of(RunState state);
 struct RunStatus {
   std::filesystem::path folder;
   std::string id;    // of the folder, for addresses
-  std::string name;  // of the folder, below the one that was given
+  std::string name;  // of the folder, relative to the given one
   std::string problem, optimizer, message;
   RunState state = RunState::stopped;
   std::int64_t seed = 0, step = 0, steps = 0, stage = 1;
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  double loss = kUnknown, residual = kUnknown, l2 = kUnknown;  // of a run that has ended: at its best step
+  double loss = kUnknown, residual = kUnknown, l2 = kUnknown;  // of an ended run: l2 and residual at its best
   double seconds = kUnknown, steps_per_second = kUnknown;
-  double seconds_left = kUnknown;  // of a running one, at its present pace or by its time limit
+  double seconds_left = kUnknown;  // of a running one, at its current pace or by its time limit
 };
 nlohmann::json to_json(const RunStatus& status);  // null for what is unknown
 
-// Files that some process on this machine holds locked, by device and inode.
+// Files that some process on this machine has locked, by device and inode.
 class HeldLocks {
  public:
   HeldLocks();
@@ -43,16 +43,16 @@ class HeldLocks {
 
  private:
   std::set<std::string> places_;
-  bool known_ = false;  // else by the process that the file names
+  bool known_ = false;  // otherwise the process named in the file decides
 };
 
 // The status of the run in `folder`; what is damaged or missing stays unknown.
 RunStatus read_status(const std::filesystem::path& folder, const HeldLocks& locks);
 
-// All runs in and below some folders, and where they stand. Files that have not changed are not read again.
+// All runs in and below some folders, and their status. Files that have not changed are not read again.
 class RunBoard {
  public:
-  // Folders that come to be later are found then. Runs are searched this many folders deep.
+  // Folders created later are found then. Runs are searched for this many folders deep.
   explicit RunBoard(std::vector<std::filesystem::path> roots);
   static constexpr int kDepth = 4;
   static constexpr std::size_t kMostRuns = 5000;  // more are left out, the oldest first

@@ -42,7 +42,7 @@ class WatchService::Viewer : public EventStream {
   }
 
  private:
-  // The whole list when runs have come or gone, else those that have changed, the oldest change first.
+  // The whole list if runs were added or removed, otherwise those that have changed, the oldest change first.
   std::string list() {
     if (seen_ == board_.version()) return "";
     const bool all = first_ || members_ != board_.members_version();
@@ -91,7 +91,7 @@ HttpResponse WatchService::file_of(const RunBoard::Entry& run, const std::string
                                    const HttpRequest& request) const {
   if (std::find(std::begin(kFiles), std::end(kFiles), name) == std::end(kFiles))
     return not_found("there is no such file");
-  // A link in the place of a file could lead anywhere.
+  // A link in place of a file could lead anywhere.
   Descriptor file(::open((run.status.folder / name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat info {};
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))

@@ -6,7 +6,7 @@
 //   /events            the same as server-sent events; with ?run=ID also the rows, settings and fields of one run
 //   /run/ID/FILE       a file of a run folder, those in kFiles only
 //
-// An ID names a folder that was found under the given ones: there is no way to write a path.
+// An ID names a folder that was found under the given ones: there is no way to pass a path.
 
 #include <filesystem>
 #include <map>
@@ -33,9 +33,9 @@ class WatchService {
   ~WatchService();
 
   int port() const { return server_.port(); }
-  // Serves for about this long; files are looked at twice a second while somebody watches.
+  // Serves for about this long; files are checked twice a second while somebody is watching.
   void serve(double seconds);
-  // Lets viewers have the last state, for at most `seconds`.
+  // Sends viewers the last state, for at most `seconds`.
   void finish(double seconds);
 
  private:

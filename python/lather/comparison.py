@@ -73,10 +73,10 @@ class Comparison:
 class Point:
     """One combination of a sweep."""
     label: str
-    optimizer: str                        # "" where the sweep leaves it to the recipe
-    values: dict[str, str]                # by path, as --set has them
-    score: float                          # of the metric, over the seeds; infinite where a run has none
-    round: int                            # of successive halving, the last it took part in
+    optimizer: str                        # "" if the sweep leaves it to the recipe
+    values: dict[str, str]                # by path, as given to --set
+    score: float                          # of the metric, over the seeds; infinite if a run has none
+    round: int                            # the last one of successive halving it took part in
     runs: list[str] = field(repr=False)   # folders, one per seed
 
 
@@ -122,7 +122,7 @@ class _Watch:
     def call(self, name: str, *arguments: Any) -> dict[str, Any]:
         """In a thread of its own: Python's signal handlers run in this one, which waits."""
         outcome: list[Any] = []
-        done = threading.Event()  # join() that Ctrl-C interrupts takes the thread for ended (Python 3.11)
+        done = threading.Event()  # a join() interrupted by Ctrl-C takes the thread for ended (Python 3.11)
 
         def work() -> None:
             try:

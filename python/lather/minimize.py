@@ -64,7 +64,7 @@ class _Parameters:
             return torch.from_numpy(values).to(device=leaf.device, dtype=leaf.dtype)
         if self.library in ("jax", "jaxlib"):
             import jax.numpy as jnp  # type: ignore[import-not-found]
-            return jnp.array(values, dtype=leaf.dtype)  # a copy: JAX takes arrays for constant
+            return jnp.array(values, dtype=leaf.dtype)  # a copy: JAX assumes arrays are constant
         return values
 
     def pack(self, parts: list[Any]) -> Any:

@@ -18,8 +18,8 @@ class Progress:
     stages: int
     loss: float
     gradient_norm: float
-    residual: float  # at held-out points, as of the last validation; NaN where there was none
-    l2: float  # relative error of the worst field, where a reference is known
+    residual: float  # at held-out points, as of the last validation; NaN if there was none
+    l2: float  # relative error of the worst field, if a reference is known
     seconds: float
     steps_per_second: float
     seconds_left: float

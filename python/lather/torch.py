@@ -21,7 +21,7 @@ from . import _library as c
 from .optimizer import Optimizer as _Method
 from .optimizer import optimizers as _optimizers
 
-# torch's usual names for options of ours.
+# torch's usual names for our options.
 _ALIASES = {"lr": "learning_rate", "eps": "epsilon"}
 _TYPES = {torch.float64: c.FLOAT64, torch.float32: c.FLOAT32}
 
@@ -144,7 +144,7 @@ class LatherOptimizer(torch.optim.Optimizer):
             self._restore_members(saved)
 
 
-# What torch and its schedulers keep in a group beside options.
+# What torch and its schedulers keep in a group besides options.
 _TORCHS_OWN = {"params", "lr", "initial_lr", "max_lr", "min_lr", "max_momentum", "base_momentum", "swa_lr",
                "foreach", "maximize", "capturable", "differentiable", "fused", "param_names"}
 

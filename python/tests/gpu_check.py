@@ -223,7 +223,7 @@ def main():
     for part in (given_gradients, pinn_curve, states_and_arrays, step_times):
         try:
             part()
-        except Exception as error:  # the other parts are worth running
+        except Exception as error:  # the other parts are still worth running
             import traceback
             traceback.print_exc()
             check(part.__name__, False, error)

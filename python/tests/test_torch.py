@@ -44,7 +44,7 @@ class Torch(unittest.TestCase):
     def test_the_catalogue_is_whole(self) -> None:
         names = {getattr(lather.torch, name).name for name in CATALOGUE}
         known = {name for name, entry in lather.optimizers().items() if entry["family"] in ("first-order", "kronecker")}
-        self.assertEqual(known - names, {"multiadam"})  # which wants one gradient per term of the loss
+        self.assertEqual(known - names, {"multiadam"})  # which needs one gradient per term of the loss
 
     def test_trajectories_are_those_of_the_library(self) -> None:
         for name in CATALOGUE:

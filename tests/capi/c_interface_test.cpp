@@ -1,4 +1,4 @@
-// The C interface: what it computes is what the library computes, mistakes are codes with words.
+// The C interface: it computes what the library computes, and mistakes give codes with messages.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -217,7 +217,7 @@ TEST(CInterface, AFunctionThatFailsEndsTheCallAndLeavesX) {
   }
 }
 
-// Steps by given gradients are the steps on an objective with those gradients, in both precisions.
+// Steps with given gradients are the same as on an objective with those gradients, in both precisions.
 TEST(CInterface, GivenGradientsTakeTheStepsOfAnObjective) {
   auto function = sized<lather_function>();
   function.value = value_of;

@@ -1,4 +1,4 @@
-// Sweeps and comparisons through the C interface: what the commands do.
+// Sweeps and comparisons through the C interface do what the commands do.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Things go wrong: what is said, with which status, and that nothing saved is lost.
+// Things go wrong: which message, which exit status, and that nothing saved is lost.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -75,7 +75,7 @@ TEST_F(Fault, ACorruptedConfigurationIsNamed) {
   EXPECT_TRUE(contains(resume().err, "config.json' is damaged or not valid JSON")) << resume().err;
 
   auto json = nlohmann::json::parse(whole);
-  json["seed"] = 99;  // another run than the checkpoints are of
+  json["seed"] = 99;  // a different run from the checkpoints'
   overwrite(config, json.dump());
   EXPECT_EQ(resume().status, 2);
   EXPECT_TRUE(contains(resume().err, "another configuration")) << resume().err;
@@ -91,7 +91,7 @@ TEST_F(Fault, ACorruptedConfigurationIsNamed) {
 TEST_F(Fault, ACheckpointThatDoesNotFitEndsTheRunWithAMessageAndLosesNothing) {
   const auto before = checkpoints();
   const std::string history = content(fs::path(run_) / "history.csv");
-  Surroundings full;         // needs no rights, so it runs everywhere
+  Surroundings full;         // needs no privileges, so it runs everywhere
   full.largest_file = 4096;  // a checkpoint does not fit
   const Finished resumed = resume(full);
   EXPECT_EQ(resumed.status, 2) << resumed.err;
@@ -125,7 +125,7 @@ class FaultyDisk : public Fault {
   Finished resume_on_disk(const std::string& steps = "60") {
     return lather({"train", "--resume", on_disk_.string(), "--steps", steps, "--quiet"});
   }
-  // What can be read stays what it was, and the run goes on as if nothing had happened.
+  // What can be read is unchanged, and the run goes on as if nothing had happened.
   void expect_nothing_lost() {
     const Finished resumed = resume_on_disk();
     EXPECT_EQ(resumed.status, 0) << resumed.err;

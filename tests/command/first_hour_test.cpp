@@ -91,7 +91,7 @@ TEST_F(FirstHour, AConfigurationRunsAgainAsItWas) {
                  "--out", "one"})
                 .status,
             0);
-  std::filesystem::remove(problem_);  // the run does not need it any more
+  std::filesystem::remove(problem_);  // the run no longer needs it
   const Finished again = run({"train", "--config", "one/config.json", "--quiet", "--out", "two"});
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_EQ(content(folder_ / "one" / "history.csv"), content(folder_ / "two" / "history.csv"));
@@ -111,7 +111,7 @@ TEST_F(FirstHour, ComparesOptimizers) {
   EXPECT_TRUE(contains(reported.out, "versus/report.html")) << reported.out;
   const auto again = content(folder_ / "tables" / "optimizers.md");
   std::istringstream rows(
-      content(folder_ / "versus" / "table.md"));  // the same figures; the page goes by the alphabet
+      content(folder_ / "versus" / "table.md"));  // the same figures; the page is sorted alphabetically
   for (std::string row; std::getline(rows, row);) EXPECT_TRUE(contains(again, row)) << row << "\n" << again;
   for (const char* file : {"table.md", "table.csv", "table.tex"})
     EXPECT_GT(std::filesystem::file_size(folder_ / "versus" / file), 0u) << file;
@@ -137,7 +137,7 @@ TEST_F(FirstHour, PredictsAndExports) {
   EXPECT_EQ(run({"predict", "run", "points.csv", "--derivatives", "u_y"}).status, 2);
 }
 
-// The value of u at one point by examples/load_export.py, which knows nothing of Lather but the file.
+// The value of u at one point by examples/load_export.py, which knows nothing about Lather except the file.
 TEST_F(FirstHour, PythonLoadsTheExportAndGetsTheSameNumbers) {
   if (Process({"python3", "-c", "pass"}).wait().status != 0) GTEST_SKIP() << "no python3";
   const std::vector<std::vector<std::string>> networks = {
@@ -170,7 +170,7 @@ TEST_F(FirstHour, PythonReadsTheNpz) {
   if (Process({"python3", "-c", "pass"}).wait().status != 0) GTEST_SKIP() << "no python3";
   ASSERT_EQ(run({"train", "small", "--steps", "5", "--quiet", "--out", "run"}).status, 0);
   ASSERT_EQ(run({"export", "run", "--format", "npz", "--grid", "3,4"}).status, 0);
-  // zipfile checks the sums; numpy may be missing, so the header of one array is read by hand.
+  // zipfile verifies the checksums; numpy may be missing, so the header of one array is read by hand.
   const Finished python = Process({"python3", "-c",
                                    "import zipfile,sys\nz=zipfile.ZipFile(sys.argv[1])\nassert z.testzip() "
                                    "is None\nprint(sorted(z.namelist()))\n"

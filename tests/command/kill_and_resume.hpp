@@ -1,5 +1,5 @@
 #pragma once
-// A run killed again and again at random moments and resumed must be the run that was left alone.
+// A run that is repeatedly killed at random moments and resumed must equal the run that was left alone.
 
 #include <gtest/gtest.h>
 
@@ -28,9 +28,8 @@ inline void expect_same_runs(const std::filesystem::path& a, const std::filesyst
   EXPECT_TRUE(messages.empty());
 }
 
-// Every other kill falls into the writing of a checkpoint: it comes as soon as the temporary file is seen.
-// The others come a moment of chance after a checkpoint. Returns how many left a half-written checkpoint
-// behind.
+// Every other kill hits the writing of a checkpoint: it comes as soon as the temporary file appears. The
+// others come at a random moment after a checkpoint. Returns how many left a half-written checkpoint behind.
 inline int kill_and_resume(const std::string& optimizer, int kills, const std::string& checkpoint_every,
                            unsigned seed) {
   TemporaryFolder folder;
@@ -75,7 +74,7 @@ inline int kill_and_resume(const std::string& optimizer, int kills, const std::s
             : std::vector<std::string>{"train", "--resume", (folder / "killed").string(), "--quiet"}));
     if (killed < kills) {
       if (sitting > 0 ||
-          std::uniform_int_distribution<>(0, 1)(random)) {  // the first may fall before any checkpoint
+          std::uniform_int_distribution<>(0, 1)(random)) {  // the first may come before any checkpoint
         const std::string before = newest();
         wait_until([&] { return newest() != before || !process.running(); });
       }

@@ -1,4 +1,4 @@
-// What a user types by mistake, and what is said.
+// What a user types by mistake, and the message it gets.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -130,7 +130,7 @@ residual = "D(k*u_x, x) + 1"
 TEST_F(Messages, AHangupSavesTheRun) {
   Process training(lather_command({"train", problem_, "--steps", "10000000", "--quiet", "--out", "run"}),
                    {folder_.path(), {}});
-  // Its first line is written when signals are caught already.
+  // By the time its first line is written, signals are caught.
   const fs::path history = folder_ / "run" / "history.csv";
   ASSERT_TRUE(wait_until([&] { return fs::exists(history) && fs::file_size(history) > 0; }));
   training.send(SIGHUP);

@@ -1,5 +1,5 @@
-// Several processes train one network: the histories of one process, whoever is killed, and resumed on
-// another number.
+// Several processes train one network: histories are those of one process, whichever is killed, and when
+// resumed on a different number.
 #include <dirent.h>
 
 #include "kill_and_resume.hpp"
@@ -12,7 +12,7 @@ struct Training {
   std::vector<std::string> settings;
 };
 
-// Adaptive draws, NTK weights, windows: everything that ranks must decide alike.
+// Adaptive draws, NTK weights, windows: everything on which ranks must agree.
 std::vector<Training> trainings() {
   return {{"adam", "adam", kEverythingMoves},
           {"ss-esoap", "ss-esoap", kEverythingMoves},
@@ -53,7 +53,7 @@ class Ranks : public ::testing::Test {
     line.insert(line.end(), lather.begin(), lather.end());
     return line;
   }
-  // Open MPI: more ranks than cores, and root, are refused otherwise. It does not give back all its memory, which
+  // Open MPI: more ranks than cores, and root, are refused otherwise. It does not free all its memory, which
   // the sanitizer of a debug build would blame on us.
   static Surroundings crowded() {
     Surroundings s;
@@ -129,7 +129,7 @@ TEST_F(Ranks, AreResumedOnAnyOtherNumber) {
   const Finished last = lather({"train", "--resume", run, "--steps", "60", "--quiet"});
   ASSERT_EQ(last.status, 0) << last.err;
   expect_same_runs(folder_ / "whole", folder_ / "parts");
-  // A run that was begun without ranks keeps its numbers on them.
+  // A run started without ranks keeps its numbers when continued on them.
   ASSERT_EQ(lather(command(t, "plain", 60)).status, 0);
   ASSERT_EQ(lather(command(t, "moved", 20)).status, 0);
   ASSERT_EQ(
@@ -139,8 +139,7 @@ TEST_F(Ranks, AreResumedOnAnyOtherNumber) {
   expect_same_runs(folder_ / "plain", folder_ / "moved");
 }
 
-// A rank that is killed ends the run in order: saved, with a message; resumed, it is the run that was left
-// alone.
+// Killing a rank ends the run cleanly: saved, with a message; resumed, it equals the run that was left alone.
 TEST_F(Ranks, SaveTheRunWhenOneIsKilled) {
   const Training t = trainings()[1];
   const int steps = 3000;
@@ -197,7 +196,7 @@ TEST_F(Ranks, EndWithOneMessageWhenTheDiskIsFull) {
   EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
 }
 
-// Runs are dealt to ranks; that of a rank that is killed is taken up by another.
+// Runs are dealt to ranks; if a rank is killed, another takes over its run.
 TEST_F(Ranks, ShareTheRunsOfAComparison) {
   const auto comparison = [&](const std::string& out) {
     return std::vector<std::string>{"compare",

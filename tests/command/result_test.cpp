@@ -1,4 +1,4 @@
-// What a run gives: the best step, how it was judged, and a folder that needs nothing else.
+// What a run gives: the best step, how it was judged, and a self-contained folder.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,8 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// A network of 482 parameters on 20 of 40 rows of nothing but noise:
-// whatever it learns makes the other 20 worse than their mean.
+// A network of 482 parameters on 20 of 40 rows of pure noise: whatever it learns
+// makes the other 20 worse than their mean.
 constexpr const char* kSigns = "++-+---++-+-+--+--++-+--+++--+-+-+--++-+";
 constexpr const char* kNoisyFit = R"toml(
 name = "fit"
@@ -174,7 +174,7 @@ TEST_F(Result, MayBeTheStartOfAnotherRun) {
   const Finished again = run({"train", "--config", "second/config.json", "--quiet", "--out", "again"});
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_EQ(content(folder_ / "again" / "history.csv"), content(folder_ / "second" / "history.csv"));
-  // Another depth: what does not fit is named.
+  // A different depth: what does not fit is named.
   const Finished deeper = run(
       {"train", small_, "--steps", "2", "--from", "second", "--set", "network.depth=3", "--out", "deeper"});
   EXPECT_EQ(deeper.status, 0) << deeper.err;

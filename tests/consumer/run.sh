@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the build given as $1 into a temporary folder, then configures, builds and runs a project that uses the package: the
-# programs of examples/ and every C and C++ snippet of the README and the docs. $2: a folder of headers, where they are not installed.
+# programs of examples/ and every C and C++ snippet of the README and the docs. $2: a folder of headers, if they are not installed.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -35,7 +35,7 @@ awk '/^```toml/ { inside = 1; next } /^```/ && inside { exit } inside' "$root/RE
 
 cmake -S "$work/project" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/installed" -DCMAKE_BUILD_TYPE=Release ${2:+-DCMAKE_CXX_FLAGS=-isystem\ $2} >/dev/null
 cmake --build "$work/build" -j 2 >"$work/build.log" 2>&1 || { grep -E "error" -A5 "$work/build.log" || tail -20 "$work/build.log"; exit 1; }
-# Of a library built with a sanitizer: its runtime must come first, and a C program does not link it by itself.
+# For a library built with a sanitizer: its runtime must come first, and a C program does not link it itself.
 runtime=$(find "$work/installed" -name 'liblather.so*' -exec ldd {} + | awk '/lib[at]san/ { print $3; exit }')
 cd "$work/here"
 for source in "$work"/project/*.cpp "$work"/project/*.c; do

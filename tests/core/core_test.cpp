@@ -67,7 +67,7 @@ TEST(Options, NameTheNearestKeyAndTheRangeThatWasMissed) {
 }
 
 TEST(Random, IsPhiloxAsPublished) {
-  // Known answers of the Random123 distribution for philox4x32-10.
+  // Known answers from the Random123 distribution for philox4x32-10.
   EXPECT_EQ(philox({0, 0, 0, 0}, {0, 0}),
             (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}),
@@ -133,7 +133,7 @@ TEST(Threads, EachThreadIsCalledOnceAndFailuresComeBack) {
   EXPECT_EQ(calls[2], 101);
 }
 
-// Peaks stay, what is given back is not counted twice.
+// Peaks stay; memory that was freed is not counted again.
 TEST(Memory, ThePeakOnTheDeviceIsTheMostHeldAtOneTime) {
   const std::size_t before = peak_device_memory_bytes();
   const auto large = static_cast<std::ptrdiff_t>(before + 1000);

@@ -13,7 +13,7 @@ void enqueue(cublasHandle_t handle, const Work& work) {
   emulator::enqueue(stream_of(handle), work);
 }
 
-// C = alpha op(A) op(B) + beta C, column-major, as cuBLAS has it.
+// C = alpha op(A) op(B) + beta C, column-major, as in cuBLAS.
 template <class T>
 void multiply(cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, T alpha, const T* a, int lda,
               const T* b, int ldb, T beta, T* c, int ldc) {
@@ -57,7 +57,7 @@ cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t t, int m, int n, co
   return gemm<double>(handle, t, CUBLAS_OP_N, size, 1, inner, alpha, a, lda, x, inner, beta, y, size);
 }
 
-// A triangle of C = alpha op(A) op(A)^T + beta C; the other one is left alone.
+// One triangle of C = alpha op(A) op(A)^T + beta C; the other is left alone.
 cublasStatus_t syrk(cublasHandle_t handle, cublasFillMode_t fill, cublasOperation_t t, int n, int k,
                     const double* alpha, const double* a, int lda, const double* beta, double* c, int ldc) {
   enqueue(handle, [=, al = *alpha, be = *beta] {
@@ -83,7 +83,7 @@ double upper_entry(const double* a, int lda, cublasOperation_t op, int i, int j)
   return i > j ? 0 : a[i + static_cast<std::size_t>(j) * lda];
 }
 
-// B (m x n) = op(A)^{-1} B or B op(A)^{-1}, A upper triangular, as Lather asks for it.
+// B (m x n) = op(A)^{-1} B or B op(A)^{-1}, A upper triangular, in the forms Lather uses.
 cublasStatus_t trsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill, cublasOperation_t op,
                     cublasDiagType_t, int m, int n, const double* alpha, const double* a, int lda, double* b,
                     int ldb) {

@@ -1,6 +1,6 @@
 // NVRTC of the emulated device: kernel source is compiled by the C++ compiler
-// into a shared library, whose path is the "code". Where the toolkit's own
-// compiler is installed (it needs no GPU) it must take the text too.
+// into a shared library, whose path is the "code". If the toolkit's own compiler is
+// installed (it needs no GPU), it must accept the text too.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ namespace {
 
 std::string compiled_path;  // of the last program
 
-// A kernel's parameter is a reference here: blocks share it.
+// A kernel's parameter becomes a reference here: blocks share it.
 void write(const std::filesystem::path& file, const std::string& text) {
   static const std::regex parameter(R"(const __grid_constant__ (\w+) (\w+)\))");
   std::filesystem::create_directories(file.parent_path());

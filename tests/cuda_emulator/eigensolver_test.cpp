@@ -1,4 +1,4 @@
-// Changes of basis on the device: how often its eigensolver is called, and what happens where it fails.
+// Changes of basis on the device: how often its eigensolver is called, and what happens when it fails.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace testing_support;
 
-// The factors of a single gradient matrix on its diagonal are diagonal: its layer never wants another basis.
+// The factors of a single gradient matrix on its diagonal are diagonal: its layer never needs another basis.
 class OneLayerTurns final : public GivenGradients {
  public:
   explicit OneLayerTurns(const ParameterLayout& layout) : GivenGradients(layout) {}
@@ -48,7 +48,7 @@ TEST(EmulatedEigensolver, IsCalledForTheLayersThatChangeOnly) {
   EXPECT_EQ(emulator::matrices_diagonalized - before, 2 * changes);  // left and right
 }
 
-// The first layer has no gradient but for some steps in the middle.
+// The first layer has no gradient except for some steps in the middle.
 class ALayerWakesUp final : public GivenGradients {
  public:
   explicit ALayerWakesUp(const ParameterLayout& layout) : GivenGradients(layout) {}

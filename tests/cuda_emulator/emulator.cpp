@@ -3,7 +3,7 @@
 // compiler; the threads of a block are fibers that take turns and meet at barriers. Slow, and blind to races
 // and to what only hardware does; it checks that kernels, indices, sums and the order of work are right.
 //
-// This file: the CUDA runtime but for streams, events and graphs (stream.cpp). thread_block.cpp runs kernels,
+// This file: the CUDA runtime except streams, events and graphs (stream.cpp). thread_block.cpp runs kernels,
 // compiler.cpp is NVRTC, blas.cpp cuBLAS, solver.cpp cuSOLVER, nccl.cpp NCCL.
 #include "emulator.hpp"
 
@@ -121,7 +121,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t size, cudaMemcpyK
   std::memcpy(to, from, size);
   return cudaSuccess;
 }
-// Other memory of the host than page-locked memory is read at once.
+// Host memory that is not page-locked is read at once.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMemcpyKind,
                             cudaStream_t stream) {
   if (lather::emulator::is_allocated(from, size)) {
@@ -137,7 +137,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t size, cudaMe
 
 cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* code, cudaJitOption*, void**, unsigned,
                                 cudaLibraryOption*, void**, unsigned) {
-  // A copy for each: one loaded twice would share its variables. Ranks are processes that load at the same time.
+  // A copy for each: loaded twice, one would share its variables. Ranks are processes that load concurrently.
   static std::atomic<int> loaded = 0;
   const std::string path = std::string(static_cast<const char*>(code)),
                     copy = path + "." + std::to_string(::getpid()) + "." + std::to_string(++loaded);

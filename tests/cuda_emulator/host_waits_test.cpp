@@ -1,4 +1,4 @@
-// How often the host waits for the device in a step of lm: counted on the emulated device.
+// How often the host waits for the device in a step of lm, counted on the emulated device.
 #include <gtest/gtest.h>
 
 #include "cuda_emulator/emulator.hpp"

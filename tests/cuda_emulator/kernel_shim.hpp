@@ -1,6 +1,6 @@
 #pragma once
-// What the CUDA compiler knows by itself, for kernels compiled
-// by the C++ compiler: compiler.cpp puts this file before them.
+// What the CUDA compiler has built in, for kernels compiled by the C++ compiler:
+// compiler.cpp puts this file before them.
 #include <cmath>
 #include <cstddef>
 using std::fma, std::exp, std::log, std::log1p, std::sin, std::cos, std::tan, std::sinh, std::cosh, std::tanh,

@@ -1,4 +1,4 @@
-// Kernels that differ in numbers alone are compiled once.
+// Kernels that differ only in numbers are compiled once.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

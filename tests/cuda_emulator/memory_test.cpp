@@ -1,4 +1,4 @@
-// What happens when the GPU's memory is short, on the emulated device.
+// What happens when GPU memory runs short, on the emulated device.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,7 +71,7 @@ TEST(Memory, ThatIsTooSmallForAnyBatchIsRefusedInWords) {
   }
 }
 
-// An inverse Hessian that lies on the GPU is measured against the GPU's memory, and taken there alone.
+// An inverse Hessian on the GPU is checked against the GPU's memory, and allocated only there.
 TEST(Memory, OfADenseQuasiNewtonMethodIsThatOfTheDeviceItLiesOn) {
   optim::ParameterLayout layout;
   layout.add_vector("x", 1000);  // 8 MB

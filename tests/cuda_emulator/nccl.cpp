@@ -1,5 +1,5 @@
-// NCCL of the emulated device: ranks are processes of one machine that meet in shared memory. What is grouped is
-// one exchange between all ranks. Sums go from the last rank to the first, which is not the order of shards.
+// NCCL of the emulated device: ranks are processes on one machine that meet in shared memory. A group is one
+// exchange between all ranks. Sums go from the last rank to the first, which is not the order of shards.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace lather::parallel {
 
 namespace {
 
-constexpr std::size_t kMostNumbers = 1 << 16;  // from one rank to another, of one group
+constexpr std::size_t kMostNumbers = 1 << 16;  // from one rank to another, in one group
 constexpr int kMostRanks = 4;
 enum Status { kGood = 0, kSystemError = 2, kWrongArgument = 4 };
 
@@ -54,7 +54,7 @@ Meeting* open_meeting(const NcclId& id, bool is_new) {
   return memory == MAP_FAILED ? nullptr : static_cast<Meeting*>(memory);
 }
 
-// False where this rank has given up.
+// False if this rank has given up.
 bool meet(Handle& h) {
   Meeting& m = *h.meeting;
   const int round = m.round;

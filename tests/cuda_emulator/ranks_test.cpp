@@ -21,8 +21,8 @@ namespace {
 
 using parallel::Reduction;
 
-// f in as many processes, each with an emulated device of its own: true if it returned true in all. Those that are left
-// alone by rank 0 end.
+// Runs f in this many processes, each with its own emulated device: true if it returned true in all. Those
+// abandoned by rank 0 end.
 bool on_processes(int ranks, const std::function<bool(parallel::Communicator&)>& f,
                   Reduction reduction = Reduction::host) {
   std::fflush(nullptr);
@@ -97,7 +97,7 @@ struct Training {
   std::vector<pde::Override> settings;
 };
 
-// Points drawn on the device or by adaptive draws, weights of terms that change.
+// Points drawn on the device or adaptively, term weights that change.
 std::vector<Training> trainings() {
   const auto sampling = [](const std::string& how) {
     return pde::Override{"training.sampling", "{validation = 12, " + how + "}"};

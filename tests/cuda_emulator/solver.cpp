@@ -1,4 +1,4 @@
-// cuSOLVER of the emulated device: the factorizations of the host.
+// cuSOLVER of the emulated device: the host's factorizations.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -52,7 +52,7 @@ const SolverLibrary& solver_library() {
       },
       [](cusolverDnParams_t*) { return CUSOLVER_STATUS_SUCCESS; },
       [](cusolverDnParams_t) { return CUSOLVER_STATUS_SUCCESS; },
-      // Workspaces grow with what is to be done, as those of the library do.
+      // Workspaces grow with the work, as the library's do.
       [](cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, std::int64_t n,
          cudaDataType, const void*, std::int64_t, cudaDataType, const void*, cudaDataType,
          std::size_t* on_device, std::size_t* on_host, std::int64_t count) {

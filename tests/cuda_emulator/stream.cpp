@@ -15,7 +15,7 @@ namespace {
 struct Graph;
 using SharedGraph = std::shared_ptr<Graph>;
 
-// Work one after another, some of which waits until another lane has come to a position; a graph is the work of
+// Work items in order, some of which wait until another lane has reached a position; a graph is the work of
 // other lanes.
 struct Lane {
   struct Item {
@@ -39,7 +39,7 @@ struct Lane {
 };
 
 struct Graph {
-  std::vector<std::unique_ptr<Lane>> lanes;  // the first one is that of the stream whose capture began
+  std::vector<std::unique_ptr<Lane>> lanes;  // the first belongs to the stream where capture began
   bool shared = false;
   const Lane* runs_for = nullptr;  // who launched it, while it runs
   Lane* add() { return lanes.emplace_back(std::make_unique<Lane>()).get(); }
@@ -52,7 +52,7 @@ struct Graph {
   bool is_done() const {
     return std::ranges::all_of(lanes, [](const auto& lane) { return lane->position() == lane->end(); });
   }
-  // Whether the last of the first lane's work waits for all of the others'.
+  // Whether the end of the first lane waits for all work of the others.
   bool is_joined() {
     rewind();
     reach(*lanes[0], lanes[0]->end());
@@ -91,7 +91,7 @@ void Lane::advance() {
   std::erase(running, next.graph);
 }
 
-// What is ready is done in an order that nobody may count on: by lot. False if nothing is.
+// Does one ready item, chosen at random so that nothing can rely on the order. False if none is ready.
 bool advance_one() {
   static std::uint64_t state = [] {
     const char* seed = std::getenv("LATHER_EMULATED_SEED");
@@ -119,9 +119,9 @@ struct Event {
   std::size_t position = 0;
 };
 
-// Streams and events are kept: work of others may still refer to them.
+// Streams and events are kept: other work may still refer to them.
 std::vector<Stream*> streams;
-SharedGraph capture;  // null: none is under way
+SharedGraph capture;  // null: none in progress
 
 Stream& of(cudaStream_t stream) { return *reinterpret_cast<Stream*>(stream); }
 Event& of(cudaEvent_t event) { return *reinterpret_cast<Event*>(event); }
@@ -131,7 +131,7 @@ void push(Stream& stream, Lane::Item item) {
   stream.lane().items.push_back(std::move(item));
 }
 
-// Until the host may go on; others may be further then, or not.
+// Until the host may go on; other lanes may or may not be further along by then.
 void run_until(const Lane& lane, std::size_t position) {
   while (lane.position() < position)
     if (!advance_one()) std::abort();  // work that waits for itself

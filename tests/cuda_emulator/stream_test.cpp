@@ -1,4 +1,4 @@
-// The emulated device is no kinder than a GPU to who forgets to wait.
+// The emulated device is no kinder than a GPU to code that forgets to wait.
 #include <gtest/gtest.h>
 
 #include "emulator.hpp"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every `lather …` command that stands in the docs is run, shortened: one step, one seed, no GPU. Commands with placeholders
-# (RUN, FILE, …) are left out. $1: the build.
+# Runs every `lather …` command in the docs, shortened: one step, one seed, no GPU. Commands with placeholders (RUN, FILE,
+# …) are left out. $1: the build.
 set -uo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "$1" && pwd)
@@ -31,7 +31,7 @@ shorten() {  # COMMAND NUMBER
   esac
   case $text in
     "lather train --set" | "lather train --resume") text="" ;;  # likewise
-    "lather train --"*) ;;  # --resume, --config: of runs that exist
+    "lather train --"*) ;;  # --resume, --config: for existing runs
     "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out|threads|target) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|equal-time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
     "lather task "*) text="$(sed -E 's/--(steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;

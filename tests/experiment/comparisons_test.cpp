@@ -1,4 +1,4 @@
-// Variants beside each other, from made-up runs, and heat maps of what tuning tried.
+// Variants side by side, from made-up runs, and heat maps of what tuning tried.
 #include "lather/experiment/pages/comparisons.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST_F(Comparisons, AreOfTheSameSeeds) {
   EXPECT_NEAR(std::log(r.low), std::log(16) - 12.706 * std::log(4), 1e-9);
   EXPECT_NEAR(std::log(r.high), std::log(16) + 12.706 * std::log(4), 1e-9);
   EXPECT_EQ(r.pairs, 2);
-  // What all seeds have in common is no error, however far the seeds are apart.
+  // A change common to all seeds has no error, however far apart the seeds are.
   const Ratio same = ratio({1, 100}, {0.5, 50});
   EXPECT_NEAR(same.factor, 0.25, 1e-9);
   EXPECT_EQ(same.kind(), Ratio::Kind::better);
@@ -96,7 +96,7 @@ TEST_F(Comparisons, CountRunsWithoutAValueAsLost) {
 TEST_F(Comparisons, MakeATableAndSentences) {
   const auto& result = of({1, 1}, {0.45, 0.44});
   const auto table = comparison_table(result, experiment_.tables[0]);
-  ASSERT_EQ(table.rows.size(), 2U);  // nothing is known of the errors
+  ASSERT_EQ(table.rows.size(), 2U);  // nothing is known about the errors
   EXPECT_EQ(table.header[2], "Heat");
   EXPECT_EQ(table.rows[0][3].text, "");
   EXPECT_EQ(table.rows[1][4].text, "better");

@@ -1,4 +1,4 @@
-// Experiment files are read strictly, and those of the repository can be run.
+// Experiment files are read strictly, and those in the repository can be run.
 #include "lather/experiment/experiment.hpp"
 
 #include <gtest/gtest.h>

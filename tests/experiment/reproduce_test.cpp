@@ -1,4 +1,4 @@
-// Runs side by side are the runs alone; what is done is not done again.
+// Runs side by side equal runs alone; what is done is not repeated.
 #include "lather/experiment/reproduce.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Reproduce, HistoriesSideBySideAreThoseOfRunsAlone) {
     EXPECT_EQ(one.results[0].cells[0].chosen[i].value, four.results[0].cells[0].chosen[i].value);
 }
 
-// Locks belong to open files, so two in one process meet as two processes do.
+// Locks belong to open files, so two in one process conflict just as two processes do.
 TEST(Reproduce, TwoShareAFolderWithoutRepeatingWhatTheOtherDoes) {
   const Experiment e = read_text(kSmallExperiment);
   const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)}, same{make_plan(e, "quick", Device::cpu)};
@@ -88,7 +88,7 @@ TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
         read_file(entry.path()).find("interrupted") == std::string::npos)
       done.emplace_back(entry.path(), entry.last_write_time());
   EXPECT_GE(done.size(), 2U);
-  // The run that was cut goes on from its newest checkpoint; nothing else of it is needed.
+  // The interrupted run goes on from its newest checkpoint; nothing else from it is needed.
   std::vector<std::filesystem::path> checkpoints;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(parts.path()))
     if (entry.path().extension() == ".checkpoint") checkpoints.push_back(entry.path());
@@ -99,11 +99,11 @@ TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
   ASSERT_TRUE(second.results[0].complete());
   EXPECT_EQ(histories(second.results[0]), expected);
   for (const auto& [path, time] : done) EXPECT_EQ(std::filesystem::last_write_time(path), time) << path;
-  // And a third time nothing at all is trained, nor needed to write the page.
+  // The third time nothing is trained, and no training is needed to write the page.
   const auto found = collect(plans, parts.path());
   EXPECT_TRUE(found[0].complete());
   EXPECT_EQ(histories(found[0]), expected);
-  // One that is stopped at once knows what others have done.
+  // One that is stopped at once still knows what others have done.
   EXPECT_TRUE(reproduce_small(plans, parts.path(), 1, 0).results[0].complete());
 }
 
@@ -138,7 +138,7 @@ TEST(Reproduce, SaysHowMuchIsLeftFromWhatRunsHaveTaken) {
   EXPECT_FALSE(left.seconds());
   left.ended(0, RunKind::tuning, {});
   EXPECT_FALSE(left.seconds());
-  left.ended(0, RunKind::training, 20);  // half a second a step
+  left.ended(0, RunKind::training, 20);  // half a second per step
   EXPECT_EQ(left.runs_ended(), 2U);
   EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * ((3 * 15 + 3 * 40) / 2.0 + 4 * 15 / 2.0 + 4 * 40));
   left.ended(1, RunKind::training, 80);  // four times as slow there
@@ -194,7 +194,7 @@ TEST(Reproduce, WritesTablesAPictureAndAPage) {
   const std::string pdf = read_file(out.path() / "small-steps.pdf");
   EXPECT_EQ(pdf.substr(0, 8), "%PDF-1.4");
   EXPECT_NE(pdf.find("(Adam) Tj"), std::string::npos);
-  // Where the table of objects says that an object begins, it does.
+  // Objects begin where the object table says they do.
   const auto first = pdf.find(" 00000 n ", pdf.find("xref\n"));
   EXPECT_EQ(pdf.substr(std::stoul(pdf.substr(first - 10, 10)), 7), "1 0 obj");
   const auto table = values_table(results[0]);
@@ -205,7 +205,7 @@ TEST(Reproduce, WritesTablesAPictureAndAPage) {
   EXPECT_NE(page.html().find("<svg"), std::string::npos);
   EXPECT_NE(page.markdown("figures").find("](figures/small-steps.svg)"), std::string::npos);
   EXPECT_NE(page.markdown("figures").find("Adam leads."), std::string::npos);
-  // Machine and commit are those that the runs have recorded, also where they differ.
+  // Machine and commit are those recorded by the runs, even if they differ.
   const auto file = results[0].cells[0].seeds[0].folder / "environment.json";
   auto environment = nlohmann::json::parse(read_file(file));
   const std::string built = environment["commit"];
@@ -237,7 +237,7 @@ TEST(Reproduce, DrawsMapsOfTheBestMethodAndOfTheOneThatIsAlwaysShown) {
   EXPECT_TRUE(std::filesystem::exists(out.path() / "small-maps-heat-1d-ss-esoap.pdf"));
   const Document page = write_page(results, "lather reproduce small");
   EXPECT_NE(page.markdown("figures").find("](figures/small-maps-heat-1d-ss-esoap.svg)"), std::string::npos);
-  // Only the seed that is drawn keeps its fields, and no checkpoint.
+  // Only the seed that is plotted keeps its fields, and no checkpoint.
   const auto& seeds = results[0].cells[1].seeds;
   EXPECT_FALSE(std::filesystem::exists(seeds[1].folder / "fields.json"));
   EXPECT_FALSE(std::filesystem::exists(seeds[0].folder / "checkpoints"));

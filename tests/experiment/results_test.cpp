@@ -20,7 +20,7 @@ using small_experiment::kSmallExperiment;
 using small_experiment::read_text;
 using testing::TemporaryFolder;
 
-// Claims that the made-up runs can hold or not.
+// Claims that may or may not hold for the made-up runs.
 const std::string kChecks = R"(
 [[check]]
 says = "Adam leads."
@@ -80,7 +80,7 @@ class Verdicts : public ::testing::Test {
     return measure(result_, experiment_.metrics[0], result_.cells[cell]);
   }
 
-  double l2_ = 0.1;  // of the runs that are made next
+  double l2_ = 0.1;  // of the runs made next
 
   RunRecord run(double mean_square) {
     const auto folder = folder_.path() / std::to_string(count_++);
@@ -116,7 +116,7 @@ TEST_F(Verdicts, FailWhereAnotherIsBetterInAllSeeds) {
 TEST_F(Verdicts, AreOpenWhereSeedsCannotTellButNotFromOneSeed) {
   EXPECT_EQ(of({1, 3}, {1, 2.8}).kind, Verdict::Kind::within_error);
   EXPECT_EQ(of({1, 2}, {1.05, 2.6}).kind,
-            Verdict::Kind::within_error);  // also where the paper's leader leads
+            Verdict::Kind::within_error);  // even if the paper's leader leads
   const Verdict one = of({2}, {1.9});
   EXPECT_EQ(one.kind, Verdict::Kind::fails);
   EXPECT_NE(one.words.find("(one seed)"), std::string::npos);
@@ -174,11 +174,11 @@ TEST_F(Verdicts, OnARangeAreOpenWhereTheIntervalCrossesItsEnds) {
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::fails);
   of({1}, {3});
   EXPECT_EQ(check(1).evidence, "holds on Heat (3.00 times Adam; 2 to 5 counts, one seed)");
-  of({1, 1}, {3, -1});  // a seed that has no value tells nothing about a factor
+  of({1, 1}, {3, -1});  // a seed without a value says nothing about a factor
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::untested);
 }
 
-// Medians of what is known ten steps after a change; losses in the worst tenth.
+// Medians of what is known ten steps after a change; losses of the worst tenth.
 TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
   of({1}, {4});
   EXPECT_EQ(check(5).kind, CheckVerdict::Kind::untested);

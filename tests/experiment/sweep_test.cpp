@@ -1,4 +1,4 @@
-// Sweeps: what is tried, in which order, and that killed, resumed, halved and side-by-side runs are the runs alone.
+// Sweeps: what is tried, in which order; killed, resumed, halved and side-by-side runs equal runs alone.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -119,7 +119,7 @@ Ran run_small(const Sweep& sweep, const fs::path& out, int jobs, int most_steps 
   return ran;
 }
 
-// By label and seed; of runs that came to their end.
+// By label and seed, for finished runs.
 std::map<std::string, std::string> histories(const SweepResult& result) {
   std::map<std::string, std::string> all;
   for (const auto& point : result.points)
@@ -148,7 +148,7 @@ TEST(Sweep, OfTwentyFourRunsKilledAndResumedHasTheNumbersOfOneInOneGo) {
     if (i == 0) continue;
     EXPECT_LE(second.result.points[i - 1].score, second.result.points[i].score);
   }
-  // Nothing is left to do, nor needed to write the page.
+  // Nothing is left to do, and no training is needed to write the page.
   EXPECT_TRUE(collect_sweep(sweep, parts.path(), Device::cpu).complete);
   write_sweep(sweep, second.result, parts.path());
   const std::string table = read_file(parts / "table.csv"), page = read_file(parts / "index.html");

@@ -1,5 +1,5 @@
-// What the fuzzers found worth keeping (scripts/fuzz.sh merge), read again: an Error or success, nothing
-// else.
+// What the fuzzers found worth keeping (scripts/fuzz.sh merge), read again: an Error or success, nothing else
+// may happen.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -1,6 +1,6 @@
 #pragma once
-// What is fuzzed, and replayed on the kept corpus by the tests: whatever the bytes are, reading them ends
-// well or in an Error. Any other exception, a crash, or a long wait is a fault.
+// What is fuzzed, and replayed on the kept corpus by the tests: whatever the bytes, reading them succeeds or
+// throws an Error. Any other exception, a crash, or a long wait is a fault.
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +22,7 @@
 
 namespace lather::testing {
 
-// Lines "#set PATH=VALUE" of a problem file, a comment to TOML, are handed over like --set.
+// Lines "#set PATH=VALUE" of a problem file, a comment to TOML, are passed on like --set.
 inline std::vector<pde::Override> settings_in(std::string_view text) {
   constexpr std::string_view kMark = "#set ";
   std::vector<pde::Override> settings;
@@ -35,8 +35,8 @@ inline std::vector<pde::Override> settings_in(std::string_view text) {
   return settings;
 }
 
-// As `lather train FILE --set …` and `lather check FILE` do. `file` is written over. Returns what the error
-// says.
+// As `lather train FILE --set …` and `lather check FILE` do. `file` is overwritten. Returns the error
+// message.
 inline std::string try_problem_text(std::string_view text, const std::filesystem::path& file) {
   try {
     std::ofstream(file, std::ios::binary | std::ios::trunc)
@@ -68,11 +68,11 @@ inline std::string try_config_text(std::string_view text) {
   }
 }
 
-// Files with a checksum: nothing random gets past it. A first byte of 'S' asks for the rest to be wrapped in
-// a whole file, so that the readers behind the checksum are reached; other bytes are taken as they are.
+// Files with a checksum: nothing random gets past it. If the first byte is 'S', the rest is wrapped in a
+// valid file so that the readers behind the checksum are reached; otherwise the bytes are used as they are.
 inline bool wrapped(std::string_view bytes) { return !bytes.empty() && bytes[0] == 'S'; }
 
-// State of the kinds that trainers and references have.
+// State of the kinds used by trainers and references.
 struct SmallState {
   double real = 0;
   std::int64_t integer = 0;
@@ -101,7 +101,7 @@ inline std::string try_checkpoint(std::string_view bytes) {
   }
 }
 
-// As a reference is taken from its cache; a damaged one is computed again. `file` is written over.
+// As a reference is taken from its cache; a damaged one is computed again. `file` is overwritten.
 inline std::string try_reference_cache(std::string_view bytes, const std::filesystem::path& file) {
   const reference::CacheKey key{.name = "fuzz", .version = 1, .settings = "{}"};
   try {

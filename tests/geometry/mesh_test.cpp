@@ -21,7 +21,7 @@ Mesh cube() {
   return mesh;
 }
 
-// An octahedron whose faces are split again and again and pushed onto the unit sphere.
+// An octahedron whose faces are split repeatedly and projected onto the unit sphere.
 Mesh sphere(int levels) {
   Mesh mesh;
   mesh.vertices = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};

@@ -1,5 +1,5 @@
 #pragma once
-// One of each shape, at sizes that are no round numbers, with what closed forms say about it.
+// One of each shape, with sizes that are not round numbers, and what closed forms say about it.
 
 #include <cmath>
 #include <numbers>
@@ -65,7 +65,7 @@ inline std::vector<SampleShape> sample_shapes() {
   };
 }
 
-// Points of the box around a shape, widened by a fifth on every side.
+// Points in the bounding box of a shape, widened by a fifth on every side.
 inline std::vector<Point> points_around(const Shape& shape, std::size_t count, std::uint64_t stream) {
   const Random random(11, stream);
   const Box box = shape.bounds();
@@ -78,7 +78,7 @@ inline std::vector<Point> points_around(const Shape& shape, std::size_t count, s
   return points;
 }
 
-// Places of the boundary that are uniform by length or area: s in equal steps, v a low-discrepancy sequence.
+// Places on the boundary, uniform by length or area: s in equal steps, v a low-discrepancy sequence.
 template <class F>
 std::size_t for_boundary(const Boundary& boundary, std::size_t count, const F& f) {
   std::size_t kept = 0;

@@ -15,7 +15,7 @@ INSTANTIATE_TEST_SUITE_P(All, MillionPoints, testing::ValuesIn(sample_shapes()),
   return name;
 });
 
-// The share of random points that lie inside is the measure, within four standard deviations.
+// The fraction of random points inside is the measure, within four standard deviations.
 TEST_P(MillionPoints, FillTheMeasure) {
   const auto& shape = *GetParam().shape;
   const std::size_t count = 1'000'000;

@@ -31,8 +31,8 @@ TEST_P(EveryShape, HasTheMeasuresOfItsClosedForm) {
   }
 }
 
-// The integral of the normal vanishes, that of x . n is the dimension times the volume: areas, normals and
-// uniformity in one.
+// The integral of the normal vanishes, that of x . n is the dimension times the volume: tests areas, normals
+// and uniformity at once.
 TEST_P(EveryShape, ObeysTheDivergenceTheorem) {
   const auto& [name, shape, expected, boundary_measure, exact] = GetParam();
   const std::size_t count = 20'000;
@@ -62,7 +62,7 @@ TEST_P(EveryShape, HasItsBoundaryWhereTheDistanceVanishesAndItsNormalsOutward) {
     EXPECT_LT(shape.signed_distance(p.position + 1e-7 * size * p.normal), 0);
     if (length(normal_at(shape, p.position) - p.normal) < 1e-6) ++checked;
   });
-  EXPECT_GT(checked, 150u);  // the others lie at corners or were not kept
+  EXPECT_GT(checked, 150u);  // the others are at corners or were not kept
 }
 
 // |sdf| is the distance to the nearest of many boundary points, up to their spacing, wherever it is exact.
@@ -92,7 +92,7 @@ TEST_P(EveryShape, IsTheSameWhenTurnedAndMoved) {
   const auto there_and_back = rotate(translate(copy, -by), -1.234, about, axis);
   for (const Point& p : points_around(*shape, 300, 2))
     EXPECT_NEAR(there_and_back->signed_distance(p), shape->signed_distance(p), 1e-12);
-  // Its boundary and its volume go along.
+  // Its boundary and volume move along.
   for_boundary(Boundary(*copy), 500, [&](const SurfacePoint& p) {
     EXPECT_NEAR(copy->signed_distance(p.position), 0, 1e-11);
     EXPECT_LT(copy->signed_distance(p.position + 1e-6 * p.normal), 0);
@@ -120,7 +120,7 @@ TEST_P(EveryShape, HasASmoothDistanceWithItsSignAndSlopeOneAtTheBoundary) {
     ++checked;
     right += std::abs(slope - 1) < 1e-3;
   });
-  EXPECT_GT(right, checked * 9 / 10);  // the others lie near corners
+  EXPECT_GT(right, checked * 9 / 10);  // the others are near corners
 }
 
 TEST(Booleans, AreTheLogicOfTheirOperands) {

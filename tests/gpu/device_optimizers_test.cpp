@@ -1,5 +1,5 @@
-// Optimizers that live on the GPU, with gradients from the engine. Their steps are compared with the host's
-// on given gradients: cuda/optimizer_steps_test.cpp.
+// Optimizers on the GPU, with gradients from the engine. Their steps are compared with the host's on given
+// gradients: cuda/optimizer_steps_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +103,7 @@ TEST_P(ElementwiseOnTheDevice, FollowsTheHostThroughTraining) {
 
 INSTANTIATE_TEST_SUITE_P(All, ElementwiseOnTheDevice, testing::Values("adam", "sgd", "muon", "multiadam"));
 
-// What would run on the host could not tell an objective on the GPU from any other.
+// An optimizer that ran on the host could not tell an objective on the GPU from any other.
 TEST_P(OnTheDevice, LivesThere) {
   REQUIRE_GPU();
   struct Flat final : Objective {
@@ -133,7 +133,7 @@ TEST_P(OnTheDevice, GivesTheSameBitsHoweverManyStepsAreLaunchedAtOnce) {
             train(*rows, setup, setup.x, 400, 150));  // rows of 16 from step 256 on
 }
 
-// Every change is logged once, wherever in a row of steps it was.
+// Every change is logged once, wherever in a row of steps it happened.
 TEST(BasisLogOnTheDevice, IsTheSameHoweverManyStepsAreLaunchedAtOnce) {
   REQUIRE_GPU();
   Training setup;

@@ -1,4 +1,4 @@
-// Points drawn on the GPU inside a row of steps, against points that the host draws before every step.
+// Points drawn on the GPU within a row of steps, against points that the host draws before every step.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ TEST_P(EveryNetworkOnCuda, AgreesWithTheCpu) {
              values = p.gpu.evaluate(p.x, list, anywhere);
   for (int e = 0; e < 2; ++e) expect_close(values[e], expected_values[e], 1e-11, "evaluated");
 
-  // Held-out rows of data: the residual at points that are not those of the set.
+  // Held-out rows of data: the residual at points other than those of the set.
   const Points rows = random_points(set.dimensions, 30, 29, 1);
   const std::vector<Expr> data{p.cpu.problem().terms[3].residual};
   const auto& columns = p.cpu.problem().point_sets[2].columns;

@@ -16,7 +16,7 @@ namespace {
 
 class EveryProblemOnCuda : public testing::TestWithParam<std::string> {};
 
-// Few points: what is compared is the arithmetic of a point.
+// Few points: what is compared is the arithmetic at a point.
 PointOptions few_points(const Problem& problem) {
   PointOptions options;
   for (const auto& set : problem.point_sets)
@@ -33,7 +33,7 @@ TEST_P(EveryProblemOnCuda, HasTheLossAndTheGradientOfTheCpu) {
   auto x = cpu.initialize(3);
   gpu.initialize(3);
   for (std::size_t i = 0; i < x.size(); ++i)
-    x[i] += 0.05 * Random(5, 5).normal(i);  // away from zeros of the start
+    x[i] += 0.05 * Random(5, 5).normal(i);  // away from the initial zeros
   for (auto* objective : {&cpu, &gpu})
     PointSource(problem, sampling_settings(few_points(problem), problem), 7).update(0, *objective, x);
   std::vector<double> expected(x.size()), got(x.size());

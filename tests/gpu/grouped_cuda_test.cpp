@@ -47,7 +47,7 @@ nodes = 4
 weight = 2
 )T";
 
-// The factors see groups of points as further components of a point.
+// The factors see groups of points as additional components of a point.
 void expect_same_factors(PinnObjective& cpu, PinnObjective& gpu, std::span<const double> x) {
   using optim::KroneckerFactors;
   const auto expected = cpu.kronecker_factors(x, KroneckerFactors::Sharing::reduce),

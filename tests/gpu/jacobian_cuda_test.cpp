@@ -1,4 +1,4 @@
-// Jacobians on CUDA, what is made of them, and the methods that need them, against the CPU.
+// Jacobians on CUDA, what is computed from them, and the methods that need them, against the CPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace lather::pde {
 namespace {
 
-// Everything that is made of derivatives point by point.
+// Everything that is computed from pointwise derivatives.
 void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span<const double> x) {
   constexpr double kTolerance = 1e-11;
   const std::size_t n = x.size(), m = cpu.residual_count();
@@ -29,7 +29,7 @@ void expect_the_same_curvature(PinnObjective& cpu, PinnObjective& gpu, std::span
   std::vector<double> JtJ(n * n), device_JtJ(n * n), Jtr(n), device_Jtr(n);
   const double value = cpu.normal_equations(x, JtJ.data(), Jtr);
   EXPECT_NEAR(gpu.normal_equations(x, device_JtJ.data(), device_Jtr) / value, 1, kTolerance);
-  for (auto* matrix : {&JtJ, &device_JtJ})  // the lower triangle is what is promised
+  for (auto* matrix : {&JtJ, &device_JtJ})  // only the lower triangle is promised
     for (std::size_t i = 0; i < n; ++i)
       for (std::size_t j = i + 1; j < n; ++j) (*matrix)[i * n + j] = 0;
   expect_close(device_JtJ, JtJ, kTolerance, "J^T J");
@@ -92,7 +92,7 @@ TEST_P(EveryJacobianOnCuda, AgreesWithTheCpu) {
   expect_the_same_curvature(p.cpu, p.gpu, p.x);
 }
 
-// Signals of layers that a warp cannot keep, nor a thread block; more layers than one launch takes.
+// Layers whose signals fit neither in a warp nor in a thread block; more layers than one launch takes.
 TEST(JacobianOnCuda, OfLargeAndOfManyLayersAgreesWithTheCpu) {
   REQUIRE_GPU();
   for (const NetworkOptions& network :
@@ -205,15 +205,15 @@ struct Method {
   double tolerance = 1e-7;
   NetworkOptions network = {.width = 5, .depth = 2};
 };
-// Conjugate gradients end at a relative residual, which rounding may shift by an iteration: losses agree to
-// about that residual times the condition number only.
+// Conjugate gradients stop at a relative residual, which rounding may shift by an iteration: losses agree
+// only to about that residual times the condition number.
 constexpr double kIterated = 1e-4;
 
 class EveryJacobianMethodOnCuda : public testing::TestWithParam<Method> {};
 
 TEST_P(EveryJacobianMethodOnCuda, TakesTheStepsOfTheCpu) {
   REQUIRE_GPU();
-  // Few points, so that J J^T has full rank and steps do not hang on rounding.
+  // Few points, so that J J^T has full rank and steps do not depend on rounding.
   Pair p(make_problem(derivative_sets()[1], GetParam().network), 2, {.device = Device::cuda}, {23, 11, 7});
   std::vector<double> losses[2];
   int which = 0;

@@ -12,14 +12,14 @@ namespace lather::optim::testing_support {
 // Relative to the largest change of a parameter. Both sides see the same gradients, so nothing feeds rounding
 // errors back.
 enum class Agreement {
-  // Sums and quotients of the same numbers, added in another order.
+  // Sums and quotients of the same numbers, added in a different order.
   elementwise,
   // Eigenvectors differ by rounding over the gap between eigenvalues, here at least 1e-4 of the largest (the
-  // spectra of separated_gradients), and Adam's quotient scales entries of 1e-3 of the largest up to 1.
+  // spectra of SeparatedGradients), and Adam's quotient scales entries of 1e-3 of the largest up to 1.
   eigenvectors,
   // A basis of the very first gradient turns that gradient into a diagonal matrix:
-  // what stands beside the diagonal is rounding of two products, some 1e-15 of the
-  // largest entry, and an epsilon of 1e-8 lets some 1e-7 of a step through.
+  // what is off the diagonal is rounding of two products, some 1e-15 of the largest
+  // entry, and an epsilon of 1e-8 lets some 1e-7 of a step through.
   first_gradient,
 };
 
@@ -39,8 +39,8 @@ struct Case {
 };
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
-// Factors have full rank once as many gradients have come as a side is long: bases are asked for then. SOAP
-// takes its first basis from one gradient, but uses it for the next.
+// Factors have full rank after as many gradients as a side is long: bases are requested then. SOAP takes its
+// first basis from one gradient, but uses it for the next.
 inline std::vector<Case> optimizer_cases() {
   using Json = nlohmann::json;
   std::vector<Case> cases = {

@@ -1,4 +1,4 @@
-// A step of lm along a path without a word from the host.
+// A step of lm along a path without intervention from the host.
 #include <gtest/gtest.h>
 
 #include "gpu/path_of_parts.hpp"

@@ -41,7 +41,7 @@ inline bool expect_the_path_of_its_parts(PinnObjective& objective, std::span<con
     for (std::size_t i = 0; i < n; ++i) points.push_back(x[i] + s * d[i] + s * s / 2 * a[i]);
   objective.values(points, values);
 
-  // Twice: the first time graphs are made, the second time they are launched.
+  // Twice: the first time graphs are built, the second time they are launched.
   const auto other = objective.source().make_normal_matrix(n);
   for (int i = 0; i < 2; ++i) {
     SCOPED_TRACE(testing::Message() << "call " << i);

@@ -1,4 +1,4 @@
-// Trainings side by side on one GPU, each on a stream of its own, are those of runs alone.
+// Trainings side by side on one GPU, each on its own stream, equal those of runs alone.
 #include <gtest/gtest.h>
 
 #include "experiment/small_experiment.hpp"

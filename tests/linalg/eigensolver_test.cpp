@@ -57,8 +57,8 @@ TEST(Eigenvectors, DiagonalizeInDescendingOrder) {
 }
 
 TEST(Eigenvectors, AreUniqueInsideADegenerateSpaceToo) {
-  // Values 5, 2, 2, 2, 0, 0: the columns that belong to 2 and to 0 are turned by a rotation; the canonical
-  // basis is the same.
+  // Values 5, 2, 2, 2, 0, 0: the columns that belong to 2 and to 0 are rotated; the canonical basis is the
+  // same.
   const std::vector<double> values = {5, 2, 2, 2, 0, 0};
   std::vector<double> Q;
   symmetric(values, 4, Q);

@@ -12,7 +12,7 @@
 namespace lather::linalg {
 namespace {
 
-// B B^T + shift I; the upper triangle is NaN, since nobody may read it.
+// B B^T + shift I; the upper triangle is NaN, since it must not be read.
 std::vector<double> lower_triangle(std::size_t n, double shift) {
   const Random random(11, 2);
   std::vector<double> B(n * 20), A(n * n, std::numeric_limits<double>::quiet_NaN());

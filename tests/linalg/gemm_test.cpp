@@ -52,8 +52,8 @@ struct Guarded {
   }
 };
 
-// Both versions add the same terms of size <= 1 in the same order; they differ where one of them fuses
-// multiply and add.
+// Both versions add the same terms of size <= 1 in the same order; they differ if one of them fuses multiply
+// and add.
 template <class T>
 double tolerance(std::size_t terms) {
   return static_cast<double>(terms + 2) * std::numeric_limits<T>::epsilon() *
@@ -198,7 +198,7 @@ TYPED_TEST(Products, SumsOverRowsHaveTheSameBitsHoweverTheRowsAreSplit) {
   }
 }
 
-// 64 terms of a sixteenth of the last digit of 1: in a chain that begins with 1 each is lost, as a sum they are four digits.
+// 64 terms of 1/16 ulp of 1: added one by one to 1, each is lost; summed separately, they are 4 ulp.
 TYPED_TEST(Products, SumsApartKeepWhatAChainLoses) {
   using T = TypeParam;
   constexpr std::size_t kTerms = 64, kRows = 13, kColumns = 20;

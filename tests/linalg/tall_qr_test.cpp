@@ -18,7 +18,7 @@ std::vector<double> random_rows(std::size_t rows, std::size_t columns) {
 }
 
 TEST(TallQr, HasTheProductsOfItsRowsWhateverTheChunks) {
-  constexpr std::size_t kRows = 230, kColumns = 150;  // several panels, and several parts of an update
+  constexpr std::size_t kRows = 230, kColumns = 150;  // several panels and several parts of an update
   const auto A = random_rows(kRows, kColumns);
   for (const std::size_t chunk : {7u, 100u, 230u}) {
     TallQr qr;
@@ -59,7 +59,7 @@ TEST(TallQr, HasTheSameBitsWithAnyNumberOfThreads) {
 TEST(TallQr, AddsADiagonalAsItsRows) {
   constexpr std::size_t kRows = 40, kColumns = 601, kDiagonal = 590;
   auto rows = random_rows(kRows, kColumns);
-  for (std::size_t i = 0; i < kRows; ++i) rows[i * kColumns + 70] = 0;  // nothing but the diagonal there
+  for (std::size_t i = 0; i < kRows; ++i) rows[i * kColumns + 70] = 0;  // only the diagonal there
   std::vector<double> diagonal(kDiagonal), as_rows(kDiagonal * kColumns);
   for (std::size_t i = 0; i < kDiagonal; ++i)
     as_rows[i * kColumns + i] = diagonal[i] = i % 50 == 3 ? 0 : 0.5 + 0.01 * static_cast<double>(i);
@@ -71,7 +71,7 @@ TEST(TallQr, AddsADiagonalAsItsRows) {
   qr.add_diagonal(diagonal);
   plain.add_rows({as_rows.data(), kDiagonal, kColumns});
   double largest = 0, worst = 0;
-  for (std::size_t i = 0; i < kColumns; ++i)  // rows of R are unique but for their signs
+  for (std::size_t i = 0; i < kColumns; ++i)  // rows of R are unique up to sign
     for (std::size_t j = i; j < kColumns; ++j) {
       largest = std::max(largest, std::abs(plain.R()(i, j)));
       const double apart = std::abs(std::abs(qr.R()(i, j)) - std::abs(plain.R()(i, j)));

@@ -18,7 +18,7 @@ namespace {
 
 using Quad = __float128;
 
-// |value - exact| in units of the last place of T at `exact`; infinite where the kind (NaN, infinity, signed
+// |value - exact| in units of the last place of T at `exact`; infinite if the kind (NaN, infinity, signed
 // zero) is wrong.
 template <class T>
 double error_in_ulp(T value, Quad exact) {
@@ -118,7 +118,7 @@ TEST_P(ArrayFunction, IsWithinFourUlpOfTheExactValueEverywhere) {
 template <class T>
 void expect_same_bits_anywhere(const char* name, void (*function)(const T*, T*, std::size_t), double low,
                                double high) {
-  // Specials stand between ordinary values, so that slow paths of a vector meet the fast ones.
+  // Specials are mixed with ordinary values, so that slow and fast paths meet in one vector.
   std::vector<T> x = special_values<T>();
   const Random random(3, 1);
   for (std::size_t i = 0; i < 400; ++i)

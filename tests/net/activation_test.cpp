@@ -11,7 +11,7 @@
 namespace lather::net {
 namespace {
 
-// 1 - cos(z), taken as it stands, has no digit right at 1e-9.
+// 1 - cos(z), evaluated as written, has no correct digit at 1e-9.
 TEST(Versine, KeepsAllDigitsOfSmallArguments) {
   symbolic::Graph graph;
   const symbolic::Expr z = graph.symbol("z"), value = activation_value(ActivationName::versine, z);

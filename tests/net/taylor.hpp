@@ -1,7 +1,7 @@
 #pragma once
 // Truncated multivariate Taylor polynomials over any real type: the plain
 // way to get exact derivatives, independent of the engine's symbolic
-// rules. Functions come from their differential equations as power series.
+// rules. Functions are power series obtained from their differential equations.
 
 #include <array>
 #include <map>

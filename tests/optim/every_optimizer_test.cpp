@@ -23,7 +23,7 @@ struct Method {
   json settings = json::object();
 };
 
-// Every entry, and settings that reach other branches.
+// Every entry, and settings that reach the other branches.
 const std::vector<Method> kMethods = {
     {"adam", {{"amsgrad", true}, {"weight_decay", 0.01}}},
     {"adam"},
@@ -152,7 +152,7 @@ TEST_P(EveryOptimizer, SaysThatAZeroGradientIsZeroAndStaysFinite) {
   }
 }
 
-// Rank one for ever: all Kronecker factors of matrices are singular. Then gradients near the ends of the
+// Always rank one: all Kronecker factors of matrices are singular. Then gradients near the limits of the
 // number range.
 TEST_P(EveryOptimizer, SurvivesSingularFactorsAndExtremeGradients) {
   const auto layout = shapes();
@@ -215,7 +215,7 @@ TEST_P(EveryOptimizer, SolvesALeastSquaresProblem) {
   // Measured: starts that differ by 1e-16 to 1e-8 end between 1e-13 and 5e3 times the first loss.
   if (settings.value("variance_transition", "") == "reset")
     GTEST_SKIP() << "momentum from before a reset meets a variance of one gradient: steps of any length";
-  // Squares that are summed up, not averaged, shorten the steps as they go on: they begin longer.
+  // Squares that are summed, not averaged, make steps shorter and shorter, so they start longer.
   settings["learning_rate"] = settings.value("beta2", 0.9) == 1 ? 0.5 : 0.02;
   settings["weight_decay"] = 0;  // it would move the minimum
   const auto optimizer = make_from_json(GetParam().name, problem.layout(), settings);
@@ -240,7 +240,7 @@ struct ArrayBytes final : StateVisitor {
   std::size_t bytes = 0;
 };
 
-// What it saves it holds; gradient, change and scratch of one layer come on top.
+// It holds what it saves; gradient, change and scratch of one layer come on top.
 TEST_P(EveryOptimizer, SaysHowMuchMemoryItHolds) {
   const auto layout = one_matrix(40, 30);
   const auto optimizer = make(layout);
@@ -253,7 +253,7 @@ TEST_P(EveryOptimizer, SaysHowMuchMemoryItHolds) {
   EXPECT_LE(optimizer->memory_bytes(), 6 * saved.bytes);
 }
 
-// Layers are counted, not sides; a vector is a layer where it is preconditioned.
+// Layers are counted, not sides; a vector counts as a layer if it is preconditioned.
 TEST(Soap, CountsTheBasesItReplaces) {
   const auto layout = shapes();
   for (const bool vectors_too : {false, true}) {

@@ -45,8 +45,8 @@ TEST(GaussNewton, ShortensAStepThatWouldRaiseTheValue) {
   EXPECT_NEAR(x[0], 0, 1e-12);
 }
 
-// Columns equal to 1e-13: the value falls to 1e-6 by parameters of size 1 and to zero by those of size 1e10, of which the
-// first cutoff, 1e-10, lets 1e-13 * 1e-3 / (2 * 1e-20) = 5000 pass.
+// Columns equal to 1e-13: parameters of size 1 bring the value down to 1e-6, those of size 1e10 to zero. Of
+// these the first cutoff, 1e-10, lets 1e-13 * 1e-3 / (2 * 1e-20) = 5000 pass.
 TEST(GaussNewton, TakesEnormousParametersOnlyWhereNothingElseIsLeft) {
   ResidualFunction problem(2, 2, [](std::span<const double> x, std::span<double> r, double* J) {
     const double a[] = {1, 1, 0, 1e-13};
@@ -64,7 +64,8 @@ TEST(GaussNewton, TakesEnormousParametersOnlyWhereNothingElseIsLeft) {
   EXPECT_LT(problem.value(x), 1e-9);
 }
 
-// Only the sum of the parameters matters to more than 1e-13. What a former problem has left in their difference goes.
+// Only the sum of the parameters matters to more than 1e-13. What an earlier problem left in their difference
+// vanishes.
 TEST(GaussNewton, BringsBackParametersThatResidualsHardlySee) {
   ResidualFunction problem(2, 2, [](std::span<const double> x, std::span<double> r, double* J) {
     const double a[] = {1, 1, 0, 1e-13};
@@ -79,8 +80,8 @@ TEST(GaussNewton, BringsBackParametersThatResidualsHardlySee) {
   EXPECT_LT(std::abs(x[0]), 10);
 }
 
-// Products with J that are wrong by 1e-9, as rounding makes them where parameters are enormous: by the least cutoff a step asks for
-// a parameter of 1e10 and is worse than none, by a larger one it is worthwhile.
+// Products with J that are off by 1e-9, as with rounding when parameters are enormous: with the smallest
+// cutoff a step asks for a parameter of 1e10 and is worse than none, with a larger one it pays.
 TEST(GaussNewton, TriesLargerCutoffsWhereTheLeastIsLostInRounding) {
   struct Rough final : ResidualFunction {
     using ResidualFunction::ResidualFunction;
@@ -107,7 +108,7 @@ TEST(GaussNewton, TriesLargerCutoffsWhereTheLeastIsLostInRounding) {
   EXPECT_NE(second.message.find("rounding floor"), std::string::npos) << second.message;
 }
 
-// Sums of another order than those of J: what a step gains is less than they differ by.
+// Sums in a different order from J's: a step gains less than they differ by.
 TEST(GaussNewton, JudgesStepsNearZeroByCompensatedSums) {
   struct Rounded final : ResidualFunction {
     using ResidualFunction::ResidualFunction;

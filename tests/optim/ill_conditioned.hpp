@@ -1,6 +1,6 @@
 #pragma once
 // A least-squares problem that the normal equations cannot solve in double precision, and its solution in
-// quadruple.
+// quadruple precision.
 
 #include <cmath>
 #include <numeric>
@@ -64,7 +64,7 @@ inline std::vector<double> exact_solution(std::span<const double> J, std::span<c
   return x;
 }
 
-// Within the range of J, so that no small singular value is magnified.
+// In the range of J, so that no small singular value is amplified.
 inline std::vector<double> right_hand_side(std::span<const double> J) {
   std::vector<double> r(kRows);
   for (std::size_t k = 0; k < kRows; ++k)

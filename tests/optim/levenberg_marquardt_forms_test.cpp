@@ -1,4 +1,4 @@
-// The four forms of Levenberg–Marquardt: the same step, and what each can do that others cannot.
+// The four forms of Levenberg–Marquardt: the same step, and what each can do that the others cannot.
 #include <gtest/gtest.h>
 
 #include "ill_conditioned.hpp"
@@ -84,7 +84,7 @@ TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPay
   const auto result = run(problem, start, 80), by_cholesky = run(problem, start, 80, {.form = Form::primal});
   EXPECT_LT(result.last.loss, 1e-2 * by_cholesky.last.loss);
 
-  // With a target too: Cholesky's floor is reached in a few steps, and left after twenty more.
+  // The same with a target: Cholesky's floor is reached in a few steps and left after twenty more.
   LevenbergMarquardt lm(problem.layout(), {.adaptation = Options::Adaptation::target});
   std::vector<double> x = start;
   double at_floor = 0, last = 0, lambda = 0;
@@ -98,7 +98,7 @@ TEST(LevenbergMarquardt, LeavesTheFloorOfCholeskyByTheOrthogonalFormWhereThatPay
   EXPECT_LT(lambda, 0.1 * std::numeric_limits<double>::epsilon() * kColumns);
 }
 
-// |d(lambda)| of the ill-conditioned problem, exactly.
+// The exact |d(lambda)| of the ill-conditioned problem.
 double exact_length(std::span<const double> J, std::span<const double> r, double shift) {
   return norm(exact_solution(J, r, shift));
 }

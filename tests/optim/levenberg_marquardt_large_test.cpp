@@ -1,5 +1,5 @@
-// Levenberg–Marquardt for more parameters than a matrix has room for: preconditioned conjugate gradients,
-// sketches; and values near rounding.
+// Levenberg–Marquardt with too many parameters for a matrix: preconditioned conjugate gradients, sketches;
+// and values near rounding.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ double largest_difference(std::span<const double> a, std::span<const double> b) 
   return difference / largest_magnitude(b);
 }
 
-// With products from one call of the formula, not from one per row.
+// With products from one call of the formula rather than one per row.
 class WholeJacobian final : public ResidualFunction {
  public:
   using ResidualFunction::ResidualFunction;
@@ -142,7 +142,7 @@ TEST(SketchForm, TakesTheStepOfCholeskyWithAsManyColumnsAsParameters) {
     }
 }
 
-// Of r + J C y with all rows: no other y does better.
+// For r + J C y with all rows, no other y does better.
 TEST(SketchForm, TakesTheBestStepOfItsSubspace) {
   auto problem = linear(30, 20, 0, 0.5);
   LinearizationOptions options{.form = Form::sketch};
@@ -219,7 +219,7 @@ TEST(LevenbergMarquardt, SaysThatTheRoundingFloorIsReachedWhereItIs) {
   EXPECT_EQ(floor.last.message.rfind("rounding floor reached", 0), 0u) << floor.last.message;
   for (const double value : floor.x) EXPECT_NEAR(value, 1, 1e-11);
 
-  // A Jacobian of the wrong sign: nothing helps, and it is not rounding.
+  // A Jacobian of the wrong sign: nothing helps, and rounding is not the reason.
   ResidualFunction wrong(1, 1, [](std::span<const double> x, std::span<double> r, double* J) {
     r[0] = 1e-11 * (x[0] - 1);
     J[0] = -1e-11;

@@ -1,5 +1,5 @@
 #pragma once
-// Levenberg–Marquardt until it ends or has taken enough steps.
+// Runs Levenberg–Marquardt until it ends or has taken enough steps.
 
 #include <vector>
 

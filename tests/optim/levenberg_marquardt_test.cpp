@@ -120,8 +120,8 @@ TEST(LevenbergMarquardt, ReachesTheMinimumOfClassicProblems) {
   auto c = run(inconsistent, std::vector<double>(7), 60);
   std::vector<double> g(7);
   inconsistent.value_and_gradient(c.x, g);
-  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature beyond
-  // that is unseen.
+  // A step is taken if the value goes down, and the value (0.1) is known to 1e-17: |g|^2 / curvature below
+  // that is invisible.
   EXPECT_LT(norm(g), 1e-7);
 }
 
@@ -157,8 +157,8 @@ TEST(LevenbergMarquardt, TakesNoStepLongerThanTheParametersAre) {
   EXPECT_NEAR(run(far, {0}, 1, free).x[0], 1000, 2);
 }
 
-// As after a change of the problem, when lambda is that of the last digits of the one before: three times as
-// much at a time, it would not come up in the tries there are.
+// As after a change of problem, when lambda is still that of the previous problem's last digits: tripled each
+// time, it would not get large enough in the tries available.
 TEST(LevenbergMarquardt, ShortensAStepThatIsTooLongToAboutWhatIsAllowedWithATarget) {
   auto problem = linear(20, 7, 0, 0.1);
   std::vector<double> full(7), x(7);
@@ -283,7 +283,7 @@ TEST(LevenbergMarquardt, CountsWhatItEvaluatesAndTriesLengthsInPairs) {
       with.adaptation = adaptation;
       LevenbergMarquardt lm(problem.layout(), with);
       std::vector<double> x{-1.2, 1};
-      for (int t = 0; t < 25; ++t) {  // down to zero residuals, where values are sums to twice the precision
+      for (int t = 0; t < 25; ++t) {  // down to zero residuals, where values are sums in twice the precision
         problem.evaluations = 0;
         const auto report = lm.step(problem, x);
         EXPECT_EQ(report.evaluations, problem.evaluations) << t;
@@ -326,7 +326,7 @@ TEST(LevenbergMarquardt, RefusesWhatItCannotDoAndNamesTheWayOut) {
 TEST(LevenbergMarquardt, ReportsConditionNumberAndEffectiveRank) {
   auto problem = linear(15, 10, 4, 0.1);
   for (const Form form : {Form::primal, Form::dual, Form::orthogonal}) {
-    // The rank is that of the damping given: no limit of the step may raise it.
+    // The rank is for the given damping: no step limit may raise it.
     LevenbergMarquardt lm(problem.layout(),
                           {.form = form, .initial_damping = 1e-10, .longest_step = 0, .spectrum_every = 1});
     std::vector<double> x(10);

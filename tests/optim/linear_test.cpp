@@ -20,7 +20,7 @@ ParameterLayout one_hidden_layer() {
   return layout;
 }
 
-// u(t) = sum_j w_j tanh(a_j t + b_j) + c against sin 3t at points of [-1, 1]; u^power on the left.
+// u(t) = sum_j w_j tanh(a_j t + b_j) + c against sin 3t at points in [-1, 1]; u^power on the left.
 residual_problems::ResidualFunction fit_a_sine(int power = 1) {
   return {one_hidden_layer(), kPointsOnTheLine,
           [power](std::span<const double> x, std::span<double> r, double* J) {

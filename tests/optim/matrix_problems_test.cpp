@@ -86,8 +86,7 @@ TEST(MatrixProblems, ALargeBatchOfRowsGoesThroughTheTilesAsASumOverRowsDoes) {
   batched_options.batch = 1;
   LogisticRegression single(batched_options);
   const auto x = whole.initial_point();
-  // Draw single rows until each has been met about as often as chance has it; the mean must be that of the
-  // whole.
+  // Draw single rows until each has come up about as often as expected; the mean must be that of the whole.
   double sum = 0;
   const int draws = 30000;
   for (int k = 0; k < draws; ++k) {
@@ -107,7 +106,7 @@ TEST(MatrixProblems, BatchesDependOnTheirNumberOnly) {
   EXPECT_EQ(a.value(x), b.value(x));
   b.draw_batch(8);
   EXPECT_NE(a.value(x), b.value(x));
-  EXPECT_EQ(metric(a, x, "loss"), metric(b, x, "loss"));  // metrics are of the whole data set
+  EXPECT_EQ(metric(a, x, "loss"), metric(b, x, "loss"));  // metrics are for the whole data set
 }
 
 TEST(MatrixProblems, MetricsAreRightWhereTheAnswerIsKnown) {
@@ -120,8 +119,8 @@ TEST(MatrixProblems, MetricsAreRightWhereTheAnswerIsKnown) {
   EXPECT_LT(metric(quadratic, x, "gap"), 1e-15 * gap_before);
   EXPECT_GE(metric(quadratic, x, "residual_condition"), 1);
 
-  // Rank one: the smallest of two singular values vanishes; and one column has condition 1, nuclear norm its
-  // length.
+  // Rank one: the smaller of two singular values vanishes; one column has condition 1 and its length as
+  // nuclear norm.
   MatrixCompletion completion({.m = 6, .n = 5, .r = 1, .seed = 2, .observed = 1});
   auto z = completion.initial_point();
   std::vector<double> g(z.size());

@@ -272,8 +272,8 @@ TEST(Kfac, SaysThatAnObjectiveGivesNoFactors) {
   }
 }
 
-// K-FAC* minimizes |r + J (alpha Delta + mu delta)|^2 (here without damping to speak of): the gradient after
-// the step of a linear problem is orthogonal to both directions.
+// K-FAC* minimizes |r + J (alpha Delta + mu delta)|^2 (here with negligible damping): the gradient after the
+// step of a linear problem is orthogonal to both directions.
 TEST(KfacStar, StepsToTheMinimumOfThePlaneOfItsTwoDirections) {
   LinearLayer problem;
   const auto kfac = make_from_json("kfac-star", problem.layout(), {{"averaging", 0.9}, {"damping", 1e-14}});
@@ -361,7 +361,7 @@ TEST(NysNewtonCg, TakesANewtonStepOnAQuadratic) {
   std::vector<double> x{1, 1, 1, 1};
   nncg->step(problem, x);
   for (const double value : x)
-    EXPECT_NEAR(value, 0, 1e-6);  // central differences know the Hessian to eps^(2/3)
+    EXPECT_NEAR(value, 0, 1e-6);  // central differences give the Hessian to eps^(2/3)
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 using namespace testing;
 using Json = nlohmann::json;
 
-// Methods on residuals have tests of their own: these objectives are plain functions.
+// Methods that need residuals have their own tests: these objectives are plain functions.
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
   for (const auto& e : catalogue())
@@ -28,7 +28,7 @@ std::string test_name(std::string name) {
   return name;
 }
 
-// Where an optimizer is not expected to reach its target, with the reason.
+// Cases in which an optimizer is not expected to reach its target, with the reason.
 const std::map<std::pair<std::string, std::string>, std::string>& excused() {
   static const std::map<std::pair<std::string, std::string>, std::string> table = {};
   return table;
@@ -116,7 +116,7 @@ TEST_P(WholeCatalogue, LeavesTheParametersAloneAndSaysSoWhenLossOrGradientIsNotF
       EXPECT_EQ(report.status, Status::non_finite);
       EXPECT_FALSE(report.message.empty());
       EXPECT_EQ(x, before);
-      // And it goes on when the objective is sound again.
+      // It goes on once the objective is sound again.
       objective.value_factor = objective.gradient_factor = 1;
       optimizer->objective_changed();
       for (int k = 0; k < 3; ++k) optimizer->step(objective, x);

@@ -80,7 +80,7 @@ TEST(LineSearch, FindsAPointThatMeetsTheStrongWolfeConditionsFromShortAndLongFir
 }
 
 TEST(LineSearch, StepsBackFromNaNAndInfinity) {
-  // Defined below t = 2 only; the minimum lies at 1.
+  // Defined only below t = 2; the minimum is at 1.
   for (const double beyond : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     OnLine wall([=](double t) { return t < 2 ? (t - 1) * (t - 1) : beyond; },
                 [=](double t) { return t < 2 ? 2 * (t - 1) : beyond; });
@@ -117,7 +117,7 @@ TEST(LineSearch, FailsInWordsOnAWrongSlopeAndReportsNoHigherPoint) {
 }
 
 TEST(LineSearch, TheApproximateConditionsGoOnWhereDifferencesOfValuesHaveDrowned) {
-  // 1 + 1e-18 (t - 1)^2 is 1 in double; only the slope knows the way.
+  // 1 + 1e-18 (t - 1)^2 is 1 in double; only the slope shows the way.
   OnLine flat([](double t) { return 1 + 1e-18 * (t - 1) * (t - 1); },
               [](double t) { return 2e-18 * (t - 1); });
   for (const auto& [name, search] : wolfe_searches()) {
@@ -138,7 +138,7 @@ TEST(LineSearch, TheCubicMinimizerIsExactOnCubics) {
   EXPECT_NEAR(cubic_minimizer(point(0), point(3), 0, 3), 1, 1e-14);
   EXPECT_NEAR(cubic_minimizer(point(3), point(0), 0, 3), 1, 1e-14);
   EXPECT_EQ(cubic_minimizer(point(0), point(3), 2, 3), 2);  // clamped
-  const LinePoint a{0, 0, 1, {}}, b{1, 0.5, 1, {}};         // this cubic rises all the way: no minimum
+  const LinePoint a{0, 0, 1, {}}, b{1, 0.5, 1, {}};         // this cubic rises everywhere: no minimum
   EXPECT_EQ(cubic_minimizer(a, b, 0.2, 0.4), 0.30000000000000004);
 }
 

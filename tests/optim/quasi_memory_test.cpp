@@ -47,7 +47,7 @@ TEST(QuasiNewtonMemory, CountsPairsAndMatrices) {
 }
 
 // The first trial of a line search is judged by the value before the last step. After a redraw that value
-// belongs to another function: were it kept, a small difference would make the trial as small.
+// belongs to another function: if it were kept, a small difference would make the trial just as small.
 TEST(DenseQuasiNewton, ForgetsTheLastValueWhenTheObjectiveChanges) {
   for (const char* name : {"bfgs", "ss-bfgs", "ss-broyden"}) {
     Bowl bowl;

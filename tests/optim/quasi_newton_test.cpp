@@ -111,7 +111,7 @@ RandomStep random_step(int n, std::uint64_t seed) {
   const Eigen::Map<const Eigen::VectorXd> g(random.data() + 2 * n * n, n);
   Mat H = product({R, R.transpose()}) + 0.1 * Mat::Identity(n, n);
   const Mat A = product({T, T.transpose()}) + 0.1 * Mat::Identity(n, n);
-  H = (H + H.transpose()).eval() / 2;  // R R^T is symmetric to rounding only
+  H = (H + H.transpose()).eval() / 2;  // R R^T is symmetric only up to rounding
   const double alpha = 0.3 + 0.1 * static_cast<double>(seed % 7);
   const Eigen::VectorXd s = -alpha * product({H, g}), y = product({A, s});
   return {
@@ -171,8 +171,8 @@ TEST(InverseHessian, ThreadsChangeNothing) {
 }
 
 TEST(InverseHessian, ThetaZeroMakesBroydenAlBaali) {
-  // b <= 1 and h (1 - c) >= 1: then theta- = 0; with (1 - b)/b clipped from above by nothing smaller, b = 1
-  // gives theta = 0.
+  // b <= 1 and h (1 - c) >= 1: then theta- = 0; with (1 - b)/b not clipped to anything smaller, b = 1 gives
+  // theta = 0.
   const Curvature curvature{1, 1, 3, 2, 5};
   const auto broyden = ss_broyden_scaling(2, curvature),
              bfgs = ss_bfgs_scaling(SelfScaling::al_baali, curvature);
@@ -246,7 +246,7 @@ TEST(Lbfgs, ReachesTheRoundingLevelOfALossFarBelowTorchsAbsoluteThresholds) {
 
 TEST(Lbfgs, DoesNotFormASecantAcrossAChangeOfTheObjective) {
   // Two quadratics with opposite steep axes, changed every third step: pairs across the change would have y.s
-  // < 0 or nonsense in it.
+  // < 0 or contain nonsense.
   DiagonalQuadratic a({1, 1000}), b({1000, 1});
   Lbfgs lbfgs(a.layout(), {});
   std::vector<double> x{1, 1};

@@ -1,5 +1,5 @@
 #pragma once
-// Problems and the judge of the optimizer × problem matrix.
+// Problems and criteria for the optimizer × problem matrix.
 
 #include <cmath>
 #include <functional>
@@ -93,7 +93,7 @@ struct Trial {
   std::function<std::unique_ptr<Objective>()> objective;
   std::vector<double> start;
   double minimum;  // of the objective; NaN: what 500 steps of L-BFGS reach
-  // Steps allowed, and the part (f - f_min) / (f_start - f_min) of the way that may be left.
+  // Steps allowed, and the fraction (f - f_min) / (f_start - f_min) of the way that may be left.
   int steps_line_search;
   double left_line_search;
   int steps_first_order;
@@ -144,7 +144,7 @@ inline double minimum_of(const Trial& trial) {
   return run_steps(lbfgs, *objective, trial.start, 500);
 }
 
-// The part of the way to the minimum that is left after `steps`.
+// The fraction of the way to the minimum that is left after `steps`.
 inline double part_left(const MakeOptimizer& make, const Trial& trial, int steps) {
   const auto objective = trial.objective();
   const auto optimizer = make(objective->layout());

@@ -95,7 +95,7 @@ inline ResidualFunction rosenbrock() {
           }};
 }
 
-// a exp(-b t) + c at 15 points, the truth a = 2, b = 1.5, c = 0.5
+// a exp(-b t) + c at 15 points; true values a = 2, b = 1.5, c = 0.5
 inline ResidualFunction exponential_fit() {
   return {3, 15, [](std::span<const double> x, std::span<double> r, double* J) {
             for (int k = 0; k < 15; ++k) {

@@ -1,6 +1,6 @@
 #pragma once
-// Products and inverses of small matrices for specifications. Every form of a product that Eigen compiles
-// takes seconds: there is one here, that of linalg, on matrices that are written out (transposes too).
+// Products and inverses of small matrices for specifications. Every form of product that Eigen compiles takes
+// seconds, so there is one here, linalg's, on explicit matrices (transposes too).
 
 #include <cmath>
 #include <initializer_list>

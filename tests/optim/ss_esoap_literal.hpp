@@ -83,7 +83,7 @@ class SsEsoapLiteral {
   std::int64_t t = 0, variance_steps = 0;
   double rho = 0, gamma = 1, tau = 1, c = 0, a = 0, epsilon = 0;
   bool basis_changed = false, left_changed = false, right_changed = false;
-  bool left_fails = false;  // what an eigensolver that finds no eigenvectors of L would do
+  bool left_fails = false;  // as if the eigensolver found no eigenvectors of L
 
  private:
   double ratio(const Mat& A, const Mat& Q) const {
@@ -122,7 +122,7 @@ class SsEsoapLiteral {
         V = product({UL.cwiseProduct(UL), V, UR.cwiseProduct(UR).transpose()});
         break;
       case VarianceTransition::permute: {
-        // Directions by descending eigenvalue, as the new basis has them; an old basis keeps its order.
+        // Directions by descending eigenvalue, as in the new basis; an old basis keeps its order.
         const auto order = [](bool changed, const Mat& A, const Mat& Q) {
           const Eigen::VectorXd estimate = product({Q.transpose(), A, Q}).diagonal();
           std::vector<Eigen::Index> index(estimate.size());

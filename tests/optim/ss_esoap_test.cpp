@@ -54,10 +54,10 @@ constexpr std::pair<std::size_t, std::size_t> kShapes[] = {{5, 3}, {3, 5}, {16, 
 // Gradients of size 1e-2 and noise of 10 % keep the comparison meaningful at 1e-9: both forms see rounding
 // errors of 1e-16 of the largest gradient entry; the paper's epsilon of 1e-8 is absolute and hides them only
 // if gradients are small, and eigenvectors of eigenvalues that differ by 1e-10 of the largest are determined
-// to 1e-6 in double precision, no better.
-// Deviations are norms of the whole matrix. A single entry may differ by more: where a fresh V is nearly
-// zero, Adam's quotient magnifies the rounding errors of both forms (64 x 48, random: 1.1e-9 of the largest
-// entry at step 2).
+// only to 1e-6 in double precision.
+// Deviations are norms of the whole matrix. A single entry may differ by more: if a fresh V is nearly zero,
+// Adam's quotient amplifies the rounding errors of both forms (64 x 48, random: 1.1e-9 of the largest entry
+// at step 2).
 constexpr double kScale = 1e-2, kNoise = 0.1, kLearningRate = 3e-4;
 
 void expect_equal_on_all_streams(SsEsoapOptions options, const std::string& what) {
@@ -115,10 +115,10 @@ TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmForEveryAblation) {
       {{"inner_update", "momentum"}, {"secant_metric", "off"}},
       {{"weight_decay", 0.1}},
   };
-  // The two forms take their eigenvectors by different routes, so a change of basis differs by rounding over
+  // The two forms compute their eigenvectors in different ways, so a change of basis differs by rounding over
   // the gap of the eigenvalues, and 'reproject' divides by variances made of such differences. Measured after
   // 200 steps: below 1e-9 on most processors, 1.7e-9 for 'reproject' 12 x 12 compiled for x86-64-v3. A wrong
-  // formula differs by 1e-3 and more.
+  // formula differs by 1e-3 or more.
   constexpr double kAgreement = 1e-8;
   int with_tau = 0;
   for (const auto& settings : ablations) {
@@ -132,7 +132,7 @@ TEST(SsEsoap, FastFormEqualsTheLiteralAlgorithmForEveryAblation) {
       with_tau += result.tau_active;
     }
   }
-  EXPECT_GT(with_tau, 1000);  // or the comparison of metrics would be empty
+  EXPECT_GT(with_tau, 1000);  // otherwise the comparison of metrics would be empty
 }
 
 std::vector<double> trajectory_end(const std::string& name, const nlohmann::json& settings,
@@ -156,7 +156,7 @@ ParameterLayout small_network() {
   return layout;
 }
 
-// Gradients small enough that c / a of the paper's metric falls below 1 too (it goes with their fifth power).
+// Gradients small enough that c / a of the paper's metric falls below 1 too (it scales as their fifth power).
 TEST(SsEsoap, TauMinOneIsSelfScalingOffBitForBit) {
   for (const char* preset : {"ss-esoap", "ss-esoap-paper"}) {
     const auto end = [&](const nlohmann::json& settings) {
@@ -206,8 +206,8 @@ TEST(SsEsoap, AStepWithoutBasisChangeDoesSixProductsAndNoFactorization) {
   }
 }
 
-// With the loss times kappa, c / a of the paper's metric grows like kappa^5, of the
-// others not at all.
+// With the loss times kappa, c / a of the paper's metric grows like kappa^5, that
+// of the others not at all.
 TEST(SsEsoap, OnlyThePaperMetricDependsOnTheScaleOfTheLoss) {
   const auto layout = one_matrix(6, 4);
   const auto ratio = [&](const char* metric, double kappa) {
@@ -294,8 +294,8 @@ TEST(SsEsoap, BasesStayOrthonormalOverThousandsOfChanges) {
   EXPECT_LT(optimizer.orthogonality_error(), 1e-12);
 }
 
-// A change of basis must not turn the momentum: the gradients stop, the bases
-// change at the next step, and W goes on along the line of its last step.
+// A change of basis must not rotate the momentum: the gradients stop, the bases
+// change at the next step, and W continues along the line of its last step.
 TEST(SsEsoap, ABasisChangeKeepsTheMomentumInParameterSpace) {
   const auto layout = one_matrix(6, 4);
   SsEsoapOptions options;

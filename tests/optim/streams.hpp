@@ -1,6 +1,6 @@
 #pragma once
-// Gradients from a formula instead of a loss: what an optimizer does with them can be compared without any
-// feedback.
+// Gradients from a formula instead of a loss, so that what an optimizer does with them can be compared
+// without feedback.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ inline GradientStream::Rule random_gradients(std::uint64_t seed, double scale = 
   };
 }
 
-// 10^(-t/50) times random.
+// 10^(-t/50) times random numbers.
 inline GradientStream::Rule decaying_gradients(std::uint64_t seed, double scale = 1) {
   return [=](std::size_t t, std::span<double> g) {
     const Random random(seed, t);
@@ -81,7 +81,7 @@ inline std::vector<double> random_point(std::size_t size, std::uint64_t seed) {
   return x;
 }
 
-// What an optimizer says of its last step; fails the test if it says nothing of it.
+// What an optimizer reports about its last step; fails the test if it does not report it.
 inline double diagnostic(const Optimizer& optimizer, std::string_view quantity) {
   for (const auto& d : optimizer.diagnostics())
     if (d.quantity == quantity) return d.value;

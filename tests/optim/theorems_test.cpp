@@ -22,7 +22,7 @@ Mat random_matrix(Eigen::Index rows, Eigen::Index cols, std::uint64_t seed) {
   return Eigen::Map<const Mat>(values.data(), rows, cols);
 }
 
-// Arrays of an optimizer's state by name; of several with one name the first.
+// Arrays of an optimizer's state by name; the first if several share a name.
 class StateArrays final : public StateVisitor {
  public:
   explicit StateArrays(Optimizer& optimizer) { optimizer.state(*this); }

@@ -170,7 +170,7 @@ TEST(Switching, HappensAtItsStepOnAPlateauOrWhenTheFirstCanDoNoMore) {
   }
   {
     auto options = LbfgsOptions{};
-    options.tolerance_gradient = 1e3;  // content at once
+    options.tolerance_gradient = 1e3;  // satisfied at once
     Switching switching(std::make_unique<Lbfgs>(objective.layout(), options),
                         std::make_unique<Lbfgs>(objective.layout(), LbfgsOptions{}), {});
     EXPECT_LT(run_steps(switching, objective, {-1.2, 1}, 60), 1e-15);

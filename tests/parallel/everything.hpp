@@ -1,5 +1,5 @@
 #pragma once
-// Everything an objective computes, one after the other: ranks, threads and devices are compared by it.
+// Everything an objective computes, one after the other, to compare ranks, threads and devices.
 
 #include <cstring>
 #include <vector>
@@ -18,7 +18,7 @@ inline Problem two_sets(bool factorized) {
   return p;
 }
 
-// Of two_sets; curvature in double precision only.
+// For two_sets; curvature only in double precision.
 inline std::vector<double> everything(const Problem& problem, const EngineOptions& options,
                                       std::size_t points = 301) {
   PinnObjective objective(problem, options);
@@ -68,7 +68,7 @@ inline std::vector<double> everything(const Problem& problem, const EngineOption
   keep(Jv);
   objective.transposed_jacobian_times(x, r, Jtw);
   keep(Jtw);
-  objective.jacobian_rows(x, points - 6, 20, rows.data());  // of two terms
+  objective.jacobian_rows(x, points - 6, 20, rows.data());  // from two terms
   keep(rows);
   keep(train::ntk_diagonal(objective, x, 2));
   for (const auto& layer : objective.kronecker_factors(x, optim::KroneckerFactors::Sharing::expand).layers)
@@ -79,7 +79,7 @@ inline std::vector<double> everything(const Problem& problem, const EngineOption
   return all;
 }
 
-// std::vector's operator== takes 0 for -0.
+// std::vector's operator== treats 0 and -0 as equal.
 inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }

@@ -1,5 +1,5 @@
 // Everything an objective computes has the same bits on any number of ranks and threads, and rank 0 computes
-// it alone where another rank is lost.
+// it alone if another rank is lost.
 #include <gtest/gtest.h>
 
 #include "parallel/everything.hpp"
@@ -13,7 +13,7 @@ using namespace test;
 // On the host.
 std::vector<double> everything_with(int threads, int shards, parallel::Communicator* ranks,
                                     bool factorized = false, Precision precision = Precision::float64) {
-  return everything(two_sets(factorized),  // made anew: expressions belong to one thread
+  return everything(two_sets(factorized),  // built each time: expressions belong to one thread
                     {.threads = threads, .shards = shards, .ranks = ranks, .precision = precision});
 }
 
@@ -41,7 +41,7 @@ TEST(OnThreeRanks, ShardsInOneProcessAreThoseOfAsManyThreads) {
   EXPECT_TRUE(same_bits(everything_with(3, 0, nullptr), everything_with(1, 3, nullptr)));
 }
 
-// Whatever was under way when a rank was lost is computed again by rank 0, with the same result.
+// Whatever was in progress when a rank was lost is recomputed by rank 0, with the same result.
 TEST(OnThreeRanks, TheFirstGoesOnAloneWhenAnotherIsLost) {
   const auto expected = everything_with(1, 6, nullptr);
   long exchanges = 0;

@@ -1,4 +1,4 @@
-// The model counts the bytes that are sent, and has the times that were measured on one H200.
+// The model counts the bytes sent and gives the times measured on one H200.
 #include "lather/parallel/scaling_model.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(ScalingModel, CountsTheBytesThatRanksSend) {
     w.parameters = static_cast<double>(n);
     w.residuals = static_cast<double>(m);
     w.terms = 3;  // two, and the unknown's
-    // What a rank sends goes to every other one of them; rows and parts are padded to whole tiles.
+    // What a rank sends goes to every other rank; rows and parts are padded to whole tiles.
     EXPECT_NEAR(gradient / gradient_bytes(w, ranks), 1, 0.15) << ranks;
     EXPECT_NEAR(matrix / normal_matrix_bytes(w, Cluster{}, ranks), 1, 0.35) << ranks;
   }

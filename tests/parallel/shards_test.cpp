@@ -21,7 +21,7 @@ TEST(Shards, ARankKeepsThePiecesTheTreeDoesNotAddWithinIt) {
   EXPECT_TRUE(piece_heads(7, 3, 3).empty());
 }
 
-// Numbers of all sizes, so that another order gives other bits.
+// Numbers of all sizes, so that a different order gives different bits.
 std::vector<double> numbers_of(std::size_t shard, std::size_t size) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < size; ++i)

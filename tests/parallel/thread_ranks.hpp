@@ -1,5 +1,5 @@
 #pragma once
-// Ranks that are threads of one process: everything ranks do can be tested in a moment, also the loss of one.
+// Ranks that are threads of one process: everything ranks do can be tested quickly, even losing one.
 
 #include <condition_variable>
 #include <cstring>
@@ -22,7 +22,7 @@ class MeetingPlace {
     wait();
     for (int p = 0; p < ranks_; ++p)
       if (p != rank && !receive[p].empty()) {
-        if (posted_[p][rank].size() != receive[p].size()) std::abort();  // a mistake of the code under test
+        if (posted_[p][rank].size() != receive[p].size()) std::abort();  // a bug in the code under test
         std::memcpy(receive[p].data(), posted_[p][rank].data(), receive[p].size());
       }
     wait();
@@ -75,7 +75,7 @@ class ThreadRank final : public parallel::Communicator {
   long last_exchange_;
 };
 
-// Calls f on `ranks` ranks. One of them may be lost after so many exchanges; ranks other than 0 then end.
+// Calls f on `ranks` ranks. One of them may be lost after this many exchanges; ranks other than 0 then end.
 inline void on_ranks(int ranks, const std::function<void(parallel::Communicator&)>& f, int lost = -1,
                      long after = 0) {
   MeetingPlace place(ranks);

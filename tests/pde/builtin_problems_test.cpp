@@ -16,7 +16,7 @@ namespace {
 using symbolic::Expr;
 using symbolic::ExprMap;
 
-// The outputs of the network that give the closed form, for fields a + b N: N = (exact - a)/b.
+// The network outputs that give the closed form, for fields a + b N: N = (exact - a)/b.
 std::vector<Expr> exact_outputs(const Problem& problem) {
   std::vector<Expr> outputs;
   for (int k = 0; k < problem.outputs(); ++k) {
@@ -28,7 +28,7 @@ std::vector<Expr> exact_outputs(const Problem& problem) {
   return outputs;
 }
 
-// A residual in the coordinates alone, the network being these outputs.
+// A residual as a function of the coordinates alone, with these network outputs.
 Expr residual_of(const Problem& problem, const Term& term, const std::vector<Expr>& outputs) {
   ExprMap<Expr> jets;
   for (Expr s : symbolic::symbols_of(std::span(&term.residual, 1)))
@@ -94,7 +94,7 @@ TEST(BuiltInProblems, ClosedFormsOnShapesSolveThem) {
   expect_residuals_vanish_on_shape("disk-with-hole", 1e-11);
   expect_residuals_vanish_on_shape("helmholtz-absorbing", 1e-11);
   expect_residuals_vanish_on_shape("heat-in-body", 1e-12);
-  expect_residuals_vanish_on_shape("lshape", 1e-6);  // fourth roots of rounding at the corner
+  expect_residuals_vanish_on_shape("lshape", 1e-6);  // rounding to the power 1/4 at the corner
 }
 
 // Second derivatives of the wave are as large as 355, so rounding leaves about 1e-12.
@@ -120,7 +120,7 @@ TEST(BuiltInProblems, SelfSimilarClosedFormHasTheTabulatedValues) {
   EXPECT_NEAR(U(30), -16606.7975, 1e-4);
 }
 
-// The conformal form must be the plain equations in y, times the factors it was divided by. Both are read
+// The conformal form must equal the plain equations in y, times the factors it was divided by. Both are read
 // from text and compared as functions of coordinates, lambda and random jets; none of them is a solution.
 TEST(BuiltInProblems, ConformalBoussinesqIsThePlainOneInOtherCoordinates) {
   const Problem conformal = read_problem_file(find_problem("boussinesq"), {{"parameters.relative", "0"}});

@@ -1,4 +1,4 @@
-// Tabulated coefficients: the interpolation, what the engine makes of them, and how they are read.
+// Tabulated coefficients: the interpolation, how the engine uses them, and how they are read.
 #include "lather/pde/coefficient_table.hpp"
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ TEST(CoefficientTable, IsExactForCubicsWithAllItsDerivatives) {
     for (const double y : {0.0, 0.31, 0.5, 1.7, 2.0}) {
       const double f[] = {x * x * x - 2 * x, 3 * x * x - 2, 6 * x}, g[] = {y * y + 3, 2 * y, 2};
       for (int i = 0; i < 3; ++i)
-        // Every derivative divides rounding by a spacing, of which the smallest is 0.1.
+        // Every derivative divides rounding by a spacing; the smallest is 0.1.
         for (int j = 0; j < 3; ++j)
           EXPECT_NEAR(at(table, x, y, i, j), f[i] * g[j], 1e-13 * std::pow(10, i + j)) << i << j;
     }
@@ -86,7 +86,7 @@ TEST(CoefficientTable, ConvergesWithTheFourthPowerOfTheSpacing) {
       worst = std::max(worst, std::abs(at(table, a, 0.37) - std::sin(3 * a + 0.37)));
     return worst;
   };
-  EXPECT_GT(error(40) / error(80), 12);  // 16 as the spacing falls; the third power would give 8
+  EXPECT_GT(error(40) / error(80), 12);  // tends to 16 with the spacing; third order would give 8
 }
 
 TEST(CoefficientTable, IsNotContinuedBeyondItsGridAndRefusesWhatIsNoGrid) {
@@ -103,7 +103,7 @@ TEST(CoefficientTable, IsNotContinuedBeyondItsGridAndRefusesWhatIsNoGrid) {
 }
 
 // A problem that uses a coefficient in the ansatz, under derivatives, in a condition, a weight and an
-// integral; once from a table, once by its formula.
+// integral; once from a table, once from its formula.
 class TableProblem : public testing::Test {
  protected:
   TableProblem() {
@@ -175,7 +175,7 @@ TEST_F(TableProblem, HasTheLossAndTheDerivativesOfItsFormula) {
         }
       }
       objective.set_points(static_cast<int>(s), points);
-      objective.set_points(static_cast<int>(s), objective.points(static_cast<int>(s)));  // as they came back
+      objective.set_points(static_cast<int>(s), objective.points(static_cast<int>(s)));  // as returned
     }
     gradients.emplace_back(x.size());
     gradients.back().push_back(objective.value_and_gradient(x, gradients.back()));

@@ -18,7 +18,7 @@ using lather::test::PlainNetwork;
 using lather::test::Quad;
 using lather::test::Taylor;
 
-// The same loss by Taylor polynomials in quad precision.
+// The same loss from Taylor polynomials in quad precision.
 Quad plain_loss(const Problem& p, const DerivativeSet& set, const net::Tape& tape, const std::vector<Quad>& x,
                 const std::vector<double>& frozen, const Points& points) {
   const PlainNetwork<Quad> network(p.network, tape, x, frozen);
@@ -47,7 +47,7 @@ Quad plain_loss(const Problem& p, const DerivativeSet& set, const net::Tape& tap
   return loss / Quad(static_cast<int>(points.count()));
 }
 
-// One for each parameter; where the plain evaluation takes long, some that mix all of them.
+// One for each parameter; if the plain evaluation takes long, a few that mix all of them.
 std::vector<std::vector<double>> directions(std::size_t parameters, int order) {
   constexpr int kHighOrder = 5, kMixed = 2;
   std::vector<std::vector<double>> list(order < kHighOrder ? parameters : kMixed,
@@ -214,8 +214,8 @@ TEST(Engine, InSinglePrecisionAgreesWithDouble) {
   EXPECT_GT(difference, 0) << "single precision was not used";
 }
 
-// One point many times: every tile has the same gradient, and the rounding of a sum in single precision would grow
-// with their number.
+// One point many times: every tile has the same gradient, and the rounding error of a single-precision sum
+// would grow with their number.
 TEST(Engine, AddsUpTilesInDoublePrecisionWhereItComputesInSingle) {
   const Problem problem = make_problem(derivative_sets()[2], {.width = 6, .depth = 1});
   const Points one = random_points(2, 1, 3);

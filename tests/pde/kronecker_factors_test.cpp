@@ -178,7 +178,7 @@ TEST(KroneckerFactors, EqualABruteForceComputationOnATinyNetwork) {
   }
 }
 
-// Poisson's equation on the unit square, u = sin(pi x) sin(pi y), walls as a term of their own.
+// Poisson's equation on the unit square, u = sin(pi x) sin(pi y), walls as a separate term.
 struct Poisson {
   Poisson() {
     Problem p;
@@ -227,7 +227,7 @@ struct Promise {
   std::string name;
   nlohmann::json settings;
   int steps;
-  double part;  // of the loss that may be left
+  double part;  // fraction of the loss that may be left
 };
 
 class MethodOnPoisson : public testing::TestWithParam<Promise> {};

@@ -198,7 +198,7 @@ TEST(Quadrature, IsAccurateOnShapesAndTheirBoundaries) {
   };
   const std::string annulus = "a = \"disk([0, 0], 1)\"\nb = \"disk([0.2, 0.1], 0.3)\"\ndomain = \"a - b\"\n";
   const double r2 = pi / 2 - (pi * 0.09 * 0.045 + pi * 0.09 * 0.05);  // of x^2 + y^2
-  // Chords shorter than a 256th of the box are missed: where lines touch a circle some 1e-7 is lost.
+  // Chords shorter than 1/256 of the box are missed: where lines touch a circle about 1e-7 is lost.
   EXPECT_NEAR(integral(annulus, "inside domain", "1", 2, 24), pi * 0.91, 2e-6);
   EXPECT_NEAR(integral(annulus, "inside domain", "x^2 + y^2", 2, 24), r2, 2e-6);
   EXPECT_NEAR(integral(annulus, "boundary of b", "x", 2, 24), 2 * pi * 0.3 * 0.2, 1e-10);

@@ -1,4 +1,4 @@
-// Every TOML example of docs/problem-files.md and docs/geometry.md is a whole problem and is read.
+// Every TOML example of docs/problem-files.md and docs/geometry.md is a complete problem and can be read.
 #include <gtest/gtest.h>
 
 #include <fstream>

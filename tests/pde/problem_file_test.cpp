@@ -116,7 +116,7 @@ TEST(ProblemFile, AndTheBuilderGiveTheSameProblem) {
   const Problem built = b.build(), read = read_problem_file(find_problem("heat-1d"));
   ASSERT_EQ(built.terms.size(), read.terms.size());
   const auto value = [](const Problem& p,
-                        std::size_t term) {  // every symbol at a value that depends on its name only
+                        std::size_t term) {  // every symbol has a value that depends only on its name
     ExprMap<double> at;
     for (Expr s : symbolic::symbols_of(std::span(&p.terms[term].residual, 1)))
       at[s] = static_cast<double>(std::hash<std::string>()(s.node().name) % 1000) / 1000;
@@ -237,7 +237,7 @@ y = "r*sin(p)"
     EXPECT_NEAR(symbolic::evaluate(p.terms[0].residual, random_values(p, seed)), 0, 1e-12);
 }
 
-// Spherical coordinates, likewise.
+// The same in spherical coordinates.
 TEST(ProblemFile, GeneralMapInThreeDimensionsGivesTheSphericalLaplacian) {
   const Problem p = read_problem_text(R"toml(name = "spherical"
 coordinates = ["r", "a", "b"]
@@ -310,7 +310,7 @@ TEST(ProblemFile, ConditionsMayHoldOnEdgesPointsAndSeveralFaces) {
   EXPECT_TRUE(pieces[2][0] == 0.5 && std::isnan(pieces[2][1]));
 }
 
-// The allowance for rounding goes by the end itself, not by the width of the domain.
+// The allowance for rounding is relative to the end itself, not to the width of the domain.
 TEST(ProblemFile, AFaceNearOneEndOfAWideDomainStaysWhereItIs) {
   ProblemBuilder b("wide");
   b.coordinate("x", -1, 1e13);
@@ -379,7 +379,7 @@ xxxxx = [0, 1]
 xxxxxx = [0, 1]
 )";
   std::string sum =
-      "u";  // a name that ends in y can be cut in millions of ways, none of which comes to its end
+      "u";  // a name that ends in y can be split in millions of ways, none of which reaches the end
   for (int k = 0; k < 100; ++k) sum += " + u_" + std::string(30, 'x') + "y";
   EXPECT_THROW(read_problem_text(alike + equation(sum), "alike.toml"), Error);
   EXPECT_THROW(read_problem_text(alike + equation("u_xx"), "alike.toml"), Error);  // two readings

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Coordinates = std::vector<std::vector<double>>;
 
-// Largest difference, over anchored boxes with corners on a grid, between the share of points in a box and
+// Largest difference, over anchored boxes with corners on a grid, between the fraction of points in a box and
 // its area.
 double grid_discrepancy(const Coordinates& u, int cells = 32) {
   double worst = 0;
@@ -290,7 +290,7 @@ TEST(PointSource, AdaptivePointsGatherWhereTheResidualIsLarge) {
   };
   EXPECT_NEAR(near_peak({{"method", "sobol"}, {"every", 1}}), 0.0707, 0.02);  // the area of the disc
   EXPECT_GT(near_peak({{"method", "adaptive"}, {"every", 1}, {"floor", 0}}), 0.9);
-  // Half uniform: with floor 1 the peak and the flat share count alike.
+  // Half uniform: with floor 1 the peak and the flat part count equally.
   const double half = near_peak({{"method", "adaptive"}, {"every", 1}});
   EXPECT_GT(half, 0.45);
   EXPECT_LT(half, 0.62);

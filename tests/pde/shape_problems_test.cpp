@@ -1,4 +1,4 @@
-// Problem files with shapes: what is read, where points lie, what they know, and what is refused.
+// Problem files with shapes: what is read, where points are, what they know, and what is refused.
 #include <gtest/gtest.h>
 
 #include <cmath>

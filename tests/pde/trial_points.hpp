@@ -13,7 +13,7 @@
 
 namespace lather::pde::test {
 
-// The same bits, or no number in both places.
+// The same bits, or NaN in both places.
 inline bool same_numbers(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -41,7 +41,7 @@ inline void expect_batches_to_be_one_by_one(PinnObjective& objective, std::span<
   for (std::size_t k = 0; k < kTrials; ++k) EXPECT_TRUE(k == kBroken || std::isfinite(expected[k])) << k;
 
   for (const std::size_t count : {kTrials, std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
-    const std::size_t first = kTrials - count;  // the last one is always there
+    const std::size_t first = kTrials - count;  // the last one is always included
     const auto trials = std::span<const double>(xs).subspan(first * n);
     std::vector<double> values(count), r(count * m);
     objective.residuals_at(trials, r);

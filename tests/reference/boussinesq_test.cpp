@@ -39,7 +39,7 @@ TEST(Boussinesq, ChartsAgreeWithEachOther) {
   EXPECT_NEAR(std::cosh(xi) * Q * Q * even->value(1, {z, eta}), physical->value(5, {y1, y2}), 1e-13);
   EXPECT_NEAR(Q * even->value(2, {z, eta}), q * compact->value(2, {q, eta}), 1e-13);
   expect_derivatives_match_differences(*even, {0.4, 0.8}, 1e-3, 1e-6);
-  expect_derivatives_match_differences(*even, {0.9, 1.55}, 1e-4, 1e-5);  // in the layer beside the axis
+  expect_derivatives_match_differences(*even, {0.9, 1.55}, 1e-4, 1e-5);  // in the layer next to the axis
   expect_derivatives_match_differences(*compact, {0.6, 0.8}, 1e-3, 1e-6);
   expect_derivatives_match_differences(*physical, {0.8, 1.4}, 1e-3, 1e-6);
   expect_derivatives_match_differences(*physical, {-0.8, 0.4}, 1e-3, 1e-6);
@@ -52,7 +52,7 @@ TEST(Boussinesq, IsSmoothAcrossTheFocusOfItsCoordinates) {
   const double inside = profile->derivative(1, {1, 0}, {0.0, 1.0}),
                beside = profile->derivative(1, {1, 0}, {0.0, 1.031});
   EXPECT_NEAR(inside, beside, 0.1);
-  // On the two sides of the switch between the two ways of evaluation.
+  // On either side of the switch between the two ways of evaluating.
   for (int field = 0; field < 6; ++field)
     EXPECT_NEAR(profile->derivative(field, {0, 1}, {0.02999, 1}),
                 profile->derivative(field, {0, 1}, {0.03001, 1}), 2e-4)

@@ -43,9 +43,9 @@ TEST(CavityUnitLid, AgreesWithGhiaWithinTheirSpread) {
   expect_ghia(*solved("lid-driven-cavity", {{"lid", "unit"}}, shared_cache()), 3, 2.5e-2);
 }
 
-// Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000: the figures and the
-// places as several independent public transcriptions of their tables have them (the paper itself was not at
-// hand); a later spectral computation quoted beside one of them has -0.5270773 for the last.
+// Botella & Peyret (1998), spectral with the corner singularity subtracted, Re = 1000: figures and places as
+// given in several independent public transcriptions of their tables (the paper itself was not available); a
+// later spectral computation quoted next to one of them has -0.5270773 for the last.
 TEST(CavityUnitLid, AgreesWithTheBenchmarkExtremaAtReynolds1000) {
   const auto flow =
       solved("lid-driven-cavity", {{"reynolds", 1000}, {"lid", "unit"}, {"points", 64}}, shared_cache());

@@ -1,6 +1,6 @@
 #pragma once
 // Ghia, Ghia & Shin (1982), unit lid, Re = 100, 400, 1000, 5000. Two entries are wrong in the printed table
-// and left out (NaN).
+// and are left out (NaN).
 #include "helpers.hpp"
 
 namespace lather::reference {

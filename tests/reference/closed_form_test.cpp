@@ -31,7 +31,7 @@ TEST(Burgers, HasTheTabulatedValues) {
   EXPECT_NEAR(burgers->derivative(0, {1, 0}, {0, 0.25}), -12.7599, 5e-5);
   EXPECT_NEAR(burgers->derivative(0, {1, 0}, {0, 0.5}), -151.830, 5e-4);
   EXPECT_NEAR(burgers->derivative(0, {1, 0}, {0, 1}), -83.9646,
-              1e-4);  // printed cut off, not rounded: -83.96468
+              1e-4);  // printed truncated, not rounded: -83.96468
 }
 
 TEST(Burgers, KeepsInitialAndBoundaryValues) {
@@ -46,7 +46,7 @@ TEST(Burgers, KeepsInitialAndBoundaryValues) {
   }
 }
 
-// u_t comes from the equation, so what is tested here is that it is also the rate of change of the integral.
+// u_t comes from the equation, so this tests that it is also the rate of change of the integral.
 TEST(Burgers, DerivativesMatchDifferencesAlsoInTheShock) {
   const auto burgers = solved("burgers");
   expect_derivatives_match_differences(*burgers, {0.3, 0.2}, 1e-3, 1e-6);

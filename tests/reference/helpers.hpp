@@ -24,8 +24,8 @@ inline std::unique_ptr<ReferenceSolution> solved(const std::string& name, const 
                         cache);
 }
 
-// Tests run one by one in processes of their own; they share what they solved, in a folder that belongs to
-// this very build.
+// Tests run one by one in separate processes; they share what they solved, in a folder that belongs to this
+// build.
 inline std::filesystem::path shared_cache() {
   const auto built = std::filesystem::last_write_time("/proc/self/exe").time_since_epoch().count();
   return std::filesystem::temp_directory_path() / ("lather-reference-tests-" + std::to_string(built));
@@ -41,7 +41,7 @@ inline std::string message_of(const std::function<void()>& f) {
 }
 
 // Every first derivative, and every second one as the derivative of a first, against central differences of
-// fourth order with step h. `scale` turns the size of the derivative into the tolerance.
+// fourth order with step h. The tolerance is relative to the size of the derivative.
 inline void expect_derivatives_match_differences(const ReferenceSolution& reference,
                                                  const std::vector<double>& point, double h,
                                                  double relative_tolerance) {

@@ -1,4 +1,4 @@
-// The pieces under the spectral references: Chebyshev lines, Fourier sums, ETDRK4, the cache.
+// The building blocks of the spectral references: Chebyshev lines, Fourier sums, ETDRK4, the cache.
 #include "helpers.hpp"
 #include "lather/core/aligned.hpp"
 #include "lather/reference/cache.hpp"
@@ -151,7 +151,7 @@ TEST(Etdrk4, WeightsMatchTheirClosedFormsWhereThoseAreAccurate) {
   EXPECT_NEAR(rk4.f3.real(), 1.0 / 6, 1e-14);
 }
 
-// Rounding of e^{hL}, the same at every step, must not add up: in double it does, to 1e-11 here.
+// The rounding error of e^{hL}, the same at every step, must not add up: in double it does, to 1e-11 here.
 TEST(Etdrk4, KeepsTheModulusOfAnOscillationOverManySteps) {
   ThreadTeam team(1);
   const Complex L[1] = {{0, 37.0}};

@@ -1,4 +1,4 @@
-// docs/references.md is what `lather reference --tables` prints: all of it but the figures is compared here.
+// docs/references.md is what `lather reference --tables` prints: all but the figures is compared here.
 #include <sstream>
 
 #include "helpers.hpp"

@@ -23,8 +23,8 @@ TEST(KdvDefault, HasTheTabulatedValuesAndSolvesItsEquation) {
   expect_derivatives_match_differences(*kdv, {0.2, 0.8}, 1e-4, 1e-5);
 }
 
-// The table's u(-1, t) came from a sampled kink and carries its error, 9e-8 at t = 0.25; ours agrees between
-// 4096, 8192 and 16384 modes to 1e-13 because the coefficients of the kink are exact.
+// The table's u(-1, t) is from a sampled kink and has its error, 9e-8 at t = 0.25; ours agrees between 4096,
+// 8192 and 16384 modes to 1e-13 because the coefficients of the kink are exact.
 TEST(AllenCahnDefault, HasTheTabulatedValuesAndSolvesItsEquation) {
   const auto u = solved("allen-cahn", {}, shared_cache());
   const double x[4] = {0.5, 0, 0.25, 0.75};
@@ -59,8 +59,8 @@ TEST(GinzburgLandauDefault, HasTheTabulatedValuesAndSolvesItsEquations) {
                  t = Random(6, 2).uniform(i);
     const auto D = [&](int field, int a, int b, int c) { return A->derivative(field, {a, b, c}, {x, y, t}); };
     const double u = D(0, 0, 0, 0), v = D(1, 0, 0, 0), m = u * u + v * v;
-    // Terms of size 10; the cubic term has modes that 256 cannot hold, which the residual shows (1e-5) and A
-    // hardly does (1e-8).
+    // Terms of size 10; the cubic term has modes that 256 cannot hold, which show in the residual (1e-5) but
+    // hardly in A (1e-8).
     EXPECT_NEAR(D(0, 0, 0, 1), 0.004 * (D(0, 2, 0, 0) + D(0, 0, 2, 0)) + 10 * (u - (u - 1.5 * v) * m), 5e-5);
     EXPECT_NEAR(D(1, 0, 0, 1), 0.004 * (D(1, 2, 0, 0) + D(1, 0, 2, 0)) + 10 * (v - (v + 1.5 * u) * m), 5e-5);
   }

@@ -86,7 +86,7 @@ TEST(AllenCahn, SolvesItsEquationAndIsEven) {
   expect_derivatives_match_differences(*u, {0.4, 0.6}, 2e-3, 1e-4);
 }
 
-// u_x jumps at x = ±1 and t = 0: what the kept modes lack there is added in closed form.
+// u_x jumps at x = ±1 and t = 0: what the retained modes miss there is added in closed form.
 TEST(AllenCahn, HasTheTipOfItsKink) {
   const auto coarse = solved("allen-cahn", kCoarseAllenCahn, shared_cache());
   for (const double x : {-1.0, 1.0, 0.9997, -0.3}) {
@@ -129,8 +129,8 @@ TEST(GrayScott, SolvesItsEquations) {
     EXPECT_NEAR(D(0, 0, 0, 1), 0.2 * (D(0, 2, 0, 0) + D(0, 0, 2, 0)) + 40 * (1 - u) - 1000 * u * v * v, 1e-2);
     EXPECT_NEAR(D(1, 0, 0, 1), 0.1 * (D(1, 2, 0, 0) + D(1, 0, 2, 0)) - 100 * v + 1000 * u * v * v, 1e-2);
   }
-  // Away from the edge, where the periodic continuation of the data jumps by 1e-4, the start is what was
-  // asked for.
+  // Away from the edge, where the periodic continuation of the data jumps by 1e-4, the initial state is as
+  // requested.
   EXPECT_NEAR(gs->value(0, {0.2, -0.1, 0}), 1 - std::exp(-10 * (0.25 * 0.25 + 0.08 * 0.08)), 1e-5);
   EXPECT_NEAR(gs->value(1, {0.2, -0.1, 0}), std::exp(-10 * (0.15 * 0.15 + 0.12 * 0.12)), 1e-5);
 }

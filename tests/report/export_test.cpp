@@ -60,7 +60,7 @@ TEST(Npz, IsReadBackAndDamageIsFound) {
   EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
 }
 
-// Also where the reference is a solver and not a formula.
+// Even if the reference is a solver rather than a formula.
 TEST(ErrorArrays, HoldReferenceAndErrorOfEveryFieldThatIsKnown) {
   train::ConfigRequest request;
   request.problem = "burgers";
@@ -107,7 +107,7 @@ TEST(Exports, OfARunWithCorrectionsHoldAllNetworks) {
     EXPECT_EQ(export_vtu(from_file, grid, quantities), export_vtu(in_memory, grid, quantities));
     EXPECT_EQ(export_safetensors(from_file), export_safetensors(in_memory));
 
-    // All of the networks count: without the last one the fields are others.
+    // All of the networks count: without the last one the fields differ.
     const auto& last = in_memory.pieces()[0];
     const train::Solution without(in_memory.problem(),
                                   {{last.objective, std::vector<double>(last.parameters.size()), 0}});

@@ -1,5 +1,5 @@
-// The standalone picture: contours by hand, colours as on the page, and a picture that parses and holds what
-// it shows.
+// The standalone picture: contours by hand, colours as on the page, and a picture that parses and contains
+// what it shows.
 #include "lather/report/draw/figure.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace lather::report {
 namespace {
 
-// Of closed polygons under the even-odd rule, if none crosses another and holes run the other way round.
+// For closed polygons under the even-odd rule, if none crosses another and holes run the other way round.
 double area(const std::vector<std::vector<PlanePoint>>& loops) {
   double twice = 0;
   for (const auto& loop : loops)
@@ -124,7 +124,7 @@ TEST_F(Figure, EscapesNamesAndDoesWithoutFieldsAndErrors) {
   EXPECT_EQ(count(svg, "evenodd"), 0u);
 }
 
-// What was allowed says nothing: a run may end earlier.
+// The time allowed says nothing: a run may end earlier.
 TEST_F(Figure, StatesTheTimeTheRunsTook) {
   auto list = runs({"adam", "ss-esoap"});
   for (auto& run : list) run.config["stop"]["seconds"] = 600;

@@ -69,7 +69,7 @@ TEST_F(HtmlReport, OfARunHoldsItsCurvesMapsDiagnosticsSettingsAndEnvironment) {
   for (const auto& [name, column] : history.items()) EXPECT_EQ(column.size(), history["step"].size()) << name;
   EXPECT_NEAR(history["loss"].back().get<double>(), run["summary"]["loss"].get<double>(),
               1e-5 * run["summary"]["loss"].get<double>());
-  EXPECT_TRUE(history["residual"][0].is_null());    // not looked at there
+  EXPECT_TRUE(history["residual"][0].is_null());    // not measured there
   EXPECT_TRUE(history["residual"][4].is_number());  // at step 5
   EXPECT_TRUE(history["seconds"].back().is_number());
   for (const char* column : {"loss.heat", "loss.initial", "residual.walls", "l2.u", "h1.u"})

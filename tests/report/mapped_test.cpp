@@ -113,10 +113,10 @@ TEST(FieldPlane, StretchesAnAxisThatReachesFar) {
   const auto plane = field_plane(
       fields_of(evenly(0, 20, 21), evenly(0, 1, 3), {{"y", [](double z, double) { return std::sinh(z); }}}));
   EXPECT_EQ(plane.x.name, "y");
-  EXPECT_EQ(plane.y.name, "b");  // no map concerns it
+  EXPECT_EQ(plane.y.name, "b");  // no map affects it
   EXPECT_FALSE(plane.proportional);
   EXPECT_GT(plane.x.linear_within, 0);
-  // asinh undoes sinh, far from zero up to a shift: the places are nearly even.
+  // asinh undoes sinh, far from zero up to a shift: the places are nearly evenly spaced.
   for (std::size_t i = 10; i < 20; ++i)
     EXPECT_NEAR(plane.places[i + 1].x - plane.places[i].x, 0.05, 0.01) << i;
   std::string words;

@@ -1,5 +1,5 @@
-// The page in a browser: Chromium without a window, driven by a script added to the page. Skipped where there
-// is no Chromium.
+// The page in a browser: Chromium without a window, driven by a script added to the page. Skipped if there is
+// no Chromium.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ addEventListener('unhandledrejection', event => faults.push(String(event.reason)
 for (const kind of ['error', 'warn']) console[kind] = (...words) => faults.push(kind + ': ' + words.join(' '));
 </script>)";
 
-// Uses the page as a person does and writes down what came of it.
+// Uses the page as a person would and records the outcome.
 constexpr const char* kDriver = R"(<script>
 addEventListener('load', () => setTimeout(() => {
   const all = (what, from = document) => [...from.querySelectorAll(what)], r = {};
@@ -212,7 +212,7 @@ TEST_F(Page, OfARunDrawsEverythingAndAnswersThePointer) {
   EXPECT_TRUE(testing::contains(r["saved"]["image/svg+xml"], "<svg xmlns") &&
               testing::contains(r["saved"]["image/svg+xml"], "initial"))
       << r["saved"];
-  EXPECT_FALSE(testing::contains(r["saved"]["image/svg+xml"], "var(--"));  // it stands alone
+  EXPECT_FALSE(testing::contains(r["saved"]["image/svg+xml"], "var(--"));  // it is self-contained
   EXPECT_TRUE(testing::contains(r["saved"]["text/csv"], "t,x,value\n"))
       << r["saved"]["text/csv"];  // of the map
   EXPECT_GT(r["saved"]["image/png"].get<int>(), 1000);

@@ -1,5 +1,5 @@
 #pragma once
-// A run of a moment, made by the library, for pages to be made of.
+// A very short run made by the library, to build pages from.
 
 #include <nlohmann/json.hpp>
 

@@ -93,7 +93,7 @@ TEST_P(EveryFunction, HasExactDerivativesAndACompiledProgramThatAgrees) {
     const Quad h = 1e-5;
     double exact = double(value(f, x)), previous = 0;
     for (int k = 0; k <= kHighest; ++k) {
-      // Terms cancel near a zero of a derivative, where its neighbours are as large as they are.
+      // Terms cancel near a zero of a derivative; the neighbouring derivatives are as large as those terms.
       const double next = double(value(derivatives[k + 1], x));
       const double size = 1 + std::abs(previous) + std::abs(exact) + std::abs(next);
       EXPECT_NEAR(out[k], exact, 2e-13 * size) << GetParam().text << " order " << k << " at " << x;
@@ -141,7 +141,7 @@ TEST(Parser, ReadsChoicesBothSidesOfTheSwitch) {
     EXPECT_EQ(at("if(x > 0, 1, 2)", x), x > 0 ? 1 : 2);
     EXPECT_EQ(at("if(x >= 0, 1, 2)", x), x >= 0 ? 1 : 2);
   }
-  EXPECT_EQ(at("if(x > 0, log(x), 7)", -1), 7);  // what is not chosen does not spoil the value
+  EXPECT_EQ(at("if(x > 0, log(x), 7)", -1), 7);  // the branch not chosen does not spoil the value
   EXPECT_DOUBLE_EQ(at("atan2(x, -1)", 1e-9), std::atan2(1e-9, -1.0));
   EXPECT_DOUBLE_EQ(at("asin(x)", 1), std::asin(1.0));
   EXPECT_DOUBLE_EQ(at("acos(x)", -1), std::acos(-1.0));
@@ -223,7 +223,6 @@ TEST(Machine, RunsRandomProgramsOfAnyLengthWithScalarsAndSums) {
   }
 }
 
-// The known rules for tanh and the set {value, x, t, xx}.
 TEST(Emitting, PutsNumbersBesideTheText) {
   std::string first = emit_number(0.3, Numbers::beside_text) + " + " + emit_number(2, Numbers::beside_text),
               second = emit_number(-1e-7, Numbers::beside_text) + " + " + emit_number(2), third = first;
@@ -235,6 +234,7 @@ TEST(Emitting, PutsNumbersBesideTheText) {
   EXPECT_EQ(third, emit_number(0.3) + " + " + emit_number(2));
 }
 
+// The known rules for tanh and the set {value, x, t, xx}.
 TEST(Jets, OfAnActivationAreFaaDiBrunoByHand) {
   Graph g;
   MultiIndex xx, t;

@@ -67,7 +67,7 @@ TEST(CheckpointStore, WithNothingButDamageIsAnError) {
   TemporaryFolder folder;
   CheckpointStore store(folder.path());
   std::vector<std::string> messages;
-  EXPECT_FALSE(store.load_newest(9, messages));  // none at all: a run that has not got so far
+  EXPECT_FALSE(store.load_newest(9, messages));  // none at all: a run that has not got that far
   store.save({1, 9, "state"});
   write_file_atomically(store.files()[0], "");
   EXPECT_THROW(store.load_newest(9, messages), Error);

@@ -127,7 +127,7 @@ TEST_F(ConfigTest, DamagedNumbersAndTablesAreErrorsWhenItIsRead) {
       {"/stop/seconds", -1},
       {"/stop/target", {{"quantity", "l3"}, {"value", 1}}},
       {"/stop/target", {{"quantity", "l2"}, {"value", 0}}},
-      {"/record/record_every", 0},  // a remainder is taken by it
+      {"/record/record_every", 0},  // it is used as a modulus
       {"/record/validate_every", 0},
       {"/record", Json::array()},
       {"/threads", 0},

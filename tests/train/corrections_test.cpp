@@ -1,4 +1,4 @@
-// Further networks on what the first one leaves.
+// Additional networks for what the first one leaves.
 #include "lather/train/stages/corrections.hpp"
 
 #include <gtest/gtest.h>
@@ -117,7 +117,7 @@ TEST(Corrections, ThatCannotBeAreRefused) {
             std::string::npos);
   EXPECT_NE(message({{"network.type", "piratenet"}, {"network.fourier_features", "8"}}).find("no piratenet"),
             std::string::npos);
-  // Multi-stage training is called so elsewhere; here `stages` says when a stage is done.
+  // Elsewhere this means multi-stage training; here `stages` says when a stage is done.
   EXPECT_NE(message({{"training.corrections", "0"}, {"training.stages", "3"}}).find("corrections = 2"),
             std::string::npos);
   EXPECT_EQ(message({{"training.stages", "3"}}), "");

@@ -61,7 +61,7 @@ TEST(Errors, CanIgnoreAConstant) {
   EXPECT_THROW(ErrorMeter(problem, *closed_form(problem), {.grid = 3, .up_to_constant = {"q"}}), Error);
 }
 
-// A grid of eight coordinates would be all boundary: points spread inside are taken, evenly in every coordinate.
+// A grid in eight dimensions would be all boundary: points inside are used, spread evenly in each coordinate.
 TEST(Errors, InManyDimensionsAreTakenAtPointsInside) {
   pde::ProblemBuilder b("cube");
   for (int k = 1; k <= 8; ++k) b.coordinate("x" + std::to_string(k), 0, 2);
@@ -157,7 +157,7 @@ TEST(KnownValues, AreComputedOnceForAllWhoAsk) {
   EXPECT_EQ(get("a", 5).at(0), 5);
 }
 
-// Other parameters, derivatives, fields and points are other values.
+// Different parameters, derivatives, fields and points give different values.
 TEST(KnownValues, OfReferencesAreThoseOfTheReferenceItself) {
   for (const char* nu : {"0.1", "0.2"}) {
     pde::ProblemBuilder b("burgers");

@@ -26,7 +26,7 @@ std::vector<LoggedEvent> added(EventLog& log, const optim::BasisLog& basis, std:
 TEST(EventLog, WaitsForTheLossesThatFollow) {
   EventLog log;
   optim::BasisLog basis;
-  basis.first_step = 3;  // the optimizer's own count is another one
+  basis.first_step = 3;  // the optimizer's own count differs
   basis.losses = {5, 4, 3};
   basis.events = {{4, "layer1", 0.3, 0.1, 0.75, 0.5}};
   EXPECT_TRUE(added(log, basis, 100, 0).empty());
@@ -83,7 +83,7 @@ Config esoap_config(const std::filesystem::path& folder, std::int64_t steps) {
   return resolve(r);
 }
 
-// The log knows of every change, the recorded steps only of some; tau is counted in every step with a secant.
+// The log has every change, the recorded steps only some; tau is counted in every step with a secant.
 TEST(EventLog, OfARunIsCompleteAlsoWhereItWasResumed) {
   const TemporaryFolder folder;
   const Config config = esoap_config(folder.path(), 60);
@@ -115,7 +115,7 @@ TEST(EventLog, OfARunIsCompleteAlsoWhereItWasResumed) {
     const auto event = nlohmann::json::parse(line);
     EXPECT_GT(std::max(event["rho_left"].get<double>(), event["rho_right"].get<double>()), 0.2);
     EXPECT_LT(event["gamma"].get<double>(), 1);
-    if (event["step"] > 50) continue;  // ten steps later it was over
+    if (event["step"] > 50) continue;  // the run was over ten steps later
     EXPECT_GE(event["rho_after_10"].get<double>(), 0);
     EXPECT_LE(std::abs(event["gradient_cosine_after_10"].get<double>()), 1 + 1e-12);
   }

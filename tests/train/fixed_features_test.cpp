@@ -1,4 +1,4 @@
-// Networks of which only the output layer is trained.
+// Networks in which only the output layer is trained.
 #include <gtest/gtest.h>
 
 #include "lather/core/error.hpp"

@@ -35,12 +35,12 @@ inline int set_named(const pde::Problem& p, const std::string& name) {
   return -1;
 }
 
-// As a recipe says it.
+// As in a recipe.
 inline TrainingOptions training(const nlohmann::json& recipe) {
   return options::from_json<TrainingOptions>("training", recipe);
 }
 
-// Trains with points and weights of a recipe; the rate falls to a hundredth over the steps.
+// Trains with the points and weights of a recipe; the rate falls to a hundredth over the steps.
 inline void train(pde::PinnObjective& objective, std::vector<double>& x, const nlohmann::json& recipe,
                   int steps, double rate = 5e-3) {
   const TrainingOptions options = training(recipe);

@@ -1,7 +1,7 @@
 #pragma once
 // A problem file's residuals with the reference solution in place of the
 // network. A wrong sign or factor in an equation leaves a residual as large
-// as its terms; the true solution leaves what the reference is inaccurate by.
+// as its terms; the true solution leaves only the reference's error.
 
 #include <gtest/gtest.h>
 
@@ -22,13 +22,13 @@ namespace lather::train::test {
 
 struct ReferenceCase {
   std::string problem;
-  // Largest residual over the largest part it is a sum of; conditions: over 1, the size of the fields.
+  // Largest residual relative to its largest summand; conditions: relative to 1, the size of the fields.
   double equations, conditions;
   std::string why;                                // these tolerances
   std::vector<pde::Override> overrides = {};      // a coarser reference, a shorter time
   std::map<std::string, pde::Interval> box = {};  // by coordinate: where the reference is accurate
   std::map<std::string, double> terms = {};       // tolerances of terms that differ
-  // Parts are compared at each point, not over all points: for fields that grow or decay by powers of ten.
+  // Compare with the summands at each point, not over all points: for fields that vary by powers of ten.
   bool pointwise = false;
 };
 
@@ -58,7 +58,7 @@ inline pde::Problem problem_in_fields(const ReferenceCase& c) {
                                 c.overrides);
 }
 
-// The size of the largest part that a residual is a sum of, given the values of all its nodes.
+// The size of the largest summand of a residual, given the values of all its nodes.
 inline double largest_part(symbolic::Expr residual, const symbolic::ExprMap<double>& symbols) {
   using symbolic::Kind;
   const auto nodes = symbolic::topological_order(std::span(&residual, 1));

@@ -26,7 +26,7 @@ const ReferenceCase kCases[] = {
      {},
      {{"x", {-0.95, 0.95}}, {"t", {0.01, 1}}}},
     {"gray-scott",
-     1e-7,  // Measured: 1e-5, 5e-7, 2.3e-8 with 128, 160, 192 modes, whatever the steps in time.
+     1e-7,  // Measured: 1e-5, 5e-7, 2.3e-8 with 128, 160, 192 modes, whatever the time step.
      2e-6,
      "192 modes; the continued initial field jumps by 1e-4 where the period closes",
      {{"reference.modes", "192"}, {"reference.end_time", "0.1"}, {"domain.t", "[0, 0.1]"}},

@@ -34,7 +34,7 @@ const ReferenceCase kCases[] = {
 INSTANTIATE_TEST_SUITE_P(Cheap, ProblemReference, ::testing::ValuesIn(kCases),
                          [](const auto& info) { return test::test_name(info.param.problem); });
 
-// The slow tests compute these; here only that the solver knows every key.
+// The slow tests compute these; this checks only that the solver knows every key.
 TEST(ProblemReferences, AreSetByOptionsTheirSolversHave) {
   for (const auto& name : pde::list_problems()) {
     const pde::Problem problem = pde::read_problem_file(pde::find_problem(name));

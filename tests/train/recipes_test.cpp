@@ -1,4 +1,4 @@
-// Every recipe of every problem file is one the trainer takes.
+// The trainer accepts every recipe of every problem file.
 #include <gtest/gtest.h>
 
 #include "lather/pde/file/find_problem.hpp"
@@ -43,7 +43,7 @@ TEST_P(Recipes, AreResolvedAndTheQuickOneTakesAStep) {
   Trainer trainer(resolve(request));
   EXPECT_EQ(trainer.term_names().size(), trainer.problem().terms.size());
   const std::vector<double> before(trainer.parameters().begin(), trainer.parameters().end());
-  const auto status = trainer.advance().status;  // one step may be all that a few features can gain
+  const auto status = trainer.advance().status;  // a few features may gain nothing after one step
   EXPECT_TRUE(status == optim::Status::running || status == optim::Status::converged);
   EXPECT_EQ(trainer.step(), 1);
   EXPECT_FALSE(std::equal(before.begin(), before.end(), trainer.parameters().begin()));
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Problems, Recipes, ::testing::ValuesIn(pde::list_proble
   return name;
 });
 
-// Whether errors can be measured after a change of a parameter, and why not.
+// Whether errors can be measured after a parameter change, and if not, why.
 std::string note_after(const pde::Override& change) {
   testing::TemporaryFolder folder;
   std::ofstream(folder / "layer.toml") << R"toml(
@@ -107,7 +107,7 @@ TEST(ReferenceAfterAChangeOfParameters, IsKnownUnlessTheEquationsChangeWithoutIt
   EXPECT_EQ(note_after({"parameters.nu", "0.1"}), "closed form");      // it follows
   EXPECT_EQ(note_after({"parameters.T", "0.5"}), "closed form");       // the same solution, less of it
   EXPECT_EQ(note_after({"parameters.speed", "1"}), "closed form");     // no change
-  EXPECT_EQ(note_after({"parameters.relative", "0"}), "closed form");  // the same solution, weighed otherwise
+  EXPECT_EQ(note_after({"parameters.relative", "0"}), "closed form");  // the same solution, other weights
   const auto other = note_after({"parameters.speed", "2"});
   EXPECT_TRUE(other.starts_with("not available") && other.find("speed") != std::string::npos) << other;
 }
@@ -185,7 +185,7 @@ TEST(RecipesOfOtherMethods, GiveEveryMethodTheLayersItTrains) {
   EXPECT_EQ(message("gauss-newton", {{"network.feature_scale", "8"}}), "");
   EXPECT_EQ(message("lm", {{"network.feature_scale", "8"}, {"network.initialization", "features"}}), "");
   EXPECT_EQ(message("lm", {{"network.feature_scale", "8"}, {"training.corrections", "1"}}), "");
-  // Features are no network for the others.
+  // Fixed features are not a suitable network for the others.
   for (const char* other : {"adam", "soap", "lbfgs", "lm"}) {
     EXPECT_EQ(network("burgers-viscous", other).train, net::TrainedLayers::all) << other;
     EXPECT_EQ(network("burgers-viscous", other).activation, net::ActivationName::tanh) << other;

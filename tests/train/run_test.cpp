@@ -1,4 +1,4 @@
-// A run that is interrupted and resumed is the run that was not.
+// A run that is interrupted and resumed equals the run that was not.
 #include "lather/train/run.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ const std::vector<pde::Override> kEverythingMoves = {
     {"training.sampling", "{method = \"adaptive\", every = 20}"},
     {"training.weighting", "{method = \"ntk\", every = 15}"}};
 
-// Stops after so many steps of this sitting.
+// Stops after this many steps of this session.
 Watcher stop_after(int steps) {
   Watcher watcher;
   watcher.interrupted = [left = std::make_shared<int>(steps)] { return --*left < 0; };
@@ -96,7 +96,7 @@ TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
     Trainer trainer(config);
     run(trainer, broken, stop_after(10));
     broken.append(Log::history,
-                  "{\"step\": 11, \"loss\": \"half a li");  // as a process leaves it that is killed later
+                  "{\"step\": 11, \"loss\": \"half a li");  // as left by a process that is killed later
     broken.append(Log::history_csv, "11,1,0.5");
   }
   auto broken = RunFolder::open(folder / "broken");
@@ -106,7 +106,7 @@ TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   expect_same_run(folder / "whole", folder / "broken");
 }
 
-// A checkpoint does not depend on the device, so a run of a GPU machine is read anywhere.
+// A checkpoint does not depend on the device, so a run from a GPU machine can be read anywhere.
 TEST(Run, OneThatUsedAGpuIsReadWithoutOne) {
   TemporaryFolder folder;
   Config config = small_config(folder.path(), "adam", {{"training.steps", "10"}});
@@ -130,7 +130,7 @@ TEST(Run, OneThatUsedAGpuIsReadWithoutOne) {
   EXPECT_EQ(trainer->config().device, Device::cpu);
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_NE(messages[0].find("read on the CPU"), std::string::npos) << messages[0];
-  EXPECT_THROW(Trainer{config}, Error);  // going on with it needs the GPU
+  EXPECT_THROW(Trainer{config}, Error);  // continuing it needs the GPU
 }
 
 TEST(Run, TheSameConfigurationGivesTheSameBytes) {
@@ -169,7 +169,7 @@ TEST(Run, StopsWhenTheTimeIsUp) {
   EXPECT_LT(trainer.step(), 1000000);
   EXPECT_GE(outcome.summary.seconds, 0.2);
   EXPECT_GT(outcome.summary.measuring_seconds, 0);
-  // The last step is looked at, so that curves end where the run does.
+  // The last step is validated, so that curves end where the run does.
   const std::string history = testing::content(folder / "run" / "history.jsonl");
   const auto last = nlohmann::json::parse(history.substr(history.rfind('\n', history.size() - 2) + 1));
   EXPECT_EQ(last["step"], trainer.step());

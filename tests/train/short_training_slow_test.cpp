@@ -21,10 +21,10 @@ struct Expectation {
 const std::map<std::string, Expectation> kExpectations = {
     // Small steps first have to grow the output by a factor of ten; a line search does it at once.
     {"poisson-2d", {1000, "lbfgs", 400}},
-    {"helmholtz", {100, "lbfgs", 2048}},  // 400 points are fitted without the waves between them
+    {"helmholtz", {100, "lbfgs", 2048}},  // 400 points can be fitted without the waves between them
     // The conditions, which are learnt first, are in the ansatz; what is left is the layer. Measured: 2.9.
     {"burgers", {2, "ss-esoap", 400}},
-    {"kdv", {2, "ss-esoap", 400}},  // the same of the initial condition. Measured: 4.1
+    {"kdv", {2, "ss-esoap", 400}},  // the same for the initial condition. Measured: 4.1
     // Causal weights hold back all but the first instants for the first few hundred steps.
     {"kuramoto-sivashinsky", {2, "ss-esoap", 400}},
 };
@@ -45,7 +45,7 @@ Config small(const std::string& name) {
                       {"network.width", "20"},
                       {"network.depth", "3"},
                       {"training.reference", "false"}};
-  // The recipes draw points every few steps, for lm; a line search wants them to stay.
+  // The recipes draw points every few steps, for lm; a line search needs them to stay.
   if (request.optimizer == "lbfgs")
     request.settings.push_back({"training.sampling", "{method = \"sobol\", every = 0}"});
   if (problem.network.fourier_features > 0) request.settings.push_back({"network.fourier_features", "16"});
@@ -75,7 +75,7 @@ TEST_P(ShortTraining, LowersTheValidationLossByTheStatedFactor) {
   EXPECT_LT(after * expectation(GetParam()).factor, before) << before << " -> " << after;
 }
 
-// The benchmark's figures do not depend on anything of ours. Measured: off by 6e-5 after 41 steps.
+// The benchmark's figures are independent of our code. Measured: off by 6e-5 after 41 steps.
 TEST(CylinderFlow, FindsThePublishedDrag) {
   ConfigRequest request;
   request.problem = "cylinder-flow";

@@ -56,7 +56,7 @@ TEST(SizeDefaults, SolveALinearProblemForItsOutputLayer) {
   EXPECT_EQ(network.activation, net::ActivationName::sin);
   EXPECT_GE(config.training.points.points.at("interior"), 4 * network.width);
   EXPECT_GE(config.chosen.size(), 5u);
-  // A network of one's own is to be trained.
+  // A network set by the user is to be trained.
   for (const auto& [key, value] :
        {std::pair{"network.width", "30"}, {"network.depth", "2"}, {"network.type", "modified-mlp"}})
     EXPECT_EQ(resolve({.problem = unseen("beam"), .settings = {{key, value}}}).optimizer.name, "lm") << key;
@@ -124,7 +124,7 @@ TEST(SizeDefaults, GiveAMethodOfAnotherFamilyTheSettingsOfIt) {
     EXPECT_EQ(config.adapted, std::string("settings of ") + family + " methods");
     EXPECT_GE(config.chosen.size(), 5u) << optimizer;
   }
-  // What options say stays.
+  // Options given by the user are kept.
   const Config own = resolve({.problem = unseen("fisher-kpp"),
                               .optimizer = "soap",
                               .settings = {{"network.width", "30"}, {"optimizer.learning_rate", "0.01"}},
@@ -210,7 +210,7 @@ TEST(SizeDefaults, SayWhyThereAreWindowsAndWhyNot) {
   EXPECT_EQ(windows.training.stages.target, 0) << "a window that can be improved is";
   EXPECT_GT(windows.training.stages.plateau, 0);
   EXPECT_EQ(windows.training.stages.remedy(), Unsolved::prolong);
-  // One's own are left alone.
+  // Windows set by the user are left alone.
   plane.settings = {{"training.time_windows", "1"}};
   const Config one = resolve(plane);
   EXPECT_EQ(one.training.time_windows.windows(), 1);

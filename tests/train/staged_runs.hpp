@@ -48,7 +48,7 @@ inline Finished run_all(const Config& config, const std::filesystem::path& path)
   return finished;
 }
 
-// The same run, interrupted again and again: after 3 looks at the clock, then 5, 7, ….
+// The same run, interrupted repeatedly: after 3 looks at the clock, then 5, 7, ….
 inline void run_in_pieces(const Config& config, const std::filesystem::path& path) {
   RunFolder::create(path, config);
   EndReason reason = EndReason::interrupted;

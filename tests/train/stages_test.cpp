@@ -1,4 +1,4 @@
-// Stages that end when they are solved, share steps and time, and say what became of them.
+// Stages that end when solved, share steps and time, and report how they ended.
 #include <gtest/gtest.h>
 
 #include "lather/core/error.hpp"
@@ -22,8 +22,8 @@ TEST(StageControl, GivesEveryStageItsShareOfWhatIsLeft) {
   EXPECT_EQ(control.end({249, 24}, limit), StageEnd::none);
   EXPECT_EQ(control.end({250, 24}, limit), StageEnd::steps);
   EXPECT_EQ(control.end({10, 25}, limit), StageEnd::time);
-  EXPECT_EQ(control.end({10, 25}, {1000, 0}), StageEnd::none);  // no limit of time
-  // The first stage ended early: the others have more.
+  EXPECT_EQ(control.end({10, 25}, {1000, 0}), StageEnd::none);  // no time limit
+  // The first stage ended early: the others get more.
   control.begin({100, 10}, 1.0 / 3);
   EXPECT_EQ(control.end_step(limit), 400);
   EXPECT_EQ(control.end({399, 39.9}, limit), StageEnd::none);
@@ -54,7 +54,7 @@ TEST(StageControl, EndsWhenSolvedOnAPlateauOrWhenTheOptimizerCanDoNoMore) {
   stalled.begin({0, 0}, 0.5);
   stalled.optimizer_ended();
   EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::stalled);
-  stalled.begin({20, 0}, 1);  // the next stage knows nothing of it
+  stalled.begin({20, 0}, 1);  // the next stage knows nothing about it
   EXPECT_EQ(stalled.end({20, 0}, limit), StageEnd::none);
 }
 
@@ -181,8 +181,8 @@ TEST(Stages, ThatWereNotReachedAreCounted) {
       << trainer.unsolved_stages();
 }
 
-// Adam's first step moves every parameter by the learning rate, whatever the gradient: by less where moments are kept
-// that were made elsewhere.
+// Adam's first step moves every parameter by the learning rate, whatever the gradient: by less if moments
+// from elsewhere are kept.
 TEST(Stages, OfAParameterThatAreHalvedBeginWithAFreshOptimizer) {
   TemporaryFolder folder;
   Trainer trainer(
@@ -270,7 +270,7 @@ TEST(Stages, HandOverTheirBestParameters) {
   Trainer trainer(staged(
       folder.path(),
       {{"training.time_windows", "2"}, {"training.steps", "40"}, {"optimizer.learning_rate", "3"}}, "sgd"));
-  trainer.validate();  // the start, which steps of this length spoil
+  trainer.validate();  // the start, which steps of this length will spoil
   const std::vector<double> start(trainer.parameters().begin(), trainer.parameters().end());
   std::string message;
   while (trainer.stage() == 0) message = trainer.advance(1).message;
@@ -305,7 +305,7 @@ TEST(Stages, OfUnevenWindowsWithNoiseAreResumedBitForBit) {
   test::expect_same_in_pieces(config);
 }
 
-// Before a switch the schedule's length is settled when the window begins; a resumed run must not settle it again.
+// Before a switch the schedule's length is fixed when the window begins; a resumed run must not fix it again.
 TEST(Stages, WithAScheduleBeforeASwitchAreResumedBitForBit) {
   TemporaryFolder folder;
   const Config config = staged(folder.path(),

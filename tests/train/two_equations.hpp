@@ -1,5 +1,5 @@
 #pragma once
-// A problem for tests of weights and tangent kernels, points for it, and a network away from its start.
+// A problem for tests of weights and tangent kernels, points for it, and a network away from initialization.
 
 #include <vector>
 

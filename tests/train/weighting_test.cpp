@@ -1,4 +1,4 @@
-// Weights against their formulas, worked out again from gradients and residuals.
+// Weights against their formulas, recomputed from gradients and residuals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -179,8 +179,8 @@ TEST(Causal, FollowsThePointsWhenTheyChange) {
   EXPECT_EQ(b.objective.point_weights(0).size(), 50u);
 }
 
-// Adam at a slope of constant sign takes steps of nearly its learning
-// rate: after three of 0.01 l is about 1.03, and the weight its square.
+// With a slope of constant sign, Adam's steps are close to its learning rate: after
+// three of 0.01, l is about 1.03, and the weight is its square.
 TEST(SelfAdaptive, WeightsGrowByTheLearningRateWhereTheResidualStays) {
   Bench b;
   const auto weighting =
@@ -242,7 +242,7 @@ TEST(SelfAdaptive, DoesNotMoveWhereTheResidualVanishes) {
   }
 }
 
-// Train, save in the middle, go on in new objects: the same bits as without the break. Points change in
+// Train, save in the middle, continue in new objects: the same bits as without the break. Points change in
 // between, too.
 TEST(EveryWeighting, GoesOnFromASavedStateBitForBit) {
   const std::vector<Json> recipes{

@@ -112,7 +112,7 @@ TEST(Windows, HandOverTheStateOfTheLastNetwork) {
   ASSERT_EQ(second.point_sets[set].rows.size(), 20u);
   for (const auto& row : second.point_sets[set].rows) EXPECT_EQ(row[1], 0.5);
 
-  // A second network with other weights: its residual is the difference of the two, in u and in u_t.
+  // A second network with different weights: its residual is the difference of the two, in u and in u_t.
   PinnObjective after(second, {.threads = 1});
   const auto y = after.initialize(5);
   after.set_points(set, pde::data_points(second, set));

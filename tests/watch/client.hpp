@@ -1,5 +1,5 @@
 #pragma once
-// A client with a plain socket, and a server that serves in a thread.
+// A client with a plain socket, and a server that runs in a thread.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -35,7 +35,7 @@ class Client {
   void get(const std::string& target, const std::string& more = "") {
     send("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + more + "\r\n");
   }
-  // Until the server closes, until `enough` says so, or for as long as nothing comes.
+  // Reads until the server closes, `enough` says so, or nothing arrives for `patience_ms`.
   std::string read(
       const std::function<bool(const std::string&)>& enough = [](const std::string&) { return false; },
       int patience_ms = 20000) {
@@ -71,7 +71,7 @@ inline std::string answer_to(int port, const std::string& request) {
   return client.read();
 }
 
-// Calls `serve` again and again until destroyed.
+// Calls `serve` repeatedly until destroyed.
 class InBackground {
  public:
   explicit InBackground(std::function<void()> serve)

@@ -67,11 +67,11 @@ TEST_F(Server, AnswersAndSaysWhatItDoesNotDo) {
   EXPECT_TRUE(has(answer_to(port, "DELETE /a HTTP/1.1\r\nHost: localhost\r\n\r\n"), "Allow: GET, HEAD"));
   EXPECT_TRUE(has(answer_to(port, "nonsense\r\n\r\n"), "400 "));
   EXPECT_TRUE(has(answer_to(port, "GET no-slash HTTP/1.1\r\nHost: localhost\r\n\r\n"), "400 "));
-  EXPECT_TRUE(has(fetched(port, "/a%2fb"), "400 "));  // a slash, hidden
+  EXPECT_TRUE(has(fetched(port, "/a%2fb"), "400 "));  // a hidden slash
   EXPECT_TRUE(has(fetched(port, "/a%00b"), "400 "));
   EXPECT_TRUE(has(fetched(port, "/a%zz"), "400 "));
   EXPECT_TRUE(has(fetched(port, "/fault"), "500 "));
-  // A page elsewhere whose name now means this machine.
+  // A page elsewhere whose host name now resolves to this machine.
   EXPECT_TRUE(has(answer_to(port, "GET / HTTP/1.1\r\nHost: evil.example:80\r\n\r\n"), "403 "));
   EXPECT_TRUE(has(answer_to(port, "GET / HTTP/1.1\r\n\r\n"), "403 "));
   EXPECT_TRUE(has(answer_to(port, "GET / HTTP/1.1\r\nHost: 127.0.0.1:9\r\n\r\n"), "200 "));
@@ -112,7 +112,7 @@ TEST_F(Server, SendsPartsOfFilesWhateverTheRange) {
   EXPECT_EQ(body("bytes=299990-99999999999999999999999999999999"), content.substr(299990));
   EXPECT_EQ(body("bytes=-5"), content.substr(content.size() - 5));
   EXPECT_EQ(body("bytes=-99999999999999999999999999"), content);
-  EXPECT_EQ(body("bytes=0-1,5-6"), content);  // the standard allows the whole
+  EXPECT_EQ(body("bytes=0-1,5-6"), content);  // the standard allows sending the whole
   EXPECT_EQ(body("bytes=4-2"), content);
   EXPECT_FALSE(parse_range("bytes=300000-", content.size()).satisfiable);
   EXPECT_FALSE(parse_range("bytes=99999999999999999999999999-", content.size()).satisfiable);
@@ -135,17 +135,17 @@ TEST_F(Server, ServesOthersWhileClientsAreSilentOrSlow) {
   EXPECT_TRUE(has(fetched(port, "/a"), "[a]"));
   EXPECT_TRUE(has(silent.read(), "408 "));
   EXPECT_TRUE(has(halfway.read(), "408 "));
-  // The one that takes nothing is not asked for more: what waits for it is bounded.
+  // A client that takes nothing is not given more: what is queued for it is bounded.
   int before = -1;
   for (int same = 0, tries = 0; same < 5 && tries < 500; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     same = asked_ == before ? same + 1 : 0;
     before = asked_;
   }
-  EXPECT_LT(before, 1000);  // of 50 kB; the buffers of the system
+  EXPECT_LT(before, 1000);  // of 50 kB: the system's buffers
   EXPECT_TRUE(has(fetched(port, "/b"), "[b]"));
   slow.read([](const std::string& all) { return all.size() > 8000000; });
-  EXPECT_GT(asked_, before);  // and goes on when it takes again
+  EXPECT_GT(asked_, before);  // and continues when it reads again
 }
 
 TEST_F(Server, AClientThatTakesNothingIsGivenUp) {

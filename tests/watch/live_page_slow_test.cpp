@@ -1,5 +1,5 @@
-// The live page in Chromium, during a run: curves move, fields appear, nothing goes wrong. Skipped where there is
-// no Chromium.
+// The live page in Chromium, during a run: curves move, fields appear, nothing goes wrong. Skipped if there
+// is no Chromium.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -77,7 +77,7 @@ class Browser {
   Json evaluate(const std::string& expression) {
     return call("Runtime.evaluate", {{"expression", expression}, {"returnByValue", true}})["result"]["value"];
   }
-  std::vector<std::string> faults;  // whatever came to the console
+  std::vector<std::string> faults;  // whatever appeared on the console
 
  private:
   Json next() {
@@ -99,7 +99,7 @@ class Browser {
   std::string session_, buffer_;
 };
 
-// Rows on the page, and what is drawn of them.
+// Rows on the page, and what is drawn from them.
 constexpr const char* kLook = R"((() => ({
   rows: Number(document.body.dataset.rows || 0),
   points: Math.max(0, ...[...document.querySelectorAll('#curves path.line')].map(p => Number(p.dataset.points))),

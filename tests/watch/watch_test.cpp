@@ -1,5 +1,5 @@
-// Runs as `lather watch` and `lather status` see them: files written by hand or by a real training, read while
-// they grow.
+// Runs as `lather watch` and `lather status` see them: files written by hand or by a real training run, read
+// while they grow.
 #include <gtest/gtest.h>
 #include <sys/file.h>
 
@@ -44,7 +44,7 @@ void write_begun_run(const fs::path& folder, int steps) {
   }
 }
 
-// As a training holds it.
+// As a training run holds it.
 class Locked {
  public:
   explicit Locked(const fs::path& folder)
@@ -110,7 +110,7 @@ TEST(Board, FindsRunsBelowButNotOutsideAndNoticesChanges) {
   write_begun_run(folder / "runs/compare-1/b", 20);
   write_begun_run(folder / "outside/c", 20);
   fs::create_directory_symlink(folder / "outside", folder / "runs/link");
-  const Locked lock(folder / "runs/a");  // runs that go on keep their place
+  const Locked lock(folder / "runs/a");  // active runs keep their place
   RunBoard board({folder / "runs"});
   board.update();
   std::set<std::string> names;
@@ -128,7 +128,7 @@ TEST(Board, FindsRunsBelowButNotOutsideAndNoticesChanges) {
   EXPECT_GT(board.members_version(), members);
 }
 
-// What a viewer has of the rows, after all events so far.
+// The rows a viewer has after all events so far.
 struct Viewer {
   RunFeed::Cursor cursor;
   std::vector<Json> rows;

@@ -54,7 +54,7 @@ void check_experiment(const std::filesystem::path& file) {
   experiment::check_runs(experiment);
 }
 
-// A problem of that name comes first.
+// A problem with that name takes precedence.
 bool names_an_experiment(const std::string& name) {
   std::error_code status;
   if (std::filesystem::is_regular_file(name, status))

@@ -63,8 +63,8 @@ std::vector<Contestant> contestants_of(const CompareArguments& a) {
   return all;
 }
 
-// Works on the runs that no other process has, until all are done; false: interrupted. Every process begins
-// at another place of the list.
+// Works on runs that no other process has taken, until all are done; false: interrupted. Each process starts
+// at a different place in the list.
 bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, std::size_t place, bool quiet) {
   const CatchInterrupts guard;
   for (;;) {

@@ -26,7 +26,7 @@ using parallel::Link;
 using parallel::RankModel;
 using parallel::Workload;
 
-// What two processes on this machine tell each other, timed. Forks: to be called before there are threads.
+// Times messages between two processes on this machine. Forks, so call it before there are threads.
 Link measure_link() {
   constexpr int kRounds = 300, kLargeRounds = 8;
   constexpr std::size_t kLarge = 4 << 20;
@@ -59,10 +59,10 @@ double seconds_of(const F& f) {
 struct Measured {
   Workload work;
   parallel::TimedRank here;
-  double memory = 0;  // bytes of one rank
+  double memory = 0;  // bytes per rank
 };
 
-// One rank with one thread on this machine: the parts of a step, timed.
+// Times the parts of a step, for one rank with one thread on this machine.
 Measured measure(train::Config config) {
   config.threads = 1;
   config.device = Device::cpu;
@@ -121,7 +121,7 @@ Measured measure(train::Config config) {
   here.replicated_seconds = std::max(0.0, step - w.gradients_per_step * here.gradient_seconds -
                                               w.values_per_step * here.value_seconds - here.normal_seconds);
   w.values_per_step +=
-      1.0 / static_cast<double>(config.record.record_every);  // the loss in a line of the history
+      1.0 / static_cast<double>(config.record.record_every);  // the loss in each history line
   result.memory = static_cast<double>(trainer.engine_bytes() + trainer.optimizer_bytes());
   return result;
 }
@@ -165,7 +165,7 @@ void estimate(ConfigArguments& a, int most, bool json) {
   if (a.shards == 0) a.shards = train::kShardsOfRanks;
   const train::Config config = train::resolve(request_from(a));
   const auto [w, here, memory] = measure(config);
-  // Beyond this machine: InfiniBand NDR, by its published figures.
+  // Beyond this machine: InfiniBand NDR, with its published figures.
   const Cluster cluster{link, {2e-6, 50e9}, available_cores(), true};
   if (json) {
     nlohmann::json all{{"parameters", w.parameters}, {"points", w.points},

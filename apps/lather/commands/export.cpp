@@ -46,7 +46,7 @@ train::Grid grid_for(const pde::Problem& problem, std::vector<std::size_t> count
   return train::grid_of(problem, counts);
 }
 
-// Of the files in a run folder only: no network is needed, and none is built.
+// From the files in a run folder alone: no network is needed, and none is built.
 void export_curves(const ExportArguments& a, const CLI::App& command) {
   for (const char* name : {"--grid", "--derivatives", "--window", "--last", "--errors"})
     if (command.count(name) > 0) throw Error(fmt::format("{}: there is nothing of the kind in curves", name));

@@ -63,7 +63,7 @@ std::string options_table(const std::vector<FieldDescription>& options, const st
   return text;
 }
 
-// What a preset changes: its options that differ from those of the entry they belong to.
+// What a preset changes: its options that differ from those of its base entry.
 std::string differences(const std::vector<FieldDescription>& base,
                         const std::vector<FieldDescription>& preset) {
   std::string text = "| option | default |\n|---|---|\n";

@@ -37,7 +37,7 @@ pde::Points points_of(const report::NumberTable& table, const pde::Problem& prob
   return points;
 }
 
-// A network says something outside its domain too, but it was not trained there.
+// A network gives values outside its domain too, but it was not trained there.
 void warn_outside(const pde::Points& points, const pde::Problem& problem) {
   std::size_t outside = 0;
   for (std::size_t i = 0; i < points.count(); ++i)

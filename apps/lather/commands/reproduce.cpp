@@ -73,7 +73,7 @@ int reproduce_all(const ReproduceArguments& a) {
   } else {
     const int jobs = a.jobs > 0 ? a.jobs : parallel::threads_of(ranks);
     print_estimate(plans, jobs * (ranks ? ranks->size() : 1));
-    for (const auto& plan : plans)  // mistakes show before time is spent
+    for (const auto& plan : plans)  // catch mistakes before time is spent
       for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
     const CatchInterrupts guard;
     const Stopwatch watch;

@@ -111,7 +111,7 @@ std::string show_at(const std::vector<Run>& runs, std::int64_t step, std::size_t
   return show(summarize(values));
 }
 
-// Markdown, readable as it is in a terminal.
+// Markdown, readable as is in a terminal.
 std::string make_table(const TaskArguments& arguments, const Json& data, const Runs& runs,
                        const std::vector<std::string>& metric_names, std::size_t main_metric,
                        std::int64_t steps) {
@@ -163,8 +163,8 @@ void write_curves(const std::string& file, const TaskArguments& arguments, const
         csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(point.metrics, ","));
 }
 
-// The learning rate of the paper's grid with the lowest final value of the main metric, tried on a seed of
-// its own.
+// The learning rate from the paper's grid with the lowest final value of the main metric, tried on a separate
+// seed.
 double best_learning_rate(experiment::MatrixTask& task, const std::string& name, Json settings,
                           std::int64_t steps, const Json& grid, std::size_t metric) {
   double best_rate = 0, best = std::numeric_limits<double>::infinity();
@@ -193,7 +193,7 @@ void run_task(const TaskArguments& arguments) {
   const std::int64_t steps = arguments.steps > 0 ? arguments.steps : data.value("steps", 1500);
   const std::int64_t record = arguments.record > 0 ? arguments.record : std::max<std::int64_t>(1, steps / 30);
 
-  // Before hours are spent: do all names and options exist?
+  // Before spending hours, check that all names and options exist.
   const auto names = task_for(arguments, settings.task, 0).problem->metric_names();
   for (const auto& name : arguments.optimizers) spec_of(name, settings.optimizer[name]);
   const auto main = static_cast<std::size_t>(

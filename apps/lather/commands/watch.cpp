@@ -45,7 +45,7 @@ std::vector<fs::path> roots_of(const std::vector<std::string>& given) {
   return roots;
 }
 
-// The usual port, so that an address stays the same; a free one where it is taken.
+// The usual port, so that the address stays the same; a free one if it is taken.
 std::unique_ptr<watch::WatchService> start_service(const WatchArguments& a) {
   auto roots = roots_of(a.runs);
   if (a.port) return std::make_unique<watch::WatchService>(std::move(roots), *a.port);
@@ -68,7 +68,7 @@ void watch_runs(const WatchArguments& a) {
   fmt::print("watching at {}{}\n", address, a.with_parent ? "" : " (Ctrl-C ends)");
   std::fflush(stdout);
   if (a.open) open_in_browser(address);
-  if (::nice(10) == -1) {  // training goes first; if it cannot be, so be it
+  if (::nice(10) == -1) {  // training goes first; a failure does not matter
   }
   const CatchInterrupts guard;
   while (!CatchInterrupts::caught() && (!a.with_parent || parent_lives())) service->serve(0.25);

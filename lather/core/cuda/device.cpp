@@ -48,7 +48,7 @@ void require_device() {
   if (chosen_gpu < 0) return;
   int count = 1;
   check(cudaGetDeviceCount(&count));
-  check(cudaSetDevice(chosen_gpu % count));  // of this thread
+  check(cudaSetDevice(chosen_gpu % count));  // for this thread
 }
 
 Blas::Blas(cudaStream_t stream) : workspace_(std::size_t(32) << 20) {
@@ -93,9 +93,10 @@ void Blas::multiply_vector(const VectorProduct& p, const double* a, const double
                              p.stride, v, 1, &p.beta, out, 1));
 }
 
-// Row-major A is column-major A^T, and the row-major upper triangle is the column-major lower one. On an H200 general
-// products are faster than dsyrk: below the diagonal blocks of large matrices they are taken (16,897 columns, 20,000 rows:
-// 115 ms in four blocks, 125 in sixteen, 149 as a whole; 4,353 columns, 12,000 rows: 5.05 in two, 5.4 as a whole, 5.5 in four).
+// Row-major A is column-major A^T, and the row-major upper triangle is the column-major lower one. On an H200
+// general products are faster than dsyrk, so they are used below the diagonal blocks of large matrices
+// (16,897 columns, 20,000 rows: 115 ms in four blocks, 125 in sixteen, 149 as a whole; 4,353 columns, 12,000
+// rows: 5.05 in two, 5.4 as a whole, 5.5 in four).
 void Blas::square(const Square& s, const double* a, int lda, double* c, int ldc) const {
   constexpr int kBlock = 4200, kLeast = 4096;  // measured: bench/cholesky_cuda.cpp
   const double one = 1;
@@ -139,7 +140,7 @@ void Blas::multiply_by_lower(int n, int k, int stride, const double* b, const do
 
 void Blas::set_stream(cudaStream_t stream) const {
   check(blas_library().set_stream(handle_, stream));
-  // A change of the stream resets the workspace.
+  // Changing the stream resets the workspace.
   check(blas_library().set_workspace(handle_, workspace_.data(), workspace_.size()));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Files that kernels are made of, as they stand in the tree (*/cuda/kernels/*.cuh,
-// */formulas/*.hpp), inside the program: CMake embeds them.
+// Source files of the kernels as they are in the tree (*/cuda/kernels/*.cuh,
+// */formulas/*.hpp), embedded in the program by CMake.
 
 #include <span>
 

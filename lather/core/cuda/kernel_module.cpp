@@ -78,8 +78,8 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Written beside and renamed, so that a reader never sees half a file. The cache is a convenience: failures
-// are no errors.
+// Written to a temporary file and renamed, so that a reader never sees half a file. The cache is a
+// convenience: failures are not errors.
 void write(const fs::path& file, const std::string& bytes) {
   std::error_code ignored;
   fs::create_directories(file.parent_path(), ignored);
@@ -93,8 +93,8 @@ void write(const fs::path& file, const std::string& bytes) {
   fs::rename(temporary, file, ignored);
 }
 
-// Trainings side by side want the same kernels at the same time: one compiles them, the others find them in
-// the cache.
+// Concurrent trainings need the same kernels at the same time: one compiles them, the others find them in the
+// cache.
 std::shared_ptr<std::mutex> lock_of(const fs::path& file) {
   static std::mutex guard;
   static std::map<fs::path, std::shared_ptr<std::mutex>> locks;

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA source text to kernels, through NVRTC. It may include the files that are embedded (kernel_files.hpp).
+// From CUDA source text to kernels, with NVRTC. The source may include the embedded files (kernel_files.hpp).
 // Compiled code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else ~/.cache/lather) under a
 // hash of source, included files, architecture and compiler version.
 

@@ -1,4 +1,4 @@
-// cuBLAS, cuSOLVER and NVRTC, found at their first use.
+// cuBLAS, cuSOLVER and NVRTC, loaded at first use.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -26,10 +26,10 @@ class SharedLibrary {
 
  private:
   std::string name_;
-  void* handle_ = nullptr;  // stays open as long as the program
+  void* handle_ = nullptr;  // stays open until the program ends
 };
 
-// Library headers map names to versioned symbols by macros: the second macro sees the mapped name.
+// Library headers map names to versioned symbols with macros: the second macro sees the mapped name.
 #define LATHER_STRING(text) #text
 #define LATHER_FIND(member, function) library.find(member, LATHER_STRING(function))
 

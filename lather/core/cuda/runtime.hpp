@@ -1,6 +1,6 @@
 #pragma once
-// The CUDA runtime and its libraries with owners and checked calls. Only files in folders named cuda include
-// this.
+// The CUDA runtime and its libraries with owning types and checked calls. Only files in folders named cuda
+// include this.
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@
 
 namespace lather::cuda {
 
-// Where a function was called, as a default argument. std::source_location does not exist for clang 14.
+// Where a function was called, as a default argument. clang 14 has no std::source_location.
 struct CallSite {
   const char* file;
   int line;
@@ -33,9 +33,9 @@ void check(cudaError_t status, CallSite where = CallSite::here());
 void check(cublasStatus_t status, CallSite where = CallSite::here());
 void check(cusolverStatus_t status, CallSite where = CallSite::here());
 
-// Trainings side by side share the context of the GPU. Where one captured a graph while memory, code or handles
-// of another came or went, calls failed ("cuBLAS: status 13") and programs crashed (CUDA 13, H200), although each
-// had its own stream and captures were local to their threads: such work is done by one thread at a time.
+// Concurrent trainings share the GPU's context. When one captured a graph while another created or released
+// memory, code or handles, calls failed ("cuBLAS: status 13") and programs crashed (CUDA 13, H200), although
+// each had its own stream and captures were thread-local: such work is done by one thread at a time.
 [[nodiscard]] std::unique_lock<std::recursive_mutex> alone();
 
 // Throws Error unless a GPU can be used; says what is missing.
@@ -109,13 +109,13 @@ class Event {
   cudaEvent_t handle_ = nullptr;
 };
 
-// What `to` is given from now on waits for what `from` has been given so far.
+// Work enqueued on `to` from now on waits for the work enqueued on `from` so far.
 inline void enqueue_behind(cudaStream_t from, cudaStream_t to, const Event& event) {
   check(cudaEventRecord(event, from));
   check(cudaStreamWaitEvent(to, event, 0));
 }
 
-// Device memory, zeroed when taken.
+// Device memory, zeroed when allocated.
 template <class T>
 class Memory {
  public:
@@ -188,12 +188,11 @@ class PinnedMemory {
   std::size_t size_ = 0;
 };
 
-// From row to row of a large matrix of doubles: cuBLAS is up to a fifth faster where rows begin at multiples of 128
-// bytes than where they do not.
+// Row stride of a large matrix of doubles: cuBLAS is up to a fifth faster if rows begin at multiples of 128
+// bytes than if they do not.
 constexpr std::size_t row_stride(std::size_t columns) { return (columns + 15) / 16 * 16; }
 
-// A cuBLAS handle bound to one stream, with a workspace of its own: results do not depend on what runs beside
-// it.
+// A cuBLAS handle bound to one stream, with its own workspace: results do not depend on what else runs.
 class Blas {
  public:
   explicit Blas(cudaStream_t stream);
@@ -210,7 +209,7 @@ class Blas {
   };
   template <class T>
   void multiply(const Product& p, const T* a, int lda, const T* b, int ldb, T* c, int ldc) const;
-  // The same for `count` matrices whose addresses stand in arrays on the device.
+  // The same for `count` matrices whose addresses are in arrays on the device.
   void multiply(const Product& p, int count, const double* const* a, int lda, const double* const* b, int ldb,
                 double* const* c, int ldc) const;
   // Row-major A (rows × cols): out = A v + beta out, or, transposed, out = A^T v + beta out.
@@ -225,11 +224,11 @@ class Blas {
     int n, k;
     bool of_rows = false;  // A A^T
     double beta = 0;
-    int block = 0;  // columns that are made at once; 0: chosen by n
+    int block = 0;  // columns computed at once; 0: chosen from n
   };
   void square(const Square& s, const double* a, int lda, double* c, int ldc) const;
-  // With C lower triangular (n × n; what lies above is not read): B (k × n) = B C^{-1}, or, left, B (n × k) =
-  // C^{-1} B; transpose: with C^T in the place of C.
+  // With C lower triangular (n × n; the part above is not read): B (k × n) = B C^{-1}, or, left, B (n × k) =
+  // C^{-1} B; transpose: with C^T instead of C.
   struct LowerSolve {
     int n, k;
     bool left = false, transpose = false;
@@ -254,11 +253,11 @@ class Solver {
   Solver& operator=(const Solver&) = delete;
   void set_stream(cudaStream_t stream) const;
 
-  // `count` symmetric d × d matrices one after another become their eigenvectors: row k of each belongs to
-  // values[k], values ascend. info is 0 where that succeeded.
+  // Replaces `count` consecutive symmetric d × d matrices by their eigenvectors: row k of each belongs to
+  // values[k], values ascend. info is 0 for those that succeeded.
   void eigenvectors(int d, int count, double* matrices, double* values, int* info);
 
-  // C C^T x = b with C lower triangular (row-major; what lies above is not read), b overwritten.
+  // C C^T x = b with C lower triangular (row-major; the part above is not read), b overwritten.
   void cholesky_solve(int n, const double* factor, int stride, double* b, int* info);
 
  private:
@@ -267,7 +266,7 @@ class Solver {
   cusolverDnParams_t params_ = nullptr;
   Memory<std::byte> workspace_;
   std::vector<std::byte> host_workspace_;
-  // Smaller ones of earlier calls: graphs that were captured with them go on using them.
+  // Smaller ones from earlier calls: graphs captured with them keep using them.
   std::vector<Memory<std::byte>> outgrown_;
   std::vector<std::vector<std::byte>> outgrown_on_host_;
 };

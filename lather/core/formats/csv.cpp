@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF", kBlanks = " \t\r";
 
 struct CsvCell {
-  std::string_view text;  // without what stands around it
+  std::string_view text;  // without blanks and quotes around it
   int column;             // in the line, from 1
 };
 
@@ -63,7 +63,7 @@ std::vector<std::string> header_names(const std::vector<CsvCell>& cells, const S
   return names;
 }
 
-// Of a file that begins with numbers: the comment above them, if it names as many columns.
+// For a file that begins with numbers: names from the comment above them, if it names as many columns.
 std::vector<std::string> names_in_comment(std::string_view comment, std::size_t columns,
                                           const SourceLocation& where) {
   comment.remove_prefix(std::min(comment.find_first_not_of('#'), comment.size()));

@@ -1,7 +1,7 @@
 #pragma once
-// Numbers from a CSV file: a header that names the columns, then rows of numbers, commas between them. Files
-// of spreadsheets and NumPy are read as they are: a byte-order mark and quotation marks are skipped, and a
-// header may stand in a comment ("# x,t,u") right above the first row. Other comments and blank lines are
+// Numbers from a CSV file: a header that names the columns, then rows of numbers, separated by commas. Files
+// from spreadsheets and NumPy are read as they are: a byte-order mark and quotation marks are skipped, and
+// the header may be in a comment ("# x,t,u") right above the first row. Other comments and blank lines are
 // skipped.
 
 #include <string>

@@ -52,7 +52,7 @@ class JsonPlaces {
     next();
   }
 
-  // A value, however deep: no recursion.
+  // Skips a value of any depth, without recursion.
   void skip() {
     int depth = 0;
     for (; !at_end(); next()) {

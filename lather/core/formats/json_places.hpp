@@ -1,5 +1,5 @@
 #pragma once
-// Where the values of a JSON text stand: parsers of JSON do not say.
+// Where the values of a JSON text are: JSON parsers do not say.
 
 #include <string>
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace lather {
 
-// Gives every value of a tree that toml_from_json made its place in the text it came from, which is valid JSON.
-// Keys of the text that the tree does not have are passed over.
+// Gives every value of a tree made by toml_from_json its place in the text it came from, which is valid JSON.
+// Keys in the text that the tree does not have are skipped.
 void place_values(TomlValue& tree, std::string_view json, const std::string& file);
 
 }  // namespace lather

@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kEndOfDirectory = 0x06054b50, kDirectoryEntry = 0x02014b50, kLocalHeader = 0x04034b50;
 constexpr std::size_t kMostNumbers = std::size_t{1} << 31;
 
-// Reads within bounds: what reaches beyond the end is damage.
+// Reads within bounds; a read past the end means that the file is damaged.
 class NpzBytes {
  public:
   NpzBytes(std::string_view bytes, std::string file) : bytes_(bytes), file_(std::move(file)) {}
@@ -40,7 +40,7 @@ class NpzBytes {
   std::string file_;
 };
 
-// The text behind a key of the header of a .npy file: a Python dictionary.
+// The text after a key in the header of a .npy file, a Python dictionary.
 std::string_view header_value(std::string_view header, std::string_view key, const NpzBytes& archive) {
   const auto at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) archive.fail(fmt::format("an array has no '{}' in its header", key));
@@ -79,7 +79,7 @@ std::optional<std::size_t> bytes_of(std::string_view type) {
   return {};
 }
 
-// The first index runs fastest in Fortran's order.
+// The first index runs fastest in Fortran order.
 std::vector<double> transposed(const std::vector<double>& values, const std::vector<std::size_t>& shape) {
   std::vector<double> result(values.size());
   std::vector<std::size_t> index(shape.size());

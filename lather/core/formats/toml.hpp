@@ -1,6 +1,6 @@
 #pragma once
-// A TOML text as a tree that remembers where everything stood, so that errors can point at it. Tables keep
-// the order in which they were written. The one user of toml++ is toml.cpp.
+// A TOML text as a tree that remembers where everything was, so that errors can point at it. Tables keep the
+// order in which they were written. Only toml.cpp uses toml++.
 
 #include <cstdint>
 #include <initializer_list>
@@ -13,14 +13,14 @@
 
 namespace lather {
 
-// A text inside a file, and where each of its bytes stands.
+// A text inside a file, and where each of its bytes is.
 struct SourceText {
   struct Place {
     int line = 0, column = 0;
   };
   std::string text;
   SourceLocation where;       // of the first byte
-  std::vector<Place> places;  // one per byte and one for the end; empty: side by side on one line
+  std::vector<Place> places;  // one per byte and one for the end; empty: consecutive on one line
 
   SourceLocation place(std::size_t position) const;
 };
@@ -75,17 +75,17 @@ inline constexpr std::size_t kMaxTomlBytes = 1 << 20;
 TomlValue parse_toml(std::string_view text, const std::string& file_name);
 TomlValue read_toml(const std::string& path);
 
-// A JSON object as such a tree; every value stands at `where`.
+// A JSON object as such a tree; every value is placed at `where`.
 TomlValue toml_from_json(const nlohmann::json& json, const SourceLocation& where);
 
-// A value of JSON on one line of TOML. Scalars are the same in both; there is no null.
+// A JSON value as one line of TOML. Scalars are the same in both; there is no null.
 std::string toml_text(const nlohmann::json& value);
 
-// Lays `over` on `table`: tables are merged key by key, anything else is replaced.
+// Merges `over` into `table`: tables are merged key by key, anything else is replaced.
 void merge_toml(TomlValue& table, const TomlValue& over);
 
 // Sets the value at a path such as "parameters.nu" or "equation.momentum.weight" (a list of tables is entered
-// by `name`). `value` is TOML; what is not TOML is taken as a text. Errors are located at "--set PATH=VALUE".
+// by `name`). `value` is TOML; anything else is taken as a text. Errors are located at "--set PATH=VALUE".
 void set_toml(TomlValue& root, const std::string& path, const std::string& value);
 
 }  // namespace lather

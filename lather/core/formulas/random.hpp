@@ -18,7 +18,7 @@ LATHER_HOST_DEVICE void philox_rounds(unsigned int* counter, unsigned int key0, 
   }
 }
 
-// 64 random bits number `index` of a stream.
+// The 64 random bits at `index` of a stream.
 LATHER_HOST_DEVICE unsigned long long random_bits(unsigned long long seed, unsigned long long stream,
                                                   unsigned long long index) {
   unsigned int words[4] = {static_cast<unsigned int>(index), static_cast<unsigned int>(index >> 32),
@@ -27,7 +27,7 @@ LATHER_HOST_DEVICE unsigned long long random_bits(unsigned long long seed, unsig
   return (static_cast<unsigned long long>(words[0]) << 32) | words[1];
 }
 
-// A number of the open interval (0, 1) from 52 bits.
+// A number in the open interval (0, 1) from 52 bits.
 LATHER_HOST_DEVICE double open_unit(unsigned long long bits) {
   return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }

@@ -9,7 +9,7 @@ namespace lather::experiment {
 
 namespace {
 
-// The variant that a row is compared with; itself: with none.
+// The variant that a row is compared with; its own variant: no comparison.
 const std::string& compared_with(const TableEntry& entry, std::size_t row) {
   return entry.variants[entry.pairs ? row - row % 2 : 0];
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of variants beside each other, as [[table]] of an experiment file asks for them.
+// Tables that compare variants, as requested by [[table]] in an experiment file.
 
 #include <string>
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace lather::experiment {
 
-// A row for each metric and variant, a column for each problem, the ratio and what it says for ranked metrics.
+// A row for each metric and variant, a column for each problem; for ranked metrics the ratio and what it
+// says.
 report::Table comparison_table(const ExperimentResult& result, const TableEntry& entry);
 
-// Of ranked metrics, in all tables.
+// The number of comparisons of ranked metrics in all tables.
 int comparisons_in(const Experiment& experiment);
 
 // What all tables say about their first variant, one sentence for each table and ranked metric, and

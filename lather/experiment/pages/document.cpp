@@ -33,7 +33,7 @@ std::string html_escaped(const std::string& text) {
   return out;
 }
 
-// **bold** and `code`, as Markdown has them.
+// **bold** and `code`, as in Markdown.
 std::string html_words(const std::string& text) {
   std::string out = html_escaped(text);
   for (const auto& [mark, tag] : {std::pair<std::string, std::string>{"**", "b"}, {"`", "code"}})
@@ -46,7 +46,7 @@ std::string html_words(const std::string& text) {
   return out;
 }
 
-// Sentences are broken into lines, numbers are not.
+// Sentences are wrapped, numbers are not.
 constexpr std::size_t kLongCell = 40;
 
 std::string html_table(const report::Table& table) {

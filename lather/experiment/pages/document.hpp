@@ -20,9 +20,9 @@ class Document {
   void table(const report::Table& table);
   void figure(const std::string& name, const std::string& svg, const std::string& caption);
 
-  // Pictures are files in `figures`, as the page that stands beside that folder refers to them.
+  // Pictures are files in `figures`, referred to from a page next to that folder.
   std::string markdown(const std::string& figures) const;
-  std::string html() const;  // holds everything itself
+  std::string html() const;  // self-contained
   void write_figures(const std::filesystem::path& folder) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Changes of bases in the runs of an experiment, from their events.jsonl: how many, what led to them, what
-// they did to the loss.
+// Basis changes in the runs of an experiment, from their events.jsonl: how many, what led to them, what they
+// did to the loss.
 
 #include "lather/experiment/reproduce.hpp"
 #include "lather/report/table.hpp"

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The metric that says which variant is best: an error where there is one.
+// The metric that decides which variant is best: an error if there is one.
 const MetricEntry* judging_metric(const Experiment& experiment) {
   const MetricEntry* first = nullptr;
   for (const auto& metric : experiment.metrics) {
@@ -33,7 +33,7 @@ const CellResult* best_cell(const ExperimentResult& result, const std::string& p
   double lowest = 0;
   for (const auto& cell : result.cells) {
     if (!metric || cell.cell->problem->name != problem) continue;
-    const auto value = measure(result, *metric, cell).rank_value();  // infinite where a seed has none
+    const auto value = measure(result, *metric, cell).rank_value();  // infinite if a seed has none
     if (!value || std::isinf(*value) || (best && !(*value < lowest))) continue;
     lowest = *value;
     best = &cell;
@@ -41,7 +41,7 @@ const CellResult* best_cell(const ExperimentResult& result, const std::string& p
   return best;
 }
 
-// fields.json as the run left it, or made from its newest checkpoint. Throws Error where there is neither.
+// fields.json as the run left it, or made from its newest checkpoint. Throws Error if there is neither.
 void require_fields(const fs::path& run) {
   if (fs::exists(run / "fields.json")) return;
   std::error_code ignored;
@@ -54,7 +54,7 @@ void require_fields(const fs::path& run) {
   write_file_atomically(run / "fields.json", train::fields_text(*trainer));
 }
 
-// Of the parameters that the maps show: those of the best held-out step.
+// For the parameters that the maps show: those of the best held-out step.
 std::string numbers_of(const report::RunData& run) {
   std::string text = fmt::format("best held-out step {}", run.fields["step"].dump());
   if (!run.summary.is_object() || !run.summary.contains("best") || !run.summary["best"].contains("l2"))

@@ -1,6 +1,6 @@
 #pragma once
-// Maps of an experiment: what the first seed predicts, beside the reference, and where it is wrong; of the best
-// variant and of the one that the experiment always shows. Drawn from what the runs kept, without training.
+// Maps of an experiment: what the first seed predicts, next to the reference, and where it is wrong; for the
+// best variant and the one the experiment always shows. Drawn from what the runs kept, without training.
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ struct FieldMaps {
   std::vector<std::string> notes;  // which ones could not be drawn, why, and what helps
 };
 
-// Empty where the experiment does not ask for maps.
+// Empty if the experiment does not ask for maps.
 FieldMaps make_field_maps(const ExperimentResult& result);
 
 }  // namespace lather::experiment

@@ -55,7 +55,7 @@ std::string y_name(Quantity quantity) {
   }
 }
 
-// Of a path of settings: what it is called in a picture.
+// The name of a setting's path in a picture.
 std::string last_word(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 std::size_t index_in(std::vector<std::string>& names, const std::string& name) {
@@ -65,7 +65,7 @@ std::size_t index_in(std::vector<std::string>& names, const std::string& name) {
   return names.size() - 1;
 }
 
-// The axis that most methods search; the first of them where several do.
+// The axis that most methods search; the first of them if several tie.
 std::string common_axis(const ExperimentResult& result) {
   std::vector<std::string> axes;
   std::vector<int> counts;
@@ -79,7 +79,7 @@ std::string common_axis(const ExperimentResult& result) {
   return most == counts.end() ? "" : axes[static_cast<std::size_t>(most - counts.begin())];
 }
 
-// What of a candidate is not in its column.
+// The part of a candidate that is not in its column.
 std::string row_name(const VariantEntry& variant, const Settings& candidate, const std::string& axis) {
   std::string name = variant.label;
   for (const auto& [path, value] : candidate)
@@ -93,7 +93,7 @@ std::string column_of(const Settings& candidate, const std::string& axis) {
   return "";
 }
 
-// Numbers in their order, as every method may have its own.
+// In numerical order, as every method may have its own values.
 std::vector<std::string> columns_of(const ExperimentResult& result, const std::string& axis) {
   std::vector<std::string> columns;
   for (const auto& cell : result.cells)
@@ -110,7 +110,7 @@ void write_picture(const fs::path& folder, const std::string& name, const std::s
   write_file_atomically(folder / (name + ".pdf"), report::pdf_of(svg));
 }
 
-// The whole and, where there are several, each panel alone.
+// The whole figure and, if there are several panels, each one alone.
 void write_figure(const ExperimentResult& result, const FigureEntry& figure, const fs::path& folder) {
   const PanelFigure drawing = make_figure(result, figure);
   const std::string name = fmt::format("{}-{}", result.plan->experiment->name, figure.name);

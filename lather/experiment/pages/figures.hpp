@@ -14,7 +14,7 @@ namespace lather::experiment {
 PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure);
 
 // The held-out losses that settings were chosen by. The columns are values of the axis
-// that most methods have; further axes make rows. Without panels where nothing was searched.
+// that most methods have; further axes become rows. No panels if nothing was searched.
 GridMap make_grid_map(const ExperimentResult& result);
 
 // NAME-FIGURE and, for each panel alone, NAME-FIGURE-PROBLEM; NAME-grid; maps; as SVG and PDF.

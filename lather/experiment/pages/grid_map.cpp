@@ -38,7 +38,7 @@ void draw_field(Svg& svg, const Box& box, const GridMapField& field, double best
            fmt::format("font-size=\"9.5\" fill=\"{}\"", share < 0.55 ? "#ffffff" : "#14161a"), "middle");
 }
 
-// Around what was chosen, over the fields beside it.
+// Around the chosen field, on top of its neighbours.
 void draw_frame(Svg& svg, const Box& box) {
   const double right = box.left + box.width, bottom = box.top + box.height;
   const std::string colour = "#d03a2b";

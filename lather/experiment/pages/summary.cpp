@@ -59,7 +59,7 @@ report::Table claims_table(const std::vector<CheckedClaim>& checked) {
   return table;
 }
 
-// Of experiments with numbers of the paper and no claims in words.
+// For experiments with numbers from the paper and no claims in words.
 report::Table rankings_table(std::span<const ExperimentResult> results) {
   report::Table table;
   table.header = {"section", "the paper says", "here (problems and metrics)"};

@@ -12,7 +12,7 @@ namespace lather::experiment {
 
 namespace {
 
-// With more columns than these a table does not fit a page, and variants become rows.
+// With more columns than this a table does not fit on a page, and variants become rows.
 constexpr std::size_t kMostColumns = 8;
 
 const PaperValue* find_paper(const MetricEntry& metric, const std::string& problem,
@@ -58,7 +58,7 @@ report::Table variants_as_rows(const ExperimentResult& result) {
   return table;
 }
 
-// What was searched by any of the cells.
+// The settings searched in any of the cells.
 std::set<std::string> searched_paths(const ExperimentResult& result) {
   std::set<std::string> paths;
   for (const auto& cell : result.cells)
@@ -67,7 +67,7 @@ std::set<std::string> searched_paths(const ExperimentResult& result) {
   return paths;
 }
 
-// "0.01 (edge)", or with its name where several settings are searched.
+// "0.01 (edge)", or with its name if several settings are searched.
 std::string chosen_text(const CellResult& cell, bool with_names) {
   std::vector<std::string> parts;
   for (const auto& [path, value] : cell.chosen) {

@@ -1,5 +1,5 @@
 #pragma once
-// Tables of what runs have come to beside what the paper says.
+// Tables of the results of runs next to what the paper says.
 
 #include <string>
 
@@ -11,8 +11,8 @@ namespace lather::experiment {
 // A setting's value without quotation marks.
 std::string short_value(const std::string& text);
 
-// Three lines for each problem and metric: ours, the paper's, their ratio. A column per variant; where there are many, and
-// no values of the paper, a row per variant.
+// Three lines for each problem and metric: ours, the paper's, their ratio. A column per variant; if there are
+// many, and no values from the paper, a row per variant.
 report::Table values_table(const ExperimentResult& result);
 // One line for each problem, metric and variant, for other programs.
 report::Table long_table(const ExperimentResult& result);
@@ -20,8 +20,8 @@ report::Table long_table(const ExperimentResult& result);
 report::Table verdict_table(const ExperimentResult& result);
 // One line for each claim: does it hold, and where?
 report::Table checks_table(const ExperimentResult& result);
-// What tuning has chosen, a column per problem, and where the best value is the last that was tried; empty if nothing was
-// searched.
+// What tuning has chosen, a column per problem, and where the best value is the first or last one tried;
+// empty if nothing was searched.
 report::Table settings_table(const ExperimentResult& result);
 
 }  // namespace lather::experiment

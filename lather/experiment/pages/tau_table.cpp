@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Tenths of [0, 1], as the summary has them, joined to columns that can be read.
+// The summary's tenths of [0, 1], merged into readable columns.
 struct TauParts {
   const char* name;
   std::size_t begin, end;
@@ -30,7 +30,7 @@ struct TauShares {
   std::array<double, kTauParts.size()> parts{};
 };
 
-// Weighted by steps: layers differ in how many of theirs had a secant.
+// Weighted by steps: layers differ in how many of their steps had a secant.
 void add_tau(const Json& summary, TauShares& shares) {
   const auto found = summary.is_object() ? summary.find("tau") : summary.end();
   if (!summary.is_object() || found == summary.end()) return;

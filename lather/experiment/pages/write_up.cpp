@@ -140,7 +140,7 @@ void add_explanations(Document& page) {
       "that was tried, so the search was not finished.");
 }
 
-// An experiment that stands for nothing in the paper has a page of its own.
+// An experiment that corresponds to nothing in the paper has its own kind of page.
 Document study_page(const ExperimentResult& result, const std::string& command) {
   Document page(result.plan->experiment->title);
   page.paragraph(fmt::format(

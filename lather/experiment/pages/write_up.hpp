@@ -1,5 +1,5 @@
 #pragma once
-// What runs have come to beside what the paper says: tables, pictures, pages.
+// The results of runs next to what the paper says: tables, pictures, pages.
 
 #include <filesystem>
 #include <span>
@@ -16,8 +16,8 @@ namespace lather::experiment {
 std::vector<std::string> write_experiment(const ExperimentResult& result,
                                           const std::filesystem::path& folder);
 
-// `command` made the results. The machine is that of the runs. One study has a page of its
-// own kind.
+// `command` produced the results. The machine given is that of the runs. A single study has its own kind of
+// page.
 Document write_page(std::span<const ExperimentResult> results, const std::string& command);
 
 }  // namespace lather::experiment

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kWorst = std::numeric_limits<double>::infinity();
 
-// Where a run pauses: at the first validation at or after a step, or after so many seconds.
+// Where a run pauses: at the first validation at or after a step, or after a number of seconds.
 struct Goal {
   double step = kWorst, seconds = kWorst;
   bool whole = false;  // it does not pause
@@ -57,7 +57,7 @@ bool is_over(const RunRecord& run) {
          run.status != RunStatus::elsewhere;
 }
 
-// Geometric: the metrics are errors, and one seed must not outweigh the rest by being worse.
+// Geometric mean: the metrics are errors, and one seed must not outweigh the rest by being worse.
 double score_of(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += std::isfinite(value) ? std::log(std::max(value, 1e-300)) : kWorst;
@@ -118,7 +118,7 @@ class SweepWork {
     const Goal goal = goal_of(sweep_, config, round, result_.rounds);
     RunRecord run = store_.find(config, false);
     if (!is_over(run) && !reached(curve_of(run.folder, sweep_.metric), goal)) {
-      bool paused = false;  // by the thread that trains
+      bool paused = false;  // set by the training thread
       train::Watcher watcher;
       watcher.progress = [&](const train::Progress& p) {
         const bool looked = p.metrics && p.metrics->step == p.step;
@@ -151,7 +151,7 @@ class SweepWork {
     return summary.is_object() && summary.value("reason", "") == "non_finite";
   }
 
-  // Of a run that has ended, at its best step, which is its result.
+  // For a run that has ended, the value at its best step, which is its result.
   double last_value(const RunRecord& run, const std::vector<CurvePoint>& curve) const {
     if (run.status != RunStatus::done) return value_at(curve, {});
     const double value = value_of(run, sweep_.metric, true);

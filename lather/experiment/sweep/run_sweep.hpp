@@ -1,7 +1,7 @@
 #pragma once
-// Runs a sweep: several trainings side by side, going on where it stopped. Successive halving trains all points for
-// a share of their steps, then the best of them for more, and so on; a run that goes on is resumed, not repeated,
-// and computes what it would have computed in one go. Neither prints nor exits.
+// Runs a sweep: several trainings at a time, resuming where it stopped. Successive halving trains all points
+// for a fraction of their steps, then the best of them for more, and so on; a run that continues is resumed,
+// not repeated, and computes what it would have computed in one go. Neither prints nor exits.
 
 #include <functional>
 #include <string>
@@ -24,10 +24,10 @@ struct PointResult {
   SweepPoint point;
   std::vector<RunRecord> runs;    // by seed
   std::vector<CurvePoint> curve;  // of the metric, of the first seed
-  std::vector<double> values;     // of the metric, by seed: at the best step, or where a round has ended
-  double score = 0;               // geometric mean over the seeds; infinite where one has none
-  std::int64_t round = 0;         // the last it took part in, from 0
-  bool finished = false;          // all of its runs have come to the end of that round
+  std::vector<double> values;     // of the metric, by seed: at the best step, or at the end of a round
+  double score = 0;               // geometric mean over the seeds; infinite if one has none
+  std::int64_t round = 0;         // the last one it took part in, from 0
+  bool finished = false;          // all of its runs have reached the end of that round
 };
 
 struct SweepResult {
@@ -36,16 +36,16 @@ struct SweepResult {
   bool complete = false;
 };
 
-// `chosen`, or runs/sweep-NAME where it is empty. An earlier sweep may go on in its folder;
-// beside other files nothing is written: throws Error.
+// `chosen`, or runs/sweep-NAME if it is empty. An earlier sweep may be continued in its folder. Throws Error,
+// and writes nothing, if the folder holds other files.
 std::filesystem::path sweep_folder(const std::string& chosen, const Sweep& sweep);
 
-// Throws Error where it wants a GPU and there is none.
+// Throws Error if it wants a GPU and there is none.
 SweepResult run_sweep(const Sweep& sweep, const SweepOptions& options);
-// What is there, without running anything.
+// The results so far, without running anything.
 SweepResult collect_sweep(const Sweep& sweep, const std::filesystem::path& out, Device device);
 
-// The share of its steps, or of its time, that a run has done at the end of a round: 1/9, 1/3, 1.
+// The fraction of its steps, or of its time, that a run has completed at the end of a round: 1/9, 1/3, 1.
 double share_of_round(const Sweep& sweep, std::int64_t round);
 
 }  // namespace lather::experiment

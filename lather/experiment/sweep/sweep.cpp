@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::array<std::pair<std::string_view, Search>, 3> kSearches{
     {{"grid", Search::grid}, {"random", Search::random}, {"halving", Search::halving}}};
-constexpr std::int64_t kGridValues = 5;      // of a range that does not say how many
-constexpr std::size_t kMostPoints = 100000;  // a slip, rather than a wish
+constexpr std::int64_t kGridValues = 5;      // for a range that does not say how many
+constexpr std::size_t kMostPoints = 100000;  // beyond this: a mistake rather than intent
 
 std::string text_of_number(double value, bool whole) {
   return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
@@ -148,7 +148,7 @@ std::string label_of(const Sweep& sweep, std::size_t optimizer, const Settings& 
   return words.empty() ? "as it is" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-// One point at random: number `index` of the stream of an optimizer.
+// One point at random: number `index` in the optimizer's stream.
 Settings drawn_point(const Sweep& sweep, const std::vector<SweepAxis>& axes, std::size_t optimizer,
                      std::uint64_t index) {
   const Random random(sweep.draw_seed, optimizer);
@@ -180,7 +180,7 @@ std::vector<Settings> points_of(const Sweep& sweep, std::size_t optimizer) {
     return grid_points(grid);
   }
   std::vector<Settings> points;
-  std::set<std::string> seen;  // of lists, a point may come twice
+  std::set<std::string> seen;  // from lists, a point may be drawn twice
   for (std::uint64_t i = 0; points.size() < static_cast<std::size_t>(sweep.samples) && i < kMostPoints; ++i) {
     auto point = drawn_point(sweep, axes, optimizer, i);
     if (seen.insert(label_of(sweep, optimizer, point)).second) points.push_back(std::move(point));
@@ -251,7 +251,7 @@ Sweep read_sweep(const TomlValue& root, const std::string& name, const GivenProb
 Sweep read_sweep_file(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) throw Error(fmt::format("there is no file '{}'", file.string()));
   Sweep sweep = read_sweep(parse_toml(read_file(file), file.string()), file.stem().string());
-  // A problem file beside it.
+  // A problem file next to it.
   if (const auto beside = file.parent_path() / sweep.problem;
       sweep.problem.ends_with(".toml") && std::filesystem::exists(beside))
     sweep.problem = beside.string();

@@ -1,5 +1,5 @@
 #pragma once
-// A sweep file: one problem, values of settings to be tried, how to search among them.
+// A sweep file: one problem, values of settings to try, how to search among them.
 //
 //   problem = "burgers"
 //   metric = "l2"                    # ranked by it, at the best step
@@ -15,7 +15,7 @@
 //   name = "adam"
 //   axes.optimizer.learning_rate = {low = 1e-4, high = 1e-2, scale = "log"}
 //
-// docs/sweeps.md has every key. A typo is an error that names place and nearest key.
+// docs/sweeps.md lists every key. A typo is an error that names the place and the nearest key.
 
 #include <cstdint>
 #include <filesystem>
@@ -33,13 +33,13 @@ std::string_view name_of(Search search);
 // A setting that is varied: listed values, or a range.
 struct SweepAxis {
   std::string path;
-  std::vector<std::string> values;  // of a range: those that a grid takes
+  std::vector<std::string> values;  // of a range: those that a grid uses
   bool range = false, logarithmic = false, whole = false;
   double low = 0, high = 0;
 };
 
 struct SweepOptimizer {
-  std::string label, name;  // of an empty name: the recipe's
+  std::string label, name;  // empty name: the recipe's
   Settings settings;
   std::vector<SweepAxis> axes;
 };
@@ -51,7 +51,7 @@ struct Sweep {
   Search search = Search::grid;
   std::vector<std::uint64_t> seeds{0};
   std::int64_t steps = 0;  // 0: the recipe's
-  double seconds = 0;      // of each run; without `steps` it alone ends a run
+  double seconds = 0;      // of each run; without `steps`, the only limit
   std::int64_t samples = 0, factor = 3, rounds = 3;
   std::uint64_t draw_seed = 0;
   Keep keep = Keep::all;
@@ -60,7 +60,8 @@ struct Sweep {
   std::vector<SweepOptimizer> optimizers;
 };
 
-// Throws Error at the place of the fault. `problem`: what a caller sweeps over, where the file need not name one.
+// Throws Error with the location of the mistake. `problem`: what the caller sweeps over; the file then need
+// not name one.
 struct GivenProblem {
   std::string file, text;
 };
@@ -73,7 +74,7 @@ struct SweepPoint {
   Settings values;
   std::string label;  // "adam, learning_rate 0.001"
 };
-// All points of the grid, or those drawn from it: pure functions of the file.
+// All points of the grid, or those drawn from it: a pure function of the file.
 std::vector<SweepPoint> sweep_points(const Sweep& sweep);
 
 train::Config sweep_run(const Sweep& sweep, const SweepPoint& point, std::uint64_t seed, Device device);

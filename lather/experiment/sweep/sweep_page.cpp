@@ -24,7 +24,7 @@ OrderedJson number_or_null(double value) {
   return std::isfinite(value) ? OrderedJson(report::six_digits(value)) : OrderedJson(nullptr);
 }
 
-// Paths that any point has a value of, in the order of the file.
+// Paths for which any point has a value, in the order of the file.
 std::vector<std::string> paths_of(const SweepResult& result) {
   std::vector<std::string> paths;
   for (const auto& entry : result.points)

@@ -1,12 +1,12 @@
 #pragma once
-// What a sweep has come to: a table, and a page that ranks and plots.
+// The results of a sweep: a table, and a page that ranks and plots.
 
 #include "lather/experiment/sweep/run_sweep.hpp"
 #include "lather/report/table.hpp"
 
 namespace lather::experiment {
 
-// One row per point, best first: rank, optimizer, values, score, deviation over seeds, seconds, state.
+// One row per point, best first: rank, optimizer, values, score, seconds, state.
 report::Table sweep_table(const Sweep& sweep, const SweepResult& result);
 
 // index.html, table.md and table.csv.

@@ -19,7 +19,7 @@ void add_events(const std::filesystem::path& file, Events& events) {
   for (std::string text; std::getline(lines, text);) {
     const auto e = nlohmann::json::parse(text, nullptr, false);
     if (!e.is_object()) continue;
-    // Infinity is written by its name; what is not known is left out.
+    // Infinity is written as a word; what is not known is left out.
     const auto number = [&](const char* key) -> std::optional<double> {
       const auto found = e.find(key);
       if (found == e.end()) return {};
@@ -50,7 +50,7 @@ Events read_events(const CellResult& cell) {
 
 double quantile(std::vector<double> values, double share) {
   if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  // The smallest value that so large a share does not exceed.
+  // The smallest value that this share of them does not exceed.
   const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
   const std::size_t at = std::clamp<std::size_t>(rank, 1, values.size()) - 1;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());

@@ -1,5 +1,5 @@
 #pragma once
-// What runs have logged about changes of bases (events.jsonl).
+// What the runs logged about basis changes (events.jsonl).
 
 #include <vector>
 
@@ -7,13 +7,13 @@
 
 namespace lather::experiment {
 
-// Of all seeds of a cell. Losses after a change are relative to that before it.
+// Over all seeds of a cell. Losses after a change are relative to the loss before it.
 struct Events {
   std::vector<double> rho, gamma, cosine, after_1, after_10, rho_after_10, cosine_after_10;
 };
 Events read_events(const CellResult& cell);
 
-// The value that this share of them is at or below; not a number where there are none.
+// The value that this share of them is at or below; not a number if there are none.
 double quantile(std::vector<double> values, double share);
 
 }  // namespace lather::experiment

@@ -10,7 +10,7 @@ namespace lather::experiment {
 
 namespace {
 
-// An exact zero is the smallest value there is, not none.
+// An exact zero counts as the smallest value, not as a missing one.
 constexpr double kLeast = 1e-300;
 bool has_value(double v) { return std::isfinite(v) && v >= 0; }
 double logarithm(double v) { return std::log(std::max(v, kLeast)); }
@@ -21,15 +21,16 @@ void add_pairs(const ExperimentResult& result, const MetricEntry& metric, const 
   if (!mine || !theirs) return;
   const auto a = values_by_seed(result, metric, *mine), b = values_by_seed(result, metric, *theirs);
   for (std::size_t s = 0; s < std::min(a.size(), b.size()); ++s) {
-    if (!is_result(mine->seeds[s]) || !is_result(theirs->seeds[s])) continue;  // still to be made
+    if (!is_result(mine->seeds[s]) || !is_result(theirs->seeds[s])) continue;  // not finished yet
     if (has_value(a[s]) && has_value(b[s])) logarithms.values.push_back(logarithm(a[s]) - logarithm(b[s]));
     ratio.lost += !has_value(a[s]) && has_value(b[s]);
     ratio.other += has_value(a[s]) && !has_value(b[s]);
   }
 }
 
-// So many standard errors around the mean of n values are its 95 % interval: Student's t with n - 1 degrees of freedom,
-// beyond ten of them by the first terms of its expansion around the normal distribution's 1.96 (exact to 0.003).
+// The half-width, in standard errors, of the 95 % interval around the mean of n values: Student's t with
+// n - 1 degrees of freedom, beyond ten of them by the first terms of its expansion around the normal
+// distribution's 1.96 (exact to 0.003).
 double standard_errors_of_interval(std::size_t n) {
   constexpr std::array<double, 10> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
                                                2.447,  2.365, 2.306, 2.262, 2.228};

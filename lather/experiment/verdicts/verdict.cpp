@@ -15,7 +15,7 @@ namespace lather::experiment {
 
 namespace {
 
-// With a larger error nothing is solved, and the order of residuals says little about methods.
+// Above this error nothing is solved, and the order of residuals says little about methods.
 constexpr double kUnsolved = 0.5;
 constexpr double kWorstTenth = 0.9, kMedian = 0.5;
 constexpr double kNoBound = 1e300;
@@ -34,7 +34,7 @@ struct Contest {
            : ratio.factor > 1 ? Ratio::Kind::worse
                               : Ratio::Kind::level;
   }
-  // In order of how badly the variant stands: behind, then by seeds without a value, then by the factor.
+  // Orders by how badly the variant does: behind, then by seeds without a value, then by the factor.
   std::tuple<bool, int, double> badness() const {
     return {kind() == Ratio::Kind::worse, ratio.lost - ratio.other, ratio.factor};
   }
@@ -51,7 +51,7 @@ const Contest& hardest(const std::vector<Contest>& contests) {
                            [](const Contest& a, const Contest& b) { return a.badness() < b.badness(); });
 }
 
-// Ahead of all, behind one at least, or neither.
+// Ahead of all, behind at least one, or neither.
 Verdict::Kind kind_of(const std::vector<Contest>& contests) {
   const auto is = [](Ratio::Kind kind) { return [kind](const Contest& c) { return c.kind() == kind; }; };
   if (std::any_of(contests.begin(), contests.end(), is(Ratio::Kind::worse))) return Verdict::Kind::fails;
@@ -88,11 +88,11 @@ std::string leader_of(const std::map<std::string, PaperValue>& printed) {
   return leader;
 }
 
-// A method that the paper and the runs know: all of its runs have ended.
+// A method that both the paper and the runs have: all of its runs have ended.
 struct Entrant {
   const VariantEntry* variant;
   double paper;
-  bool known;  // one of its seeds has a value at least
+  bool known;  // at least one of its seeds has a value
 };
 
 std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEntry& metric,
@@ -139,7 +139,7 @@ std::string ranking_words(Verdict::Kind kind, const std::string& leader,
                      labels_of(contests, {Ratio::Kind::worse}), hardest(contests).text());
 }
 
-// The smallest relative L² error of all methods; not a number where fewer than two have one.
+// The smallest relative L² error of all methods; not a number if fewer than two have one.
 double best_error(const ExperimentResult& result, const std::string& problem) {
   MetricEntry metric;
   metric.quantity = Quantity::l2;

@@ -1,6 +1,6 @@
 #pragma once
-// When eigenvectors are determined, and which of their components fixes the sign: linalg::make_canonical on
-// the host and optim/cuda/kernels/bases.cuh on the GPU.
+// When eigenvectors are determined, and which of their components fixes the sign: for linalg::make_canonical
+// on the host and optim/cuda/kernels/bases.cuh on the GPU.
 
 #include "lather/core/host_device.hpp"
 
@@ -12,8 +12,8 @@ LATHER_HOST_DEVICE bool in_one_cluster(double a, double b, double scale) {
   return fabs(a - b) <= 1e-12 * scale;
 }
 
-// The component that decides is the largest; among those that
-// are equal up to rounding, the first. Both numbers are squares.
+// The deciding component is the largest; among those that are
+// equal up to rounding, the first. Both numbers are squares.
 LATHER_HOST_DEVICE bool as_large_as(double largest, double component) {
   return component >= (1 - 1e-8) * largest;
 }

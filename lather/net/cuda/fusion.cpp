@@ -35,7 +35,7 @@ Fusion plan_fusion(const Tape& tape, const JetTape& jets, bool absorb) {
     } else if (absorb && d->in.buffer == tape.input().buffer) {
       fusion.form[i] = DenseForm::absorbed_input;
     }
-    // Backward, the reader that comes first on the tape is the last to add to the bar.
+    // In the backward pass, the reader that comes first on the tape is the last to add to the bar.
     fusion.bias_summer[i] = first_reader[d->out.buffer];
   }
   return fusion;

@@ -2,9 +2,9 @@
 // Which dense layers are carried out as matrix products and which inside other kernels.
 //
 // A dense layer on the network's input has few columns to multiply with: its product is formed inside
-// the kernels that read it and never stored, and its weight gradient is summed there (`absorbed`). Likewise
-// the product that sends the output's adjoint back into the last hidden layer. Biases are added where a
-// layer's result is read.
+// the kernels that read it and never stored, and its weight gradient is summed there (`absorbed`). The same
+// goes for the product that propagates the output's adjoint back into the last hidden layer. Biases are added
+// where a layer's result is read.
 
 #include <vector>
 

@@ -106,14 +106,14 @@ class Writer {
     return format("static_cast<Real*>({}) + ((size_t)q.row + {}ull * q.points + p) * {} + {} + column",
                   pointer(what, v.buffer), c, options_.leading(tape_.buffer_widths()[v.buffer]), v.offset);
   }
-  // Of an array with one row per point.
+  // The same for an array with one row per point.
   std::string row_address(KernelPointer::What what, int k) {
     return format("static_cast<Real*>({}) + (size_t)(q.stash_row + p) * {} + column", pointer(what, k),
                   options_.leading(op_.out.width));
   }
   std::string stash_address(int k) { return row_address(KernelPointer::What::stash, k); }
 
-  // The dense layer whose result input i is, or null.
+  // The dense layer that produces input i, or null.
   const Dense* layer_of(int i) const {
     const int producer = fusion_.producer[op_.in[i].buffer];
     return producer < 0 ? nullptr : &*tape_.operations()[producer].dense;
@@ -304,7 +304,7 @@ class Writer {
     }
   }
 
-  // Sums of a block of parameters are one target, whichever set adds to them.
+  // The sums of a parameter block share one target, whichever set adds to them.
   std::string sums_for(int block, std::size_t columns) {
     for (std::size_t k = 0; k < kernel_.sums.size(); ++k)
       if (kernel_.sums[k].block == block)

@@ -7,8 +7,8 @@
 // Stashes hold one row per point.
 //
 // Sums over points (bias and narrow weight gradients, scalars) are formed per thread block in a fixed order
-// and written as one row of partial sums per block; a later kernel adds the rows. Nothing is atomic: the same
-// bits from run to run.
+// and written as one row of partial sums per block; a later kernel adds the rows. No atomics: the results are
+// bitwise the same from run to run.
 
 #include <span>
 #include <string>
@@ -31,7 +31,7 @@ struct KernelSet {
   std::vector<std::vector<InputJet>> inputs;  // [input][component]
 };
 
-// A pointer a kernel is given.
+// A pointer passed to a kernel.
 struct KernelPointer {
   enum class What { values, bar, stash, parameters, frozen, sums, scalar_bar } what;
   int index = 0;  // buffer; stash number; block of weights; entry of `sums`; scalar of the operation
@@ -58,19 +58,19 @@ struct PointwiseKernel {
 
 struct KernelOptions {
   bool single_precision = false;
-  // Nothing is summed over points: what each element adds to a scalar's derivative is stored instead, like a
-  // stash. Layers must not be absorbed.
+  // Nothing is summed over points: each element's contribution to a scalar's derivative is stored instead,
+  // like a stash. Layers must not be absorbed.
   bool per_point = false;
   std::size_t real_bytes() const { return single_precision ? 4 : 8; }
   int widest_pack() const { return static_cast<int>(16 / real_bytes()); }
-  // Columns from row to row of a buffer of this width: rows begin on 16 bytes.
+  // Row stride, in columns, of a buffer of this width: rows are aligned to 16 bytes.
   int leading(int width) const { return (width + widest_pack() - 1) / widest_pack() * widest_pack(); }
 };
 
 // Types and helpers every kernel source begins with.
 std::string kernel_prelude(const KernelOptions& options);
 
-// A set's share of a launch; kernels receive an array of these first. Same layout on both sides.
+// A set's share of a launch; kernel arguments begin with an array of these. Same layout on host and device.
 struct KernelPiece {
   int row;        // of its first component and point, in the batch
   int points;     // of the set in this batch

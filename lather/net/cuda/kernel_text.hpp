@@ -10,7 +10,7 @@ namespace lather::net {
 
 class KernelText {
  public:
-  // True the first time a name is asked for: whoever gets it declares the name.
+  // True the first time a name is requested: that caller declares the name.
   bool declare(const std::string& name) { return known_.insert(name).second; }
 
   // Statements before the loop over points, once per point, and once per lane.
@@ -18,7 +18,7 @@ class KernelText {
   void once_per_point(const std::string& statement) { loads_ += statement; }
   void once_per_lane(const std::string& statement) { lanes_ += statement; }
 
-  // A pack read once per point by `how` (load or fetch): the name of its lane.
+  // A pack read once per point by `how` (load or fetch); returns the name of its lane.
   std::string lane_of(const std::string& pack, const std::string& address, const std::string& how);
 
   // The following return the statement to be written after the computation of a lane.
@@ -35,7 +35,7 @@ class KernelText {
     int pack, columns;         // columns: packs of a row
     int threads_x, threads_y;  // of a thread block
   };
-  // The whole body; `computation` is the program of one lane with what is written behind it.
+  // The whole body; `computation` is the program of one lane followed by the statements returned above.
   std::string body(const Shape& shape, const std::string& computation) const;
 
  private:

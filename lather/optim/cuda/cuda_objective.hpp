@@ -1,5 +1,5 @@
 #pragma once
-// What an optimizer that lives on the GPU needs of the objective: addresses, and work to put on the stream.
+// What an optimizer that lives on the GPU needs from the objective: addresses, and work to put on the stream.
 // Everything enqueued may be captured into a graph, which stays valid until version() changes.
 
 #include <cuda_runtime_api.h>
@@ -16,26 +16,26 @@ class CudaObjective {
   virtual ~CudaObjective() = default;
   virtual cudaStream_t stream() = 0;
   virtual double* device_parameters() = 0;
-  // The parameters stay in device_parameters(): the host's array, which may be empty, is neither read nor written.
+  // The parameters stay in device_parameters(): the host's array, which may be empty, is not read or written.
   virtual bool holds_parameters() const { return false; }
   virtual double* device_gradient() = 0;
   virtual const double* device_losses() = 0;            // sums of point weight * residual^2, one per term
-  virtual std::vector<double> loss_scales() const = 0;  // what makes them losses, in the same order
+  virtual std::vector<double> loss_scales() const = 0;  // factors that make them losses, same order
   virtual void refresh() = 0;                           // weights of terms, frozen weights: to the device
-  // Points drawn inside a row of steps, *index being the number of the step in it (device); *changed (device)
+  // Draws points inside a row of steps; *index (device) is the number of the step in it, *changed (device)
   // says whether they are new.
   virtual void enqueue_points(const int* index, int* changed) = 0;
   virtual void enqueue_gradient() = 0;  // losses and gradient at device_parameters()
-  // False where other processes add to them through the host: gradients are then enqueued step by step, outside
+  // False if other processes add to them through the host: gradients are then enqueued step by step, outside
   // of graphs. What is asked for by graphs changes with version().
   virtual bool captures_gradient() const { return true; }
   // Calls work(), which launches graphs with gradients and waits for the stream. False: another process was
-  // lost meanwhile; the first number of every gradient since is NaN, and version() has changed.
+  // lost meanwhile; the first number of every gradient since then is NaN, and version() has changed.
   virtual bool run(const std::function<void()>& work) {
     work();
     return true;
   }
-  // Gradients of groups of terms, one after another, in place of that of all; device_gradient() is then
+  // Gradients of groups of terms, one after another, instead of one for all; device_gradient() is then
   // undefined. group_of_term: in the order of Objective::term_names(), groups count from 0. To be set again
   // whenever weights of terms may have changed.
   virtual void set_groups(std::span<const std::size_t> group_of_term) = 0;

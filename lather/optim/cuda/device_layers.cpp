@@ -45,7 +45,7 @@ void DeviceLayers::add_layers(const ParameterLayout& layout, const std::vector<s
   half_ = cuda::Memory<double>(flat);
 }
 
-// Sides of equal dimension lie together, for the eigensolver.
+// Sides of equal dimension are contiguous, for the eigensolver.
 void DeviceLayers::allocate(double initial_diagonal) {
   std::vector<std::size_t> order(sides_.size());
   std::iota(order.begin(), order.end(), 0);

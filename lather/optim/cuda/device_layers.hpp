@@ -1,6 +1,6 @@
 #pragma once
-// Kronecker factors and bases of matrix blocks on the GPU (letters of optim/kronecker/factors.hpp). Blocks of
-// equal shape share a batched product, sides of equal dimension a call of the eigensolver.
+// Kronecker factors and bases of matrix blocks on the GPU (notation of optim/kronecker/factors.hpp). Blocks
+// of equal shape share a batched product, sides of equal dimension a call of the eigensolver.
 
 #include <functional>
 #include <map>
@@ -19,7 +19,7 @@ inline constexpr unsigned kDeviceThreads = 256;
 
 class DeviceLayers {
  public:
-  // `blocks` of the layout become layers; a side longer than what max_dimension says has no factor.
+  // `blocks` of the layout become layers; a side longer than max_dimension of its block has no factor.
   using MaxDimension = std::function<std::size_t(const ParameterBlock&)>;
   DeviceLayers(const ParameterLayout& layout, const std::vector<std::size_t>& blocks,
                const MaxDimension& max_dimension, double initial_diagonal);
@@ -31,26 +31,24 @@ class DeviceLayers {
   std::size_t bytes() const;
   KroneckerKernelArgs work() const;  // for kernels
 
-  // Flat arrays of all layers. Layers with nothing to rotate are left out: their rotated values are the
-  // values.
+  // Flat arrays of all layers. Layers with nothing to rotate are skipped: rotated values are the values.
   void rotate_in(const double* x, double* out);         // out = Q_L^T X Q_R
   void rotate_out(const double* x, double* out);        // out = Q_L X Q_R^T
   void turn_by_products(const double* x, double* out);  // out = P_L X P_R^T
   // products: G G^T for left sides, G^T G for right sides
   void outer_products(const double* g);
-  // products = A B for two of the square arrays, side by side; B transposed if asked for
+  // out = alpha A B + beta out for the square arrays of every side; A and B may be transposed
   enum class Square { factor, basis, product, spare, result, old_basis };
   void multiply(Square a, bool transpose_a, Square b, bool transpose_b, Square out, double alpha = 1,
                 double beta = 0);
   void copy(Square from, Square to);
   void reserve_old_bases() { old_basis_ = cuda::Memory<double>(basis_.size()); }  // before old_basis is used
-  // products become their eigenvectors, row by row; eigenvalues ascend. Sides of length 1 are left as they
-  // are.
+  // products become their eigenvectors, row by row; eigenvalues ascend. Sides of length 1 are left unchanged.
   void diagonalize_products();
 
   // New bases for the sides whose flag in changed() is set: eigenvectors of the squares `from` (factor or
-  // result), multiplied into the present basis (`compose`) or in its place; canonical as
-  // linalg::make_canonical has it; eigenvalues in descending or ascending order. `values_into_factor`: the
+  // result), multiplied into the present basis (`compose`) or replacing it; canonical as in
+  // linalg::make_canonical; eigenvalues in descending or ascending order. `values_into_factor`: the
   // factor becomes its eigenvalues.
   struct Replacement {
     Square from;
@@ -58,13 +56,13 @@ class DeviceLayers {
   };
   void replace_bases(const Replacement& how);
   int* changed() const { return changed_.data(); }
-  // basis <- the orthonormal factor of result, which is overwritten; nothing where `control` says halt.
+  // basis <- the orthonormal factor of result, which is overwritten; does nothing if `control` says halt.
   void orthonormalize(const Control* control) const;
-  // The host must know how many flags are set: as many matrices go to the eigensolver.
+  // The host must know how many flags are set: that many matrices go to the eigensolver.
   void read_changed();
   void change_all();
   const std::vector<int>& to_change() const { return to_change_; }  // by dimension
-  bool captures() const { return largest_ <= 512; }                 // the eigensolver, into a graph
+  bool captures() const { return largest_ <= 512; }                 // the eigensolver into a graph
 
   void state(StateVisitor& visitor, std::size_t layer);
   const cuda::Blas& blas() const { return *blas_; }
@@ -82,7 +80,7 @@ class DeviceLayers {
     bool left, right;  // sides that turn: those with a factor and more than one dimension
     std::vector<std::size_t> layers;
   };
-  struct Dimension {  // sides of equal dimension lie one after another
+  struct Dimension {  // sides of equal dimension, contiguous
     int d;
     std::size_t first, offset, count;  // first slot; where it begins in the square arrays
   };

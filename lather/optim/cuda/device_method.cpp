@@ -206,8 +206,8 @@ void DeviceMethod::take_steps(int form, int count) {
   } else {
     cuda::Graph& graph = graphs_[{form, count}];
     if (!graph) {
-      // Once without effect and without a graph: kernels and library code are loaded then, which a capture
-      // must not meet.
+      // First once without effect and without a graph, to load kernels and library code: that must not happen
+      // during a capture.
       const auto lock = cuda::alone();
       now_.halt = kGradientNotFinite;
       put_control();
@@ -226,7 +226,7 @@ void DeviceMethod::take_steps(int form, int count) {
   read_control();
 }
 
-// Where another process is lost, steps are taken until a gradient lacks its part, and the rest is taken again.
+// If another process is lost, steps are taken until a gradient lacks its part, and the rest is taken again.
 void DeviceMethod::launch(int form, int count) {
   const bool complete = objective_->run([&] { take_steps(form, count); });
   if (complete || now_.halt != kGradientNotFinite) return;
@@ -241,7 +241,7 @@ void DeviceMethod::resume(int form) {
     finish_step(form);
   };
   layers_.read_changed();
-  // The first time the eigensolver takes its memory and loads its code: not in a capture.
+  // The first time, the eigensolver allocates its memory and loads its code: not in a capture.
   if (resumptions_.size() >= kMostResumptions) resumptions_.clear();
   const auto [known, first] = resumptions_.try_emplace({form, layers_.to_change()});
   cuda::Graph& graph = known->second;
@@ -258,7 +258,7 @@ void DeviceMethod::resume(int form) {
   last_halt_ = now_.t;
 }
 
-// As many steps of the next form as come in a row and are unlikely to be lost.
+// How many steps in a row have the next form and are unlikely to be lost.
 int DeviceMethod::how_many(std::size_t left) const {
   const int form = graph_variant(now_.t + 1);
   if (form >= kUncaptured || !objective_->captures_gradient()) return 1;
@@ -352,7 +352,7 @@ void DeviceMethod::device_array(StateVisitor& visitor, const char* name, cuda::M
   if (visitor.reading() && !values.empty()) memory.upload(values);
 }
 
-// The names and the order of GradientMethod, KroneckerBlocks and MatrixMethod: a checkpoint serves host and
+// Same names and order as in GradientMethod, KroneckerBlocks and MatrixMethod: a checkpoint works on host and
 // device.
 void DeviceMethod::counters(StateVisitor& visitor) {
   std::int64_t t = now_.t;

@@ -1,7 +1,7 @@
 #pragma once
-// The loop that gradient methods on the GPU share, as optim/first_order/gradient_method.hpp
-// is on the host: parameters and state stay on the device, a step is a CUDA graph, and
-// several steps are launched before the host looks. The bits do not depend on how many.
+// The loop shared by gradient methods on the GPU, like optim/first_order/gradient_method.hpp
+// on the host: parameters and state stay on the device, a step is a CUDA graph, and several
+// steps are launched before the host looks. The bits do not depend on how many.
 
 #include <map>
 #include <memory>
@@ -20,7 +20,7 @@ namespace lather::optim {
 struct DeviceMethodConstants {
   double learning_rate, beta1, beta2, epsilon, weight_decay;
   bool coupled_decay = false, correct_bias = true;
-  double adam_rate_ratio = 1;  // of Adam for the blocks that are not layers
+  double adam_rate_ratio = 1;  // of Adam's rate for the blocks that are not layers
 };
 
 class DeviceMethod : public Optimizer {
@@ -32,7 +32,7 @@ class DeviceMethod : public Optimizer {
   bool clip_gradients(const ClipOptions& options) override;
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
   std::size_t memory_bytes() const override { return layers_.bytes() + 10 * change_.bytes(); }
-  void state(StateVisitor& visitor) override;  // methods with state of their own call this first
+  void state(StateVisitor& visitor) override;  // of Kronecker methods; those with more state call this first
 
  protected:
   // `layer_blocks`: the blocks that are not Adam's.
@@ -48,9 +48,9 @@ class DeviceMethod : public Optimizer {
   virtual int graph_variant(std::int64_t /*t*/) const { return 0; }
   static constexpr int kUncaptured = 8;
   static constexpr std::size_t kMostSteps = 1024;  // of one call
-  // The step after its gradient, to the change of the parameters (`change`, `change_norms`).
+  // The step from its gradient to the change of the parameters (`change`, `change_norms`).
   virtual void enqueue_change(int form) = 0;
-  // What a step halted for new bases still has to do, to the same end.
+  // The rest of a step that was halted for new bases, up to the same point.
   virtual void enqueue_after_halt(int /*form*/) {}
   // After the parameters have changed.
   virtual void enqueue_after(int /*form*/) {}
@@ -77,7 +77,7 @@ class DeviceMethod : public Optimizer {
   void forget_graphs();  // addresses have changed
   cudaStream_t stream() const { return objective_->stream(); }
   static std::vector<std::size_t> matrix_blocks(const ParameterLayout& layout, bool vectors_too);
-  // Parts of the state: what GradientMethod has; what KroneckerBlocks has; a flat device array.
+  // Parts of the state: GradientMethod's; KroneckerBlocks'; a flat device array.
   void counters(StateVisitor& visitor);
   void kronecker_state(StateVisitor& visitor);
   void device_array(StateVisitor& visitor, const char* name, cuda::Memory<double>& memory) const;

@@ -1,5 +1,6 @@
-// Foreign blocks on the GPU. Optimizers there capture their steps into graphs, which the default stream cannot
-// hold, so they have a stream of their own; events order it after the caller's work and that after it.
+// Foreign blocks on the GPU. Optimizers there capture their steps into graphs, which the default stream does
+// not allow, so they have their own stream; events order it after the caller's work, and the caller's next
+// work after it.
 #include "lather/optim/foreign_parameters.hpp"
 
 #include <algorithm>

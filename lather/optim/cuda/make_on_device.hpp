@@ -1,6 +1,6 @@
 #pragma once
-// Methods that can live on the GPU. Each gives null where this program was built without CUDA, or where the
-// options ask for something that only the host does; the method then runs on the host with gradients from
+// Methods that can live on the GPU. Each function returns null if this program was built without CUDA, or if
+// the options ask for something that only the host does; the method then runs on the host with gradients from
 // the device.
 
 #include <memory>

@@ -21,7 +21,7 @@ class DeviceMultiAdam final : public DeviceMethod {
 
   std::size_t memory_bytes() const override { return DeviceMethod::memory_bytes() + 3 * m_.bytes(); }
 
-  // Each term's gradient would have to be clipped by itself.
+  // Each term's gradient would have to be clipped separately.
   bool clip_gradients(const ClipOptions&) override { return false; }
 
   void state(StateVisitor& visitor) override {

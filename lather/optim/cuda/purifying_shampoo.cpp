@@ -1,6 +1,6 @@
 // Purifying Shampoo on the GPU: the steps of optim/kronecker/purifying_shampoo.cpp,
-// all layers at once. Where a look at the bases finds one that no longer fits, the
-// step halts and the host launches the eigensolver and the rest.
+// all layers at once. If a look at the bases finds one that no longer fits, the step
+// halts and the host launches the eigensolver and the rest.
 
 #include "lather/optim/cuda/device_method.hpp"
 #include "lather/optim/cuda/make_on_device.hpp"
@@ -81,7 +81,7 @@ class DevicePurifyingShampoo final : public DeviceMethod {
 }  // namespace
 
 std::unique_ptr<Optimizer> make_on_device(const ParameterLayout& layout, const PurifyingShampooOptions& o) {
-  // The QR iteration spares the host an eigensolver; here one call of it serves all layers.
+  // The QR iteration spares the host an eigensolver; here one eigensolver call serves all layers.
   if (o.eigensolver != Eigensolver::eigh) return nullptr;
   return std::make_unique<DevicePurifyingShampoo>(layout, o);
 }

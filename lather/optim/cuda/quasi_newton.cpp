@@ -1,5 +1,5 @@
 // The memory of quasi-Newton methods on the GPU: a dense inverse Hessian, or the pairs of L-BFGS. Vectors
-// come from the host and go there; what is large stays.
+// come from the host and return to it; what is large stays on the GPU.
 
 #include "lather/core/cuda/kernel_module.hpp"
 #include "lather/core/cuda/runtime.hpp"
@@ -62,7 +62,7 @@ class DeviceMatrix final : public InverseHessian {
   cuda::Memory<double> H_, vectors_, result_;
 };
 
-// Rows 0 ... m - 1 hold s, rows m ... 2m - 1 hold y; the pairs take turns in the rows.
+// Rows 0 ... m - 1 hold s, rows m ... 2m - 1 hold y; the pairs cycle through the rows.
 class Secants final : public DeviceSecants {
  public:
   Secants(std::size_t capacity, std::size_t n)

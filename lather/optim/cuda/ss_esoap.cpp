@@ -69,7 +69,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
   void enqueue_change(int) override {
     const auto parameter = cuda::Parameter().add(work());
     layers_.rotate_in(step_work().gradient, rotated_.data());  // G~ = Q_L^T G Q_R
-    // The rotated gradient is all zeros where nothing turns: its products are those of the gradient.
+    // Layers without a basis are not rotated: their factors are products of the gradient itself.
     accumulate_factors(rotated_or_plain(), options_.beta2, 1 - options_.beta2);
     layers_.launch("esoap_trigger", 1, 1, parameter);
     enqueue_rest();

@@ -1,6 +1,6 @@
 #pragma once
 // Adam's update direction (Kingma & Ba 2015), written once: Adam uses it on all parameters, the matrix
-// methods on what is not a matrix, SS-eSOAP on the rotated gradient.
+// methods on blocks that are not matrices, SS-eSOAP on the rotated gradient.
 
 #include <cstdint>
 #include <span>
@@ -9,7 +9,7 @@ namespace lather::optim {
 
 struct AdamRule {
   double beta1, beta2, epsilon;
-  double one_minus_beta2;           // 1 - beta2; 1 where beta2 = 1 and squares are summed up
+  double one_minus_beta2;           // 1 - beta2; 1 if beta2 = 1, when squares are summed
   double correction1, correction2;  // 1 - beta^t: undo the bias of moments that started at zero; 1 for sums
 };
 

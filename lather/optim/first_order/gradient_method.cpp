@@ -15,7 +15,7 @@ double norm_of_any_scale(std::span<const double> x) {
   double square = 0;
   for (const double value : x) square += value * value;
   if (std::isnormal(square)) return std::sqrt(square);
-  // Overflow or underflow of the squares: scale first. NaN and infinity come out as themselves.
+  // The squares overflowed or underflowed: scale first. NaN and infinity are returned as such.
   double largest = 0;
   for (const double value : x) {
     if (!std::isfinite(value)) return std::abs(value);

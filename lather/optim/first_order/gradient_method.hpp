@@ -31,7 +31,7 @@ class GradientMethod : public Optimizer {
   ParameterLayout layout_;
   AlignedVector gradient_, change_;
   std::vector<Diagnostic> diagnostics_;
-  std::string note_;       // what update() has to say in words; cleared before every step
+  std::string note_;       // a message from update(); cleared before every step
   int basis_updates_ = 0;  // layers whose bases update() replaced; likewise
   std::int64_t t_ = 0;
   double factor_ = 1;
@@ -55,7 +55,7 @@ class MatrixMethod : public GradientMethod {
   void state(StateVisitor& visitor) override;
 
  protected:
-  // Which blocks count as matrices: those that are, and if `vectors_too` the others as n × 1 matrices.
+  // Blocks treated as matrices: those that are, and if `vectors_too` also the others, as n × 1 matrices.
   MatrixMethod(const ParameterLayout& layout, const AdamConstants& adam, bool vectors_too = false);
 
   void update(std::span<const double> x) override;
@@ -69,7 +69,7 @@ class MatrixMethod : public GradientMethod {
   AlignedVector m_, v_;
 };
 
-// In the order of the elements.
+// Summed in the order of the elements.
 double plain_norm(std::span<const double> x);
 
 }  // namespace lather::optim

@@ -19,7 +19,7 @@ void require_whole_groups(const MultiAdamOptions& options) {
 LossGroups loss_groups(const MultiAdamOptions& o, const std::vector<bool>& term_is_equation,
                        std::size_t before) {
   const std::size_t terms = term_is_equation.size();
-  // The paper's two groups; where one of them is empty there is one.
+  // The paper's two groups; if one of them is empty, there is only one.
   const bool equations =
       std::find(term_is_equation.begin(), term_is_equation.end(), true) != term_is_equation.end();
   if (!o.groups.empty() && o.groups.size() != terms)

@@ -32,8 +32,8 @@ struct LossGroups {
   std::vector<std::size_t> of_term;
   std::vector<double> weights;  // of the directions, one per group
 };
-// Throws Error where the options do not fit the loss terms, or where there
-// were `before` groups (0: no step has been taken) and the number has changed.
+// Throws Error if the options do not fit the loss terms, or if the number of
+// groups is no longer `before` (0: no step has been taken).
 LossGroups loss_groups(const MultiAdamOptions& options, const std::vector<bool>& term_is_equation,
                        std::size_t before);
 void require_whole_groups(const MultiAdamOptions& options);
@@ -51,7 +51,7 @@ class MultiAdam final : public GradientMethod {
  private:
   MultiAdamOptions options_;
   LossGroups groups_;
-  std::size_t group_count_ = 0;  // known at the first step
+  std::size_t group_count_ = 0;  // known from the first step on
   std::vector<std::vector<double>> term_gradients_, gradients_;
   std::vector<double> losses_;
   std::vector<double> m_, v_;  // groups × parameters

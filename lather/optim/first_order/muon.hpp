@@ -11,7 +11,7 @@ enum class MuonMatrices { hidden, all };
 enum class MatrixRows { inputs, outputs };
 
 struct MuonOptions {
-  double learning_rate = 1e-3;  // as torch.optim.Muon; the authors use 0.02
+  double learning_rate = 1e-3;  // as in torch.optim.Muon; the authors use 0.02
   double momentum = 0.95;
   bool nesterov = true;
   std::int64_t newton_schulz_steps = 5;
@@ -19,7 +19,7 @@ struct MuonOptions {
   double weight_decay = 0;
   MuonMatrices matrices = MuonMatrices::hidden;
   MatrixRows rows = MatrixRows::inputs;
-  double adam_learning_rate_ratio = 1;  // the authors: 0.015
+  double adam_learning_rate_ratio = 1;  // the authors use 0.015
   double beta1 = 0.9, beta2 = 0.95;
   double epsilon = 1e-10;
   void fields(FieldVisitor& v) {

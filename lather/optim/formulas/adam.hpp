@@ -7,7 +7,7 @@ namespace lather::optim {
 
 // Averages that start at zero are too small by this factor after t steps; sums (beta = 1) are not.
 LATHER_HOST_DEVICE double bias_correction(double beta, double t) { return beta == 1 ? 1 : 1 - pow(beta, t); }
-// What is new enters an average times 1 - beta, a sum as it is.
+// A new value enters an average times 1 - beta, a sum as it is.
 LATHER_HOST_DEVICE double weight_of_new(double beta) { return beta == 1 ? 1 : 1 - beta; }
 
 LATHER_HOST_DEVICE double first_moment(double beta1, double m, double g) {

@@ -5,7 +5,7 @@
 
 namespace lather::optim {
 
-// A NaN is let through.
+// NaN passes through.
 LATHER_HOST_DEVICE double clipped_value(double g, double limit) {
   return g > limit ? limit : g < -limit ? -limit : g;
 }

@@ -1,11 +1,11 @@
 #pragma once
-// Elements of a Levenberg–Marquardt step along a bent path (letters of least_squares/levenberg_marquardt.cpp).
+// Elements of a Levenberg–Marquardt step on a curved path (letters of least_squares/levenberg_marquardt.cpp).
 
 #include "lather/core/host_device.hpp"
 
 namespace lather::optim {
 
-// D of diag(J^T J): its mean, or itself. A parameter without influence has a zero there; D must stay positive.
+// D from diag(J^T J): its mean, or itself. Parameters without influence have zeros there; D must be positive.
 LATHER_HOST_DEVICE double damping_element(bool marquardt, double diagonal, double mean) {
   const double least = 1e-12 * mean;
   return !marquardt ? mean : diagonal > least ? diagonal : least;
@@ -21,7 +21,7 @@ LATHER_HOST_DEVICE double second_difference(double here, double ahead, double be
   return (-2 * here + ahead + behind) / (h * h);
 }
 
-// A path that bends by more than this has a quadratic model that is of no use. Not true where a is not finite.
+// The quadratic model of a path that bends more than this is useless. False if a is not finite.
 LATHER_HOST_DEVICE bool path_bends_little(double a_norm, double d_norm) { return a_norm < 2 * d_norm; }
 
 }  // namespace lather::optim

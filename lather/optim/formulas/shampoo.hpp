@@ -5,7 +5,7 @@
 
 namespace lather::optim {
 
-// The root of the factors of an m × n matrix: 2 times its order, where sides of length 1 do not count.
+// The root of the factors of an m × n matrix: 2 times its order, not counting sides of length 1.
 LATHER_HOST_DEVICE double shampoo_root(long long rows, long long cols) {
   return rows > 1 && cols > 1 ? 4 : 2;
 }
@@ -18,7 +18,7 @@ LATHER_HOST_DEVICE double eigenvalue_shift(double smallest, double epsilon) {
 LATHER_HOST_DEVICE double half_inverse_root(double eigenvalue, double root) {
   return eigenvalue > 0 ? pow(eigenvalue, -0.5 / root) : 0;
 }
-// What gives a direction the length of the grafted one; the guard keeps zero directions zero.
+// Factor that scales a direction to the length of the grafted one; the guard keeps zero directions zero.
 LATHER_HOST_DEVICE double grafting_scale(double grafted_length, double length) {
   return grafted_length / (length + 1e-16);
 }

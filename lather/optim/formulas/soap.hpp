@@ -1,6 +1,6 @@
 #pragma once
-// SOAP's own Adam: the root is not corrected for its bias, the
-// rate is instead; t steps have moved the moments.
+// SOAP's own Adam: the bias is corrected in the rate, not in the root; t counts the steps that have updated
+// the moments.
 
 #include "lather/optim/formulas/adam.hpp"
 

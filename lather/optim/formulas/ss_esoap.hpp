@@ -5,7 +5,7 @@
 
 namespace lather::optim {
 
-// The form a of tau = c / a, c = <Y, S>, S the last step, Y the change of the gradient along it.
+// The form a in tau = c / a, with c = <Y, S>, S the last step, Y the change of the gradient along it.
 enum class SecantMetric {
   off,              // tau = 1
   paper,            // a = Tr(S^T L^-1 S R^-1)
@@ -31,14 +31,14 @@ LATHER_HOST_DEVICE bool side_fires(TriggerRule rule, double own_ratio, double tr
   return rule == TriggerRule::both || own_ratio > trigger;
 }
 
-// gamma(rho): values[k] where k thresholds lie strictly below rho.
+// gamma(rho): values[k], where k is the number of thresholds strictly below rho.
 LATHER_HOST_DEVICE double downscaling(double rho, const double* thresholds, int count, const double* values) {
   int k = 0;
   while (k < count && rho > thresholds[k]) ++k;
   return values[k];
 }
 
-// Does V after a change of basis follow from V by the bases?
+// Is V transformed along with the basis when the basis changes?
 LATHER_HOST_DEVICE bool is_turned(VarianceTransition transition) {
   return transition == VarianceTransition::reproject || transition == VarianceTransition::reproject_squared ||
          transition == VarianceTransition::permute;
@@ -68,8 +68,8 @@ LATHER_HOST_DEVICE double step_scale(double tau, double tau_power) {
   return tau != 1 ? pow(tau, -tau_power) : 1;
 }
 
-// What is counted about tau at every step, in this order: steps with a secant, tau = 1, tau at its least
-// value, c <= 0, then tau in ten equal parts of (0, 1], and above 1.
+// What is counted at every step, in this order: steps with a secant, tau = 1, tau at its minimum, c <= 0,
+// then tau in ten equal parts of (0, 1], and above 1.
 enum TauCount { kTauSteps, kTauAtOne, kTauAtLeast, kTauNoCurvature, kTauFirstPart };
 constexpr int kTauParts = 10;
 constexpr int kTauCounts = kTauFirstPart + kTauParts + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// What happened to bases and to tau in steps that nobody watched: the GPU takes many between two looks.
+// What happened to bases and to tau in steps that nobody observed: the GPU takes many between two reports.
 
 #include <cstdint>
 #include <string_view>
@@ -12,38 +12,38 @@ namespace lather::optim {
 
 // The basis of a layer was replaced.
 struct BasisEvent {
-  std::int64_t step = 0;  // of the optimizer, from 1
+  std::int64_t step = 0;  // of the optimizer, counted from 1
   std::string_view block;
   double rho_left = 0, rho_right = 0;  // off-diagonal ratios that led to it
-  double gamma = 1;                    // by which V was scaled
-  double gradient_cosine = 0;          // between this gradient of the layer and the one before
+  double gamma = 1;                    // factor by which V was scaled
+  double gradient_cosine = 0;          // between the layer's gradient and its previous one
 };
 
-// How well the basis of one layer fits in one step, before it is replaced where it is.
+// How well the basis of one layer fits in one step, measured before any replacement.
 struct BasisFit {
   double rho = 0;  // the larger of its off-diagonal ratios
   double gradient_cosine = 0;
 };
 
-// Values of tau of one layer in all steps so far.
+// Counts of tau values of one layer over all steps so far.
 struct TauCounts {
   std::string_view block;
-  double counts[kTauCounts] = {};  // see formulas/ss_esoap.hpp; exact, as numbers of steps are
+  double counts[kTauCounts] = {};  // see formulas/ss_esoap.hpp; exact, since they count steps
 };
 
 struct BasisLog {
-  // Of the last call of step() or steps().
+  // From the last call to step() or steps().
   std::vector<BasisEvent> events;
   std::int64_t first_step = 1;  // of that call
   std::vector<double>
       losses;  // before each of its steps; empty: it was one step, and its report has the loss
   // Since the beginning.
   std::vector<TauCounts> tau;
-  // Of the last call again: step after step, the layers in the order of tau.
+  // From the last call again: step by step, the layers in the order of tau.
   std::vector<BasisFit> fits;
 };
 
-// An optimizer that keeps such a log, or has one inside.
+// An optimizer that keeps such a log, or wraps one that does.
 class KeepsBasisLog {
  public:
   virtual ~KeepsBasisLog() = default;

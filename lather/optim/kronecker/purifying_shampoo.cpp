@@ -80,7 +80,7 @@ bool PurifyingShampoo::refresh(KroneckerSide& side, double correction) {
     if (!linalg::eigenvectors(A, eigenvalues, work)) return false;  // keep the old basis
     linalg::make_canonical(eigenvalues, work);
     for (std::size_t i = 0; i < d; ++i)
-      for (std::size_t j = 0; j < d; ++j) Q(i, j) = work(i, d - 1 - j);  // ascending, as the reference
+      for (std::size_t j = 0; j < d; ++j) Q(i, j) = work(i, d - 1 - j);  // ascending, as in the reference
     return true;
   }
 

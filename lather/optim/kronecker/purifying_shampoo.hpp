@@ -1,6 +1,6 @@
 #pragma once
 // Purifying Shampoo (Eschenhagen et al. 2025): eigenvalue-corrected Shampoo whose bases are refreshed only
-// where a factor is no longer close to diagonal; as facebookresearch/optimizers @ f606606 defines it, in
+// when a factor is no longer close to diagonal; as facebookresearch/optimizers @ f606606 defines it, in
 // double precision throughout.
 
 #include "lather/core/options.hpp"

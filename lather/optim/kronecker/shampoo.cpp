@@ -31,7 +31,7 @@ void Shampoo::update_matrix(std::size_t block, const BlockStep& s) {
 
   K.accumulate(o.beta2, rule.one_minus_beta2, s.G);
   const double root =
-      shampoo_root(static_cast<long long>(s.rows), static_cast<long long>(s.cols));  // as the reference
+      shampoo_root(static_cast<long long>(s.rows), static_cast<long long>(s.cols));  // as in the reference
   if (o.updates_roots(t_))
     for (auto* side : {&K.left, &K.right})
       if (side->active()) inverse_root(*side, correction2, root);

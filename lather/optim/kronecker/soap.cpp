@@ -15,8 +15,8 @@ namespace lather::optim {
 using linalg::MatrixView;
 using linalg::view;
 
-// Blocks that are not matrices take the same rule with Q = I: SOAP's own Adam, its epsilon and its skipped
-// first step included.
+// Blocks that are not matrices follow the same rule with Q = I: SOAP's own Adam, including its epsilon and
+// its skipped first step.
 Soap::Soap(const ParameterLayout& layout, const SoapOptions& o)
     : MatrixMethod(layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay}, true),
       options_(o),
@@ -48,7 +48,7 @@ void Soap::update_matrix(std::size_t block, const BlockStep& s) {
   }
 
   const std::int64_t t = t_ - 1;
-  K.rotate_in(s.G, rotated);  // G' = Q_L^T G Q_R, the basis does not know G yet
+  K.rotate_in(s.G, rotated);  // G' = Q_L^T G Q_R, the basis has not seen G yet
   const auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t);
   adam_moments(rule, rotated, s.M, s.V);
   for (std::size_t i = 0; i < rotated.size(); ++i) rotated[i] = soap_element(s.M[i], s.V[i], o.epsilon);

@@ -103,7 +103,7 @@ void SsEsoap::update(std::span<const double> x) {
   }
 
   keep_log();
-  MatrixMethod::update(x);  // Alg. 2, step 5, and Adam for what is not a matrix
+  MatrixMethod::update(x);  // Alg. 2, step 5, and Adam for the blocks that are not matrices
   std::copy(gradient_.begin(), gradient_.end(), previous_gradient_.begin());
   secant_valid_ = true;
 }
@@ -169,8 +169,7 @@ void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool rig
   ++basis_updates_;
 }
 
-// `order` is that of the old directions by what the factor has
-// on its diagonal. False if the old basis is kept.
+// `order` sorts the old directions by the factor's diagonal entries. False if the old basis is kept.
 bool SsEsoap::replace_basis(KroneckerSide& side, std::vector<std::size_t>& order) {
   if (!side.active()) return false;
   sort_descending_diagonal(side, order);
@@ -225,8 +224,8 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const Align
     case VarianceTransition::reproject_squared: break;
   }
 
-  // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or with the squares of the entries, which cannot go
-  // negative.
+  // U = Q_new^T Q_old on each side; V <- U_L V U_R^T, or the same with the entries of U squared, which keeps
+  // V non-negative.
   KroneckerPair turn = K;
   const auto transition = [&](KroneckerSide& side, KroneckerSide& now, const AlignedVector& Q_old) {
     if (!side.active()) return;
@@ -243,7 +242,7 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const Align
 
 void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   const auto& o = options_;
-  const std::span<const double> S = s.change;  // still the step before this one
+  const std::span<const double> S = s.change;  // still the previous step
   const auto G_old =
       std::span<const double>(previous_gradient_).subspan(layout_.blocks()[layer.block].offset, S.size());
   const double old_new = plain_dot(s.G, G_old), new_new = plain_dot(s.G, s.G),
@@ -255,7 +254,7 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
   layer.a = 0;
   if (!self_scaling_on()) return;
 
-  // Without weight decay S~ = -eta U~ was stored by the last step.
+  // Without weight decay, the last step has already stored S~ = -eta U~.
   if (needs_rotated_step(o.secant_metric) && (layer.basis_changed || o.weight_decay > 0))
     layer.K.rotate_in(S, layer.S);
   switch (o.secant_metric) {
@@ -286,7 +285,7 @@ void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
   const auto& o = options_;
   auto& layer = layers_[index_[block]];
   const auto rule = inner_rule(layer, s.V);
-  const std::span U = layer.G;  // U~ overwrites G~, which has done its work
+  const std::span U = layer.G;  // U~ overwrites G~, which is no longer needed
   if (o.inner_update == InnerUpdate::adam)
     adam_direction(rule, s.M, s.V, U);
   else

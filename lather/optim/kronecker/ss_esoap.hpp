@@ -33,8 +33,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, rho_left = 0, rho_right = 0, gamma = 1, tau = 1, gradient_cosine = 0;
     bool basis_changed = false;
-    // Of the transition `permute`: where the directions of a new
-    // basis come from; empty: the basis is the old one.
+    // For the transition `permute`: where the directions of a new basis come from; empty: basis unchanged.
     std::vector<std::size_t> left_order{}, right_order{};
   };
 
@@ -57,7 +56,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
   BasisLog log_;
   std::vector<std::size_t> index_;  // block -> layers_
   AlignedVector previous_gradient_;
-  bool secant_valid_ = false;        // the last step and the last gradient belong to the present objective
+  bool secant_valid_ = false;        // the last step and the last gradient belong to the current objective
   AlignedVector scratch_, squares_;  // of the largest block; 3 d^2 of the largest side
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What SS-eSOAP says about a layer after a step, on the host and on the GPU.
+// What SS-eSOAP reports about a layer after a step, on the host and on the GPU.
 
 #include <optional>
 #include <string_view>
@@ -15,7 +15,7 @@ struct EigenvalueRange {
 
 struct SsEsoapDiagnostics {
   double tau, c, a, rho, gamma, basis_changed, gradient_cosine;
-  std::optional<EigenvalueRange> left, right;  // of the factors that there are
+  std::optional<EigenvalueRange> left, right;  // of the factors that exist
 };
 
 inline void add_diagnostics(std::vector<Diagnostic>& diagnostics, std::string_view block,

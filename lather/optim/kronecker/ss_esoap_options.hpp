@@ -1,9 +1,9 @@
 #pragma once
 // Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() has the
 // constants and the metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Three things are ours there
-// too: tau_min, of which the paper gives no value; the limit max_dimension; and eigenvalues of the metric
-// that between two changes of basis are Rayleigh quotients (secant_eigenvalues = exact solves instead). Where
-// the paper is silent or contradicts itself: docs/optimizers.md.
+// too: tau_min, for which the paper gives no value; the limit max_dimension; and the metric's eigenvalues,
+// which between two basis changes are Rayleigh quotients (secant_eigenvalues = exact solves instead). For
+// what the paper leaves open or contradicts itself on, see docs/optimizers.md.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/formulas/ss_esoap.hpp"
@@ -18,18 +18,18 @@ struct SsEsoapOptions {
   // Departs from the paper: 1e-8 there. PINN gradients fall below 1e-8 while there is still accuracy to gain.
   double epsilon = 1e-20;
   // Not in the paper. Right after a basis change the rotated gradient has entries that are rounding errors
-  // (at the first step all off its diagonal), and Adam would scale them up to full steps. Eigenvectors of a
-  // factor, made of squares, resolve directions down to sqrt(1e-16) of the largest; what is smaller is noise.
+  // (at the first step, all off its diagonal), which Adam would scale up to full steps. A factor is made of
+  // squares, so its eigenvectors resolve directions down to sqrt(1e-16) of the largest; below that is noise.
   double relative_epsilon = 1e-8;
   // Departs from the paper: 1e-8 there. Zero keeps the method invariant under scaling of the loss.
   double factor_epsilon = 0;
-  // Departs from the paper: Algorithm 2 has 1e-8, its equation for rho nothing; 1e-8 silences the trigger at
+  // Departs from the paper: 1e-8 in Algorithm 2, none in its equation for rho; 1e-8 silences the trigger at
   // small gradients.
   double ratio_epsilon = 0;
   double weight_decay = 0;
 
-  // Departs from the paper: c / a of the paper's metric scales with the fifth power of the loss, adam's does
-  // not scale.
+  // Departs from the paper: with the paper's metric c / a scales with the fifth power of the loss, with adam
+  // not at all.
   SecantMetric secant_metric = SecantMetric::adam;
   SecantEigenvalues secant_eigenvalues = SecantEigenvalues::rayleigh;  // Departs from the paper: exact there
   double eigenvalue_floor =
@@ -112,7 +112,7 @@ struct SsEsoapOptions {
   }
 };
 
-// Throws Error unless gamma_thresholds and gamma_values fit.
+// Throws Error unless gamma_thresholds and gamma_values are consistent.
 void require_gammas(const SsEsoapOptions& options);
 
 }  // namespace lather::optim

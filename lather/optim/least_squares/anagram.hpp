@@ -14,7 +14,7 @@ struct AnagramOptions {
   enum class Rows { bare, weighted };
   Rows rows = Rows::bare;
   // Departs from the paper: its default is sqrt(machine epsilon times parameters), its scripts set their own.
-  // Measured: Poisson, 65 parameters, 60 steps, three seeds: 0.16 to 0.31 of the loss are left with that,
+  // Measured: Poisson, 65 parameters, 60 steps, three seeds: 0.16 to 0.31 of the loss is left with that,
   // 4e-10 to 9e-9 with 3e-5 (1e-5: 3e-3 with one seed; 1e-4: 2e-6 with one).
   double cutoff = 3e-5;
   double absolute_cutoff = 0;

@@ -13,7 +13,7 @@ namespace lather::optim {
 struct EngdOptions {
   double damping = 0;
   // Departs from the paper: its cut-off is that of the library's least-squares solver, machine epsilon times
-  // size. Measured: Poisson, 65 parameters, 60 steps, three seeds: 0.46 to 0.89 of the loss are left with
+  // size. Measured: Poisson, 65 parameters, 60 steps, three seeds: 0.46 to 0.89 of the loss is left with
   // that, 3e-9 to 4e-7 with 1e-10 (1e-11: 0.23 with one seed; 1e-7: stalls at 1e-7).
   double cutoff = 1e-10;
   std::int64_t halvings = 30;

@@ -186,8 +186,8 @@ void Kfac::follow_model(Objective& objective, std::span<double> x, std::span<con
                b = dot(J_Delta, J_delta) + lambda * dot(Delta, step_),
                c = dot(J_delta, J_delta) + lambda * dot(step_, step_), f = dot(Jtr, Delta),
                g = dot(Jtr, step_);
-  // Departs from the paper: where there is no step before (or one parallel to Delta) alpha is the minimizer
-  // along Delta; the authors' code takes 1e-6 for its first step.
+  // Departs from the paper: if there is no previous step (or it is parallel to Delta), alpha is the minimizer
+  // along Delta; the authors' code uses 1e-6 for its first step.
   const double determinant = a * c - b * b;
   const bool two = determinant > 1e-14 * a * c;
   const double alpha = two ? -(c * f - b * g) / determinant : -f / a;

@@ -4,7 +4,7 @@
 //
 //   A, B     factors (inputs, signals) of one group of terms, averaged:  A^ = rho A^ + (1 - rho) A
 //   Delta    -(A1 (x) B1 + A2 (x) B2)^{-1} J^T r, every factor damped by lambda
-//   delta    the step of the iteration before           mu    momentum
+//   delta    the step of the previous iteration         mu    momentum
 //
 //   kfac        Delta^ = mu Delta^_prev + Delta, step = best of 2^0, …, 2^-halvings times Delta^
 //   kfac-star   delta = alpha Delta + mu delta_prev, both from the exact quadratic model with
@@ -26,10 +26,10 @@ struct KfacOptions {
   Damping damping_rule = Damping::same;
   Sharing sharing = Sharing::expand;
   // Measured: Poisson, 65 parameters, 600 steps, three seeds: between 1e-10 and 1e-3 the loss that is left
-  // differs by less than from seed to seed (kfac 3e-6 to 2e-5, kfac-star 6e-7 to 2e-6).
+  // varies less than from seed to seed (kfac 3e-6 to 2e-5, kfac-star 6e-7 to 2e-6).
   double damping = 1e-8;
   double averaging = 0.95;
-  bool start_at_identity = true;  // Measured: without, kfac-star fails on all three seeds
+  bool start_at_identity = true;  // Measured: without it, kfac-star fails on all three seeds
   double momentum = 0.9;
   std::int64_t halvings = 30;
   void fields(FieldVisitor& v);
@@ -55,7 +55,7 @@ class Kfac final : public Optimizer {
   KfacOptions options_;
   ParameterLayout layout_;
   KroneckerFactors factors_;  // averages; no layers before the first step
-  std::vector<double> step_;  // Delta^ (kfac) or delta (kfac-star) of the iteration before
+  std::vector<double> step_;  // Delta^ (kfac) or delta (kfac-star) of the previous iteration
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What every method on residuals begins and ends with.
+// How every method on residuals begins and ends.
 //
 //   r, J    residuals (value = r^T r) and their Jacobian; the gradient of the value is 2 J^T r
 
@@ -10,7 +10,7 @@
 
 namespace lather::optim {
 
-// Throws Error if the objective has no residuals or another number of parameters than x.
+// Throws Error if the objective has no residuals, or its number of parameters differs from that of x.
 void require_residuals(const Objective& objective, std::string_view method, std::span<const double> x);
 
 // Fills loss and gradient norm. False if no step can follow (not finite, or exactly zero); the report then
@@ -20,7 +20,7 @@ bool may_step(double value, std::span<const double> Jtr, StepReport& report);
 // x += eta d
 void move(std::span<double> x, double eta, std::span<const double> d, StepReport& report);
 
-// Memory of this many doubles.
+// Memory taken by this many doubles.
 double gibibytes(double numbers);
 
 }  // namespace lather::optim

@@ -30,7 +30,7 @@ namespace {
 // the trace, n times the mean of the diagonal: lambda stays above this times n.
 constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
 
-constexpr double kDifference = 0.1;  // of the second difference along d: Transtrum & Sethna
+constexpr double kDifference = 0.1;  // step of the second difference along d: Transtrum & Sethna
 
 }  // namespace
 
@@ -81,7 +81,7 @@ StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
   return report;
 }
 
-// With the path of the first lambda, which is most often the one that is taken, where it costs no waiting.
+// Includes the path for the first lambda, which is usually the one taken, if that costs no waiting.
 void LevenbergMarquardt::linearize(Objective& objective, std::span<const double> x, StepReport& report) {
   Linearization& linear = linearization_of(objective);
   path_.reset();
@@ -94,8 +94,8 @@ void LevenbergMarquardt::linearize(Objective& objective, std::span<const double>
     linear.build(x, steps_);
 }
 
-// The Nyström approximation of an x some steps ago serves for as long as it does not cost iterations: it keeps
-// directions from mattering that matter no more. A run that is resumed makes it again.
+// A Nyström approximation at the x of some steps ago is kept as long as it does not cost iterations: it
+// suppresses directions that no longer matter. A resumed run rebuilds it.
 void LevenbergMarquardt::renew_preconditioner(std::span<const double> x) {
   if (linear_->form() != Form::conjugate_gradients || options_.preconditioner != Preconditioner::nystrom)
     return;
@@ -131,7 +131,7 @@ void LevenbergMarquardt::take_value(Objective& objective, std::span<const double
   value_ = compensated_squares(r_);
 }
 
-// At every point of trials_, in one batch.
+// Values at all points of trials_, in one batch.
 void LevenbergMarquardt::evaluate_trials(Objective& objective, StepReport& report) {
   values_.resize(trials_.size() / size_);
   report.evaluations += static_cast<int>(values_.size());
@@ -144,8 +144,8 @@ double LevenbergMarquardt::try_step(Objective& objective, std::span<double> x, S
                                                    : decrease(objective, x, report);
 }
 
-// a from the second difference of r along d, for the same lambda; zero where it is not finite or exceeds d,
-// whose quadratic model is then of no use. The three r are one batch; that of x serves every lambda.
+// a from the second difference of r along d, for the same lambda; zero if the path bends too much,
+// which makes its quadratic model useless. The three r are one batch; the one at x serves every lambda.
 void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double> x, StepReport& report) {
   if (foreseen()) {
     acceleration_ = path_->a;
@@ -169,9 +169,9 @@ void LevenbergMarquardt::accelerate(Objective& objective, std::span<const double
   if (!follows) std::fill(acceleration_.begin(), acceleration_.end(), 0.0);
 }
 
-// The step for lambda_; where that is too long and is to be shortened, one about as long as allowed, whose lambda
-// is then taken. False if there is none. A network that a longer one reaches has its activations saturated:
-// nearly constant, with a gradient near zero and a loss that may well be lower.
+// The step for lambda_; if that is too long and is to be shortened, a step of about the length allowed, whose
+// lambda is then adopted. False if there is none. A longer step leads to a network with saturated
+// activations: nearly constant, with a gradient near zero and a loss that may well be lower.
 bool LevenbergMarquardt::solve_within_limit(std::span<const double> x, TooLong then) {
   at_limit_ = false;
   const auto solve = [&](double lambda) {
@@ -196,9 +196,9 @@ bool LevenbergMarquardt::solve_within_limit(std::span<const double> x, TooLong t
   return true;
 }
 
-// The best of the lengths 1, 1/2, 1/4, … along the path; the search ends where the value rises again. 0: none
-// lowers the value. A value costs little beside J^T J. Until one lowers it, the next two are needed whatever
-// the first of them gives, and are one batch.
+// The best of the lengths 1, 1/2, 1/4, … along the path; the search ends once the value rises again. 0: none
+// lowers the value. A value is cheap compared with J^T J. Until one lowers it, the next two are needed
+// whatever the first of them gives, so they form one batch.
 double LevenbergMarquardt::search_length(Objective& objective, std::span<const double> x, StepReport& report,
                                          double& best) {
   double best_length = 0, length = 1;
@@ -215,7 +215,7 @@ double LevenbergMarquardt::search_length(Objective& objective, std::span<const d
       evaluate_trials(objective, report);
     }
     for (const double value : values_) {
-      if (value < best) {  // not NaN either
+      if (value < best) {  // false for NaN
         best = value;
         best_length = length;
       } else if (best_length > 0) {
@@ -232,7 +232,7 @@ double LevenbergMarquardt::search_length(Objective& objective, std::span<const d
 // none.
 double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, StepReport& report) {
   for (std::int64_t attempt = 0; attempt < options_.tries && lambda_ <= options_.largest_damping; ++attempt) {
-    // Measured (docs/gauss-newton.md): steps shortened to what is allowed end no lower.
+    // Measured (docs/gauss-newton.md): steps shortened to the length allowed end no lower.
     if (!solve_within_limit(x, TooLong::reject)) {
       lambda_ *= 10;
       continue;
@@ -290,8 +290,8 @@ bool LevenbergMarquardt::find_step(Objective& objective, std::span<const double>
 }
 
 // The longest step that still pays: lambda falls while the gain ratio stays above the target, or rises until
-// it is. One lambda after another: which one comes next hangs on the gain, and each costs a factorization,
-// beside which a value costs nothing.
+// it is. Lambdas are tried one at a time: the next depends on the gain, and each costs a factorization,
+// compared with which a value costs nothing.
 double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<double> x, StepReport& report) {
   constexpr double kRatio = 3;
   double best_gain = 0, best_lambda = 0, best_value = 0, gain = 0;
@@ -310,7 +310,7 @@ double LevenbergMarquardt::decrease_by_target(Objective& objective, std::span<do
     }
     if (pays && attempt > 0 && !had_one) break;  // rising: the first that pays
     if (!pays && had_one) break;                 // falling: the last one was the longest that pays
-    if (pays && at_limit_) break;                // no longer one is allowed
+    if (pays && at_limit_) break;                // a longer one is not allowed
     at_floor = pays && lambda_ / kRatio < least_damping();
     if (at_floor) break;
     lambda_ = pays ? lambda_ / kRatio : lambda_ * kRatio;
@@ -337,8 +337,8 @@ void LevenbergMarquardt::adapt_damping(double gain, double length, double value)
       Adaptation::gain) {  // Nielsen's rule: from a third (model trusted) to twice (model poor)
     if (length == 1) factor = std::min(2.0, std::max(1.0 / 3, 1 - std::pow(2 * gain - 1, 3)));
   } else if (length >= 0.25) {
-    // A network's steps gain about 0.6 of what the model promises at any lambda, and Nielsen's lambda stays
-    // where it is.
+    // A network's steps gain about 0.6 of what the model promises at any lambda, so Nielsen's rule
+    // leaves lambda where it is.
     factor = length == 1 ? 1.0 / 3 : length == 0.5 ? 0.7 : 1;
   }
   lambda_ *= factor;

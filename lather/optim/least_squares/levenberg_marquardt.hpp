@@ -1,16 +1,16 @@
 #pragma once
 // Levenberg–Marquardt on the residuals: the Gauss–Newton step (J^T J + lambda D) d = -J^T r, bent by its
-// acceleration; lambda follows the length of the best step along it (or the gain ratio, or is the least that
-// still gains what is asked for).
+// acceleration; lambda follows the length of the best step along it (or the gain ratio, or is the smallest
+// that still reaches a target gain).
 //
 //   r, J     residuals (value = r^T r) and their Jacobian         lambda   damping, relative to D
 //   D        mean of diag(J^T J) times I, or diag(J^T J) itself   gain     achieved / predicted decrease
 //   d, a     step and its acceleration: the path x + s d + s^2/2 a is tried at s = 1, 1/2, 1/4, …
 //
-// linearization.hpp has the ways to d. A network's residuals bend so much along d that most of a straight
-// step is lost at any lambda. The geodesic acceleration of Transtrum & Sethna (2012), (J^T J + lambda D) a =
-// -J^T r'' with r'' the second derivative of r along d, follows the bend for three values of r and one more
-// solution.
+// linearization.hpp has the ways to compute d. A network's residuals bend so much along d that most of a
+// straight step is lost at any lambda. The geodesic acceleration of Transtrum & Sethna (2012), (J^T J +
+// lambda D) a = -J^T r'' with r'' the second derivative of r along d, follows the bend at the cost of three
+// values of r and one more solve.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/least_squares/linearization.hpp"
@@ -92,22 +92,22 @@ class LevenbergMarquardt final : public Optimizer {
   LevenbergMarquardtOptions options_;
   double lambda_ = -1;  // relative to D; negative: not yet set
   CholeskyFloor floor_;
-  double growth_ = 2;  // of lambda after a failure, doubled by each further one
+  double growth_ = 2;  // factor for lambda after a failure, doubled by each further one
   std::int64_t steps_ = 0;
-  double value_ = 0;                       // at x, that others are compared with
-  bool near_rounding_ = false;             // values are sums to twice the precision
-  bool at_limit_ = false;                  // lambda_ is that of the longest step allowed
-  double promised_ = 0;                    // the largest decrease that the model promised in this step
-  std::vector<double> preconditioned_at_;  // the x of the Nyström approximation; empty: it is to be made
-  std::int64_t preconditioner_step_ = 0;   // when it was made
-  std::int64_t fresh_iterations_ = 0;      // most of a solution in the step that made it; 0: none yet
+  double value_ = 0;                       // at x; other values are compared with it
+  bool near_rounding_ = false;             // values are summed in twice the precision
+  bool at_limit_ = false;                  // lambda_ gives the longest step allowed
+  double promised_ = 0;                    // largest decrease the model promised in this step
+  std::vector<double> preconditioned_at_;  // x of the Nyström approximation; empty: to be built
+  std::int64_t preconditioner_step_ = 0;   // when it was built
+  std::int64_t fresh_iterations_ = 0;      // most of any solve in the step that built it; 0: none yet
   std::vector<Diagnostic> diagnostics_;
   std::unique_ptr<Linearization> linear_;  // kept between steps: its matrices are large
   double memory_limit_ = 0;                // bytes; 0: not yet known
-  std::optional<Path> path_;               // of the first lambda, where it came with J^T J
+  std::optional<Path> path_;               // for the first lambda, if it came with J^T J
   std::vector<double> direction_, acceleration_;
-  std::vector<double> r_;                // the residuals at x, once they were needed in this step
-  std::vector<double> trials_, values_;  // points that are tried together, one after another; at each
+  std::vector<double> r_;                // residuals at x, once needed in this step
+  std::vector<double> trials_, values_;  // points tried together, concatenated; the value at each
 };
 
 }  // namespace lather::optim

@@ -1,4 +1,4 @@
-// Which form of the linearized problem is taken, its memory, and the options.
+// Choice of the form of the linearized problem, its memory, and the options.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace lather::optim {
 
 namespace {
 
-// Of the Nyström approximation, where nothing else is said.
+// For the default rank of the Nyström approximation.
 constexpr std::size_t kLeastRank = 100, kMostRank = 1000, kRankPart = 50;
 
 // Measured: docs/gauss-newton.md.
@@ -21,7 +21,7 @@ std::size_t default_columns(std::size_t parameters) {
 }
 
 // A sketch has twice as many rows as columns, if J has more: with as many rows as columns the smallest
-// singular values of the sketch would be those of the draw.
+// singular values of the sketch would be artifacts of the draw.
 SketchSize sketch_of_columns(const Residuals& source, std::size_t columns) {
   const std::size_t residuals = source.residual_count();
   return {source.size(), residuals, columns, residuals > 2 * columns ? 2 * columns : 0};
@@ -69,7 +69,7 @@ LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const 
 
 void LevenbergMarquardt::use_form(Residuals& source, Form form) {
   if (linear_ && linear_->form() == form && linear_->fits(source)) return;
-  linear_ = nullptr;  // its memory is free for the next
+  linear_ = nullptr;  // frees its memory for the next one
   linear_ = make_linearization(source, options_of(source, form));
 }
 
@@ -82,7 +82,7 @@ SketchSize LevenbergMarquardt::sketch_of(const Residuals& source) const {
   return size;
 }
 
-// A rank that was asked for must fit; ours is made to, and where none does the diagonal is left.
+// A requested rank must fit; the default is reduced to fit, and if none does, the diagonal is used.
 void LevenbergMarquardt::choose_preconditioner(LinearizationOptions& o) const {
   o.preconditioner = options_.preconditioner;
   if (o.preconditioner == Preconditioner::diagonal) return;
@@ -113,8 +113,8 @@ LinearizationOptions LevenbergMarquardt::options_of(const Residuals& source, For
   return o;
 }
 
-// Where Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form,
-// which costs several times as much. It stays until the residuals are others.
+// If Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
+// costs several times as much. It is kept until the residuals change.
 bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const double> x,
                                          StepReport& report) {
   Residuals& source = objective.source();
@@ -131,7 +131,7 @@ bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const d
 
 Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
   Residuals& source = objective.source();
-  // Before the first matrix is taken: what is free then is what they may share.
+  // Before the first matrix is allocated: the memory free at that point is what they may share.
   if (memory_limit_ == 0)
     memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
   use_form(source, choose_form(source));

@@ -84,7 +84,7 @@ double Linearization::predicted_decrease(std::span<const double> d) const {
 
 namespace {
 
-// With a matrix that is factored for every lambda.
+// A form with a matrix that is factored for every lambda.
 class FactoredForm : public Linearization {
  public:
   FactoredForm(Residuals& residuals, const LinearizationOptions& options, std::size_t dimension)
@@ -160,7 +160,8 @@ class DualForm final : public FactoredForm {
   }
 
  private:
-  // b less its part within the rows of J, of which lambda leaves something. Digits are lost where that is little.
+  // Subtracts from b its part in the row space of J, of which lambda leaves a remainder. Digits are lost if
+  // that is small.
   void solve_normal(std::span<double> b) override {
     const double shift = lambda_ * mean_diagonal_;
     std::vector<double> v(m_), within(n_);

@@ -31,34 +31,35 @@ struct LinearizationOptions {
   DampingMatrix damping = DampingMatrix::identity;
   double cg_tolerance = 1e-8;
   std::int64_t cg_iterations = 500;
-  Preconditioner preconditioner = Preconditioner::diagonal;  // of conjugate gradients
+  Preconditioner preconditioner = Preconditioner::diagonal;  // for conjugate gradients
   std::size_t rank = 0;                                      // of the Nyström approximation
   std::size_t sketch_columns = 0, sketch_rows = 0;           // rows 0: all rows of J
-  bool damp_whole = false;  // orthogonal form: lambda (x + d)^T D (x + d) in the place of lambda d^T D d
+  bool damp_whole = false;  // orthogonal form: lambda (x + d)^T D (x + d) instead of lambda d^T D d
 };
 
 class Linearization {
  public:
   virtual ~Linearization() = default;
 
-  // Linearizes at x, which must stay as it is until the last solution. `draw` numbers random sketches.
+  // Linearizes at x, which must stay unchanged until the last solve. `draw` numbers random sketches.
   void build(std::span<const double> x, std::int64_t draw = 0);
-  // build(x), damp(lambda) and the path that follows, with the second difference over h: on a GPU without a word
-  // from the host in between. Nothing was done where that is not offered.
+  // build(x), damp(lambda) and the resulting path, with the second difference over h: on a GPU, without
+  // returning to the host in between. If this is not supported, nothing is done.
   std::optional<Path> build_along_path(std::span<const double> x, double lambda, double h);
-  // Conjugate gradients: the preconditioner is to be that of x, number `draw`.
+  // Conjugate gradients: builds the preconditioner at x, number `draw`.
   virtual void precondition(std::span<const double> /*x*/, std::int64_t /*draw*/) {}
   virtual bool has_preconditioner() const { return true; }  // or needs none
-  // Makes lambda the damping of what follows. False if the damped matrix is not positive definite in this
+  // Sets the damping for what follows. False if the damped matrix is not positive definite in this
   // precision.
   virtual bool damp(double lambda) = 0;
   virtual void solve(std::span<double> d) = 0;  // d = -(J^T J + lambda D)^{-1} J^T r
-  virtual void solve_for(std::span<const double> w, std::span<double> d);  // the same with w in place of r
+  virtual void solve_for(std::span<const double> w, std::span<double> d);  // the same with w for r
   // damp(lambda), and solve(d) unless that failed.
   virtual bool damp_and_solve(double lambda, std::span<double> d);
   // -d|d| / d lambda for the d of solve (not with damp_whole).
   double shrinkage(std::span<const double> d);
-  // The decrease the damped model promises (not with damp_whole): -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r) for the d of solve.
+  // The decrease the damped model promises for the d of solve (not with damp_whole):
+  // -2 d.J^T r - |J d|^2 = d.(lambda D d - J^T r).
   double predicted_decrease(std::span<const double> d) const;
 
   double value() const { return value_; }
@@ -70,7 +71,7 @@ class Linearization {
   virtual std::size_t bytes() const { return 0; }  // of matrices
   // Eigenvalues of the matrix, descending; empty: there is none, or it is not finite.
   virtual std::vector<double> spectrum() const { return {}; }
-  virtual std::int64_t most_cg_iterations() const { return 0; }  // of a solution since build()
+  virtual std::int64_t most_cg_iterations() const { return 0; }  // of any solve since build()
 
   const Residuals& source() const { return residuals_; }
   LeastSquaresForm form() const { return options_.form; }
@@ -81,11 +82,11 @@ class Linearization {
   // Fills value_, Jtr_ and what the form needs; returns the diagonal of J^T J or of J J^T: they have the same
   // sum.
   virtual std::vector<double> linearize() = 0;
-  // The same along a path; empty: not offered.
+  // The same along a path; empty: not supported.
   virtual std::vector<double> linearize_along(const PathRequest& /*request*/, Path& /*path*/) { return {}; }
   void take_diagonal(std::span<const double> diagonal);
   virtual void solve_normal(std::span<double> b) = 0;  // b = (J^T J + lambda D)^{-1} b
-  std::vector<double> damping_matrix(std::span<const double> diagonal) const;  // D, of diag(J^T J)
+  std::vector<double> damping_matrix(std::span<const double> diagonal) const;  // D from diag(J^T J)
 
   Residuals& residuals_;
   LinearizationOptions options_;
@@ -96,7 +97,7 @@ class Linearization {
   std::int64_t draw_ = 0;
 };
 
-// Of the residuals' source, next to which matrices are held.
+// For the residuals' source; matrices are held next to it.
 std::unique_ptr<Linearization> make_linearization(Residuals& residuals, const LinearizationOptions& options);
 
 }  // namespace lather::optim

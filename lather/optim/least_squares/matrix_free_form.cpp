@@ -1,6 +1,6 @@
 // No matrix: conjugate gradients with products J v and J^T w, preconditioned by the diagonal of J^T J +
-// lambda D, or by a Nyström approximation of J^T J, which serves every lambda. With damping=marquardt that is
-// one of S J^T J S, S = D^{-1/2}, in whose coordinates the damping is lambda I.
+// lambda D, or by a Nyström approximation of J^T J, which serves every lambda. With damping=marquardt it
+// approximates S J^T J S, S = D^{-1/2}: in these coordinates the damping is lambda I.
 
 #include <fmt/format.h>
 

@@ -55,7 +55,7 @@ void NysNewtonCg::hessian_times(Objective& objective, std::span<const double> x,
   report.evaluations += 2;
 }
 
-// Where the approximation cannot be had, there is no preconditioner.
+// If the approximation fails, there is no preconditioner.
 void NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepReport& report) {
   using Block = VectorBlocks::Block;
   nystrom_.build(
@@ -65,7 +65,7 @@ void NysNewtonCg::sketch(Objective& objective, std::span<const double> x, StepRe
       });
 }
 
-// (H + mu I) d = g, from the d of the step before.
+// (H + mu I) d = g, starting from the d of the previous step.
 void NysNewtonCg::newton_direction(Objective& objective, std::span<const double> x, StepReport& report) {
   const auto product = [&](std::span<const double> p, std::span<double> Ap) {
     hessian_times(objective, x, p, Ap, report);

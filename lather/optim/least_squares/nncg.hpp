@@ -45,7 +45,7 @@ class NysNewtonCg final : public Optimizer {
   void newton_direction(Objective& objective, std::span<const double> x, StepReport& report);
 
   NysNewtonCgOptions options_;
-  HostVectorBlocks& blocks_;  // of nystrom_
+  HostVectorBlocks& blocks_;  // owned by nystrom_
   Nystrom nystrom_;
   std::vector<double> d_;
   std::int64_t steps_ = 0;

@@ -48,7 +48,7 @@ class SketchForm final : public Linearization {
   std::size_t bytes() const override { return factor_->bytes(); }
 
  private:
-  // Without damping=marquardt only the sum counts, and its estimate from the sketch will do.
+  // Without damping=marquardt only the sum matters, and its estimate from the sketch will do.
   std::vector<double> linearize() override {
     sketch_.draw(static_cast<std::uint64_t>(draw_));
     std::vector<double> r(m_), folded(sketch_.size().columns);

@@ -85,7 +85,7 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
     move(x, eta, phi, report);
     phi_ = std::move(phi);
   } else if (norm(phi_) > 0) {
-    // Not in the paper: what was kept points uphill; start afresh.
+    // Not in the paper: the momentum kept points uphill; start afresh.
     std::fill(phi_.begin(), phi_.end(), 0.0);
     report.message = "no step along the direction lowers the loss; momentum reset";
   } else {

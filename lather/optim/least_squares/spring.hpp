@@ -1,6 +1,6 @@
 #pragma once
 // SPRING (Goldshlager, Abrahamsen & Lin 2024) for PINNs: damped least squares in residual space that stays
-// near the direction of the step before.
+// near the direction of the previous step.
 //
 //   phi   argmin |J phi + r|^2 + lambda |phi - mu phi_prev|^2
 //         = mu phi_prev + J^T (J J^T + lambda I)^{-1} zeta
@@ -18,7 +18,7 @@ namespace lather::optim {
 struct SpringOptions {
   enum class Step { limited, grid };
   // Departs from the paper (its constants: `spring-paper`). Measured: Poisson, 65 parameters, three seeds:
-  // after 60 steps 2e-10 to 5e-9 of the loss are left; with the paper's constants 0.74 to 0.95 after 200.
+  // after 60 steps 2e-10 to 5e-9 of the loss is left; with the paper's constants 0.74 to 0.95 after 200.
   Step step = Step::grid;
   double learning_rate = 0.1;
   double damping = 1e-5;

@@ -19,8 +19,8 @@ struct EvaluatedPoint {
   double f = 0;
   std::vector<double> x, g;
 
-  // Evaluates at x unless that was done before. Fills loss, gradient norm, evaluations and, where no step can
-  // follow, the status.
+  // Evaluates at x unless already done. Fills loss, gradient norm, evaluations and, if no step can follow,
+  // the status.
   void evaluate(Objective& objective, std::span<const double> at, double tolerance_gradient,
                 StepReport& report) {
     if (!known || !std::equal(at.begin(), at.end(), x.begin(), x.end())) {

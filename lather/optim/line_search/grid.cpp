@@ -9,7 +9,7 @@ namespace lather::optim {
 
 namespace {
 
-// Vectors as long as x that a search holds.
+// Trial points, each as long as x, that a search holds.
 constexpr std::int64_t kTrialsAtOnce = 8;
 
 }  // namespace

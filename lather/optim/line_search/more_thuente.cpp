@@ -22,7 +22,7 @@ struct Interval {
   bool brackt = false;
 };
 
-// gamma of the cubic through two knots; `theta` comes back with it. Scaled against overflow.
+// gamma of the cubic through two knots, from its theta. Scaled against overflow.
 double cubic_gamma(double theta, double d1, double d2, bool clamp) {
   const double s = std::max({std::abs(theta), std::abs(d1), std::abs(d2)});
   if (s == 0) return 0;
@@ -79,7 +79,7 @@ double step_steep(const Knot& x, const Knot& y, const Knot& p, bool brackt, doub
   return p.st + r * (y.st - p.st);
 }
 
-// dcstep: the next trial, and the interval of uncertainty with the current trial taken in.
+// dcstep: the next trial, and the interval of uncertainty updated with the current trial.
 double next_step(Interval& interval, const Knot& p, double t_low, double t_high) {
   auto& [x, y, brackt] = interval;
   const bool opposite = p.d * std::copysign(1.0, x.d) < 0;
@@ -104,7 +104,7 @@ double next_step(Interval& interval, const Knot& p, double t_low, double t_high)
   return step;
 }
 
-// The trial steps between one and the next: the interval of uncertainty, its bounds, and the stage.
+// State between trial steps: the interval of uncertainty, its bounds, and the stage.
 class Search {
  public:
   Search(const LinePoint& start, double first, const MoreThuenteOptions& options)
@@ -119,7 +119,7 @@ class Search {
 
   double step() const { return stp_; }
   double best_step() const { return interval_.x.st; }
-  void bound(double t) { t_max_ = stp_ = t; }  // beyond lies NaN or infinity
+  void bound(double t) { t_max_ = stp_ = t; }  // NaN or infinity beyond this
 
   // Why the search cannot go on from a trial that was not accepted; empty: it can.
   const char* obstacle(const Knot& p, bool decrease) const {
@@ -147,7 +147,7 @@ class Search {
   }
 
  private:
-  // Bisects where the interval did not shrink enough, and sets the bounds of the next trial.
+  // Bisects if the interval did not shrink enough, and sets the bounds of the next trial.
   void shrink() {
     const auto& [x, y, brackt] = interval_;
     const double length = std::abs(y.st - x.st);

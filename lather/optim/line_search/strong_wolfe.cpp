@@ -19,7 +19,7 @@ double cubic_minimizer(const LinePoint& p1, const LinePoint& p2, double low, dou
 
 namespace {
 
-// Two points between which a minimizer lies, the lower one known.
+// Two points that bracket a minimizer; the lower one is known.
 struct Bracket {
   LinePoint a, b;
   bool a_is_low;
@@ -88,7 +88,7 @@ LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first,
   bool insufficient_progress = false;
   while (iteration < options.max_iterations) {
     if ((bracket.right() - bracket.left()) * ray.direction_max() < options.bracket_tolerance) break;
-    if (std::nextafter(bracket.left(), bracket.right()) >= bracket.right()) break;  // no number lies between
+    if (std::nextafter(bracket.left(), bracket.right()) >= bracket.right()) break;  // no number in between
     double t = cubic_minimizer(bracket.a, bracket.b, bracket.left(), bracket.right());
     t = safeguard(t, bracket, insufficient_progress);
     LinePoint trial = ray.finite_at(t, bracket.low().t);

@@ -14,12 +14,12 @@ struct StrongWolfeOptions {
 };
 
 // The minimizer of the cubic through (x1, f1, slope1) and (x2, f2, slope2), clamped to [low, high]; their
-// middle if it has none.
+// midpoint if there is none.
 double cubic_minimizer(const LinePoint& p1, const LinePoint& p2, double low, double high);
 
-// `start` is the point t = 0; `first` the first trial step. Succeeds if the point returned has less value
-// than the start or meets the approximate Wolfe conditions; like PyTorch's, the point may miss the curvature
-// condition when the iterations run out.
+// `start` is the point t = 0; `first` the first trial step. Succeeds if the point returned has a lower
+// value than the start or meets the approximate Wolfe conditions; as in PyTorch, the point may miss the
+// curvature condition when the iterations run out.
 LineSearchResult strong_wolfe(Ray& ray, const LinePoint& start, double first,
                               const StrongWolfeOptions& options);
 

@@ -1,6 +1,6 @@
 #pragma once
 // The line search of SciPy's BFGS and of the self-scaled methods built on it: Moré–Thuente first, zoom if
-// that fails. Not in the reference: if both fail, Armijo backtracking, so that a step is lost only when no
+// that fails. Not in the reference: if both fail, Armijo backtracking, so that a step is lost only if no
 // shorter one goes down.
 
 #include "lather/optim/line_search/line_search.hpp"

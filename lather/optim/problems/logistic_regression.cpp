@@ -27,7 +27,7 @@ void LogisticRegressionOptions::fields(FieldVisitor& v) {
 
 namespace {
 
-// Fixed pieces of work, shared out among however many threads there are: sums do not depend on their number.
+// Fixed pieces of work, divided among the threads: sums do not depend on how many there are.
 constexpr Index kTileRows = 128;  // of A; the tile of Z (128 x 400 doubles) stays in L2
 constexpr Index kGradientPieces = 8;
 constexpr Index kChunk = 512;
@@ -41,7 +41,7 @@ void for_pieces(ThreadTeam& team, Index count, F f) {
 }
 
 // Over `count` numbers z (overwritten by w = df/dz) and labels c; returns the sum of losses. The chunks are
-// aligned, so that vector and scalar exponentials meet the same numbers whatever the addresses.
+// aligned, so that vector and scalar exponentials see the same numbers whatever the addresses.
 double logistic(double* z, const double* c, Index count) {
   using Array = Eigen::Array<double, kChunk, 1>;
   Array margin, e, loss;
@@ -51,7 +51,7 @@ double logistic(double* z, const double* c, Index count) {
     margin.setZero();
     for (Index i = 0; i < length; ++i) margin[i] = z[begin + i] * c[begin + i];
     e = (-margin.abs()).exp();
-    // log(1 + e) with all digits where e is small: log(u) e / (u - 1) with u = 1 + e rounded (Kahan).
+    // log(1 + e) to full precision for small e: log(u) e / (u - 1) with u = 1 + e rounded (Kahan).
     loss = (1 + e == 1).select(e, (1 + e).log() * e / ((1 + e) - 1)) + (-margin).max(0.0);
     for (Index i = 0; i < length; ++i)
       if (c[begin + i] == 0) loss[i] = 0;                                       // left out

@@ -1,6 +1,6 @@
 #pragma once
 // Shared by the .cpp files of the matrix problems only (it includes Eigen). Products go through linalg: every
-// form of one that Eigen compiles takes seconds.
+// kind of Eigen product takes seconds to compile.
 
 #include <span>
 #include <vector>
@@ -25,7 +25,7 @@ inline Matrix normal_matrix(std::uint64_t seed, std::uint64_t stream, Eigen::Ind
   return result;
 }
 
-// Of a whole matrix, or of whole rows of one.
+// View of a whole matrix, or of whole rows of one.
 template <class Rows>
 linalg::ConstMatrixView view(const Rows& A) {
   assert(A.rows() <= 1 || A.outerStride() == A.cols());
@@ -39,7 +39,7 @@ Matrix product_right_transposed(linalg::ConstMatrixView A, linalg::ConstMatrixVi
 Matrix least_squares(const Matrix& A, const Matrix& B);
 
 struct Spectrum {
-  double condition;     // largest over smallest singular value; infinite if that is 0
+  double condition;     // largest over smallest singular value; infinite if the latter is 0
   double nuclear_norm;  // sum of singular values
 };
 Spectrum spectrum(const Matrix& matrix);

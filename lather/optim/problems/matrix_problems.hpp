@@ -31,11 +31,11 @@ class MatrixProblem : public Objective {
   const ParameterLayout& layout() const override { return layout_; }
   // Uniform on (-1, 1), from the seed of the problem.
   std::vector<double> initial_point() const;
-  // Of the whole data set, whatever the current batch.
+  // Over the whole data set, whatever the current batch.
   virtual std::vector<std::string> metric_names() const = 0;
   virtual std::vector<Metric> metrics(std::span<const double> x) = 0;
-  // True if value and gradient are of a batch; draw_batch(k) makes it batch number k, a pure function of seed
-  // and k.
+  // True if value and gradient are computed on a batch; draw_batch(k) makes it batch number k, a pure
+  // function of seed and k.
   virtual bool stochastic() const { return false; }
   virtual void draw_batch(std::int64_t) {}
 
@@ -71,11 +71,11 @@ class QuadraticRegression final : public MatrixProblem {
 enum class Labels { teacher, random };
 struct LogisticRegressionOptions {
   std::int64_t m = 1000, n = 100, N = 10000, q = 400, batch = 1000, seed = 0;
-  // Departs from PolarGrad, whose labels are coin flips: 4 million of them cannot be fitted by 100 thousand
-  // parameters, and the losses towards zero of the paper's table need labels that can: C = sign(A X* B).
+  // Departs from PolarGrad, whose labels are coin flips: 100 thousand parameters cannot fit 4 million of
+  // them, and the near-zero losses in the paper's table need labels that can be fitted: C = sign(A X* B).
   Labels labels = Labels::teacher;
-  // Labels of the teacher nearer than this to zero are left out of the sum. Without, the loss of the
-  // teacher itself is in the thousands: entries of A X* B have the size of 300, and one in 400 is below 1.
+  // Teacher labels closer to zero than this are left out of the sum. Without a margin, the loss of the
+  // teacher itself is in the thousands: entries of A X* B are about 300 in size, and one in 400 is below 1.
   double margin = 0;
   void fields(FieldVisitor& v);
 };

@@ -5,7 +5,7 @@
 namespace lather::optim {
 namespace {
 
-// The value is the by-product of the gradient; these functions are too small for a second formula to pay.
+// The value is a by-product of the gradient; these functions are too small for a second formula to pay off.
 template <class Function>
 double value_only(Function& f, std::span<const double> x) {
   std::vector<double> gradient(x.size());

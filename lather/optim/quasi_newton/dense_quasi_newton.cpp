@@ -56,7 +56,7 @@ void DenseQuasiNewton::take_memory() {
   restart();
 }
 
-// A value of another function says nothing about how far the next step goes.
+// The value of another function says nothing about the length of the next step.
 void DenseQuasiNewton::objective_changed() {
   point_.known = false;
   f_before_ = std::numeric_limits<double>::infinity();
@@ -71,7 +71,7 @@ void DenseQuasiNewton::restart() {
   fresh_ = true;
 }
 
-// H lies where the objective does.
+// Keeps H where the objective is.
 void DenseQuasiNewton::follow(Objective& objective) {
   const bool wanted = objective.cuda_objective() != nullptr;
   if (!H_ && wanted != on_device_ && (!wanted || device_memory_bytes() > 0)) on_device_ = wanted;
@@ -87,14 +87,14 @@ void DenseQuasiNewton::follow(Objective& objective) {
   on_device_ = wanted;
 }
 
-// p = -H g; false if p is no direction of descent.
+// p = -H g; false if p is not a descent direction.
 bool DenseQuasiNewton::find_direction() {
   H_->multiply(point_.g, p_);
   for (double& value : p_) value = -value;
   return all_finite(p_) && dot(p_, point_.g) < 0;
 }
 
-// Searches along -H g, and where that leads nowhere along -g with H = I.
+// Searches along -H g and, if that leads nowhere, along -g with H = I.
 LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& report) {
   for (;;) {
     const bool was_fresh = fresh_;
@@ -102,8 +102,8 @@ LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& repo
     if (find_direction()) {
       const LinePoint start{0, point_.f, dot(p_, point_.g), point_.g};
       Ray ray(objective, point_.x, p_);
-      // Before the first step, as SciPy: f_{-1} = f_0 + |g_0| / 2, which makes the first trial about one unit
-      // long.
+      // Before the first step, as in SciPy: f_{-1} = f_0 + |g_0| / 2, which makes the first trial about one
+      // unit long.
       const double f_before = first_ ? point_.f + report.gradient_norm / 2 : f_before_;
       result = wolfe12(ray, start, f_before, {.wolfe = options_.wolfe});
       report.evaluations += ray.evaluations();

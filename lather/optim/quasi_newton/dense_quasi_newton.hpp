@@ -1,5 +1,5 @@
 #pragma once
-// The iteration that all methods with a dense inverse Hessian share; they differ in their ScalingRule only.
+// The iteration shared by all methods with a dense inverse Hessian; they differ only in their ScalingRule.
 
 #include <memory>
 #include <string>
@@ -32,7 +32,7 @@ class DenseQuasiNewton : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  protected:
-  // Throws Error if H would not fit into the memory allowed on the device where it is to lie.
+  // Throws Error if H would not fit into the memory allowed on the device that is to hold it.
   DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
                    const DenseQuasiNewtonOptions& options, ScalingRule rule, Device device);
 
@@ -46,11 +46,11 @@ class DenseQuasiNewton : public Optimizer {
   DenseQuasiNewtonOptions options_;
   ScalingRule rule_;
   std::size_t n_;
-  std::unique_ptr<InverseHessian> H_;  // taken at the first step
+  std::unique_ptr<InverseHessian> H_;  // allocated at the first step
   bool on_device_;
   std::vector<double> p_;
   bool fresh_ = true;    // H is the identity
-  bool first_ = true;    // no step was taken yet
+  bool first_ = true;    // no step was taken since the start or restart
   double f_before_ = 0;  // value before the last step; infinite: that of another function
   EvaluatedPoint point_;
   std::vector<Diagnostic> diagnostics_;

@@ -23,8 +23,8 @@ bool usable(const Scaling& scaling) {
   return std::isfinite(scaling.tau) && scaling.tau > 0 && std::isfinite(scaling.phi);
 }
 
-// Roots of the coefficients go into the vectors, so that entry (i, j) and entry (j, i) are the same products
-// in the same order and H stays symmetric to the last bit.
+// Square roots of the coefficients go into the vectors, so that entries (i, j) and (j, i) are the same
+// products in the same order and H stays symmetric to the last bit.
 std::vector<double> scaled(std::span<const double> x, double factor) {
   std::vector<double> result(x.begin(), x.end());
   for (double& value : result) value *= factor;
@@ -88,7 +88,7 @@ UpdateReport update_inverse_hessian(InverseHessian& H, const SecantPair& pair, c
   const std::size_t n = s.size();
   UpdateReport report;
   const double ys = dot(y, s);
-  // Departs from the reference: SciPy puts rho = 1000 where y.s = 0; such a pair carries no curvature and is
+  // Departs from the reference: SciPy sets rho = 1000 if y.s = 0; such a pair carries no curvature and is
   // skipped here.
   if (!(ys > std::numeric_limits<double>::epsilon() * norm(y) * norm(s))) {
     report.message = "no positive curvature along the step; the inverse Hessian is kept";

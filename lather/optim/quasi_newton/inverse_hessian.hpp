@@ -1,5 +1,5 @@
 #pragma once
-// The update of a dense inverse Hessian H that BFGS, SS-BFGS and SS-Broyden share (Urbán, Stefanou & Pons
+// The update of a dense inverse Hessian H shared by BFGS, SS-BFGS and SS-Broyden (Urbán, Stefanou & Pons
 // 2025, eqs 7–13):
 //
 //   H+ = [ H - H y y^T H / (y^T H y) + phi (y^T H y) v v^T ] / tau + rho s s^T,
@@ -47,7 +47,7 @@ struct UpdateReport {
   Scaling scaling;
 };
 
-// A symmetric n × n matrix, wherever it lies.
+// A symmetric n × n matrix, wherever it is stored.
 class InverseHessian {
  public:
   virtual ~InverseHessian() = default;
@@ -64,11 +64,11 @@ class InverseHessian {
   virtual void state(StateVisitor& visitor) = 0;
 };
 std::unique_ptr<InverseHessian> make_inverse_hessian(std::size_t n);
-// On the GPU; null where this program was built without CUDA.
+// On the GPU; null if this program was built without CUDA.
 std::unique_ptr<InverseHessian> make_device_inverse_hessian(std::size_t n);
-std::size_t device_memory_bytes();  // of the GPU; 0 where this program was built without CUDA
+std::size_t device_memory_bytes();  // of the GPU; 0 if this program was built without CUDA
 
-// Updates H in O(n^2). H is left alone where y.s is not positive or a number is not finite.
+// Updates H in O(n^2). H is left alone if y.s or y.Hy is not positive and finite.
 UpdateReport update_inverse_hessian(InverseHessian& H, const SecantPair& pair, const ScalingRule& rule);
 // The same for an array.
 UpdateReport update_inverse_hessian(std::span<double> H, const SecantPair& pair, const ScalingRule& rule,

@@ -39,7 +39,7 @@ LbfgsOptions torch_lbfgs_options() {
 Lbfgs::Lbfgs(const ParameterLayout& layout, const LbfgsOptions& options)
     : options_(options), history_(static_cast<std::size_t>(options.history)), d_(layout.size()) {}
 
-// Searches along -H g; where that leads nowhere, forgets the pairs and searches along -g.
+// Searches along -H g; if that leads nowhere, forgets the pairs and searches along -g.
 LineSearchResult Lbfgs::search(Objective& objective, StepReport& report) {
   for (;;) {
     const bool steepest = history_.empty();

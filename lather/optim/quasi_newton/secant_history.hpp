@@ -1,5 +1,5 @@
 #pragma once
-// The last m pairs (s_i, y_i) and the product of the inverse Hessian they stand for with a vector.
+// The last m pairs (s_i, y_i) and the product of the inverse Hessian they represent with a vector.
 
 #include <cstddef>
 #include <deque>
@@ -11,8 +11,8 @@
 
 namespace lather::optim {
 
-// Copies of the pairs on the GPU. -H g is a combination of them
-// and g whose coefficients follow from inner products alone.
+// Copies of the pairs on the GPU. -H g is a linear combination of them and g whose coefficients follow from
+// inner products alone.
 class DeviceSecants {
  public:
   virtual ~DeviceSecants() = default;
@@ -21,7 +21,7 @@ class DeviceSecants {
   virtual void descend(std::span<const double> g, std::span<double> direction) = 0;
   virtual std::size_t bytes() const = 0;
 };
-// Null where this program was built without CUDA.
+// Null if this program was built without CUDA.
 std::unique_ptr<DeviceSecants> make_device_secants(std::size_t capacity, std::size_t n);
 
 class SecantHistory {

@@ -12,7 +12,7 @@ namespace lather::optim {
 namespace {
 
 // Not in the reference, which divides by a: at a = 0 the vectors s and H y are parallel, v vanishes, and
-// every member of the family is the same update. Below this a, theta = 0 is taken.
+// every member of the family is the same update. Below this a, theta = 0 is used.
 constexpr double kParallel = 1e-14;
 
 double choose_theta(std::int64_t variant, double b, double h, double a) {

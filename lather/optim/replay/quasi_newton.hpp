@@ -15,11 +15,11 @@ namespace lather::optim {
 struct QuasiNewtonReplay {
   std::string name;
   double deviation = 0;      // max |ours - recorded| / max(1, |recorded|) over all numbers compared
-  double tolerance = 0;      // as the file states
+  double tolerance = 0;      // as stated in the file
   std::size_t compared = 0;  // how many numbers
 };
 
-// Both throw Error for a file that lacks a field, holds one of the wrong shape, or names what is not known.
+// Both throw Error for a file that lacks a field, has one of the wrong shape, or names something unknown.
 QuasiNewtonReplay replay_objective(const nlohmann::json& record);
 QuasiNewtonReplay replay_inverse_hessian_updates(const nlohmann::json& record);
 

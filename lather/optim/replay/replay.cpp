@@ -62,7 +62,7 @@ ParameterLayout layout_of(const Json& shapes) {
   return layout;
 }
 
-// Hands out the recorded gradients one after the other, wherever it is asked.
+// Returns the recorded gradients one after another, at whatever point it is asked.
 class RecordedGradients final : public Objective {
  public:
   RecordedGradients(const ParameterLayout& layout, const Json& gradients)
@@ -83,7 +83,7 @@ class RecordedGradients final : public Objective {
 
 std::string optimizer_of(const std::string& text) {
   const auto says = [&](const char* word) { return text.find(word) != std::string::npos; };
-  // From the most special name to the most general: "Shampoo … with Adam grafting" is no Adam.
+  // From the most specific name to the most general: "Shampoo … with Adam grafting" is not Adam.
   if (says("eigenvalue-corrected") || says("eshampoo") || says("purifying")) return "purifying-shampoo";
   if (says("shampoo")) return "shampoo";
   if (says("soap")) return "soap";
@@ -118,7 +118,7 @@ ReplayMethod replay_method(const Json& recorded) {
       {"use_bias_correction", "correct_bias"},
   };
   Json settings = Json::object();
-  // What a reference does that is not our default; the file's own hyper-parameters come after and win.
+  // Where a reference differs from our defaults; the file's own hyper-parameters are applied later and win.
   if (name == "shampoo" || name == "purifying-shampoo") settings["precondition_vectors"] = true;
   if (name == "muon") settings.update({{"matrices", "all"}, {"rows", "outputs"}});
   const Json hyper = recorded.value("hyper", Json::object());

@@ -1,6 +1,6 @@
 #pragma once
 // Replays trajectories recorded from the reference implementations (tests/golden/*.json): the recorded
-// gradients are fed to our optimizer of the same rule, and the parameters are compared after every step.
+// gradients are fed to our optimizer with the same rule, and the parameters are compared after every step.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
-// Gradient clipping: an Objective that shortens the gradients of another, and a wrapper that puts it before
-// any optimizer. The value is left alone, so line searches would see slopes that do not belong to it: clip
+// Gradient clipping: an Objective that clips the gradients of another, and a wrapper that puts it in front of
+// any optimizer. The value is left alone, so line searches would see slopes that do not match it: clip
 // first-order methods.
 
 #include <memory>
@@ -23,7 +23,7 @@ struct ClipOptions {
   }
 };
 
-// Returns whether the gradient was changed. NaN is let through: it is for the optimizer to report.
+// Returns whether the gradient was changed. NaN passes through, for the optimizer to report.
 bool clip_gradient(const ClipOptions& options, std::span<double> gradient);
 
 class ClippedObjective final : public Objective {
@@ -35,7 +35,7 @@ class ClippedObjective final : public Objective {
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
   std::vector<std::string> term_names() const override { return inner_.term_names(); }
   std::vector<bool> term_is_equation() const override { return inner_.term_is_equation(); }
-  // Each term's gradient is clipped by itself.
+  // Each term's gradient is clipped separately.
   void term_gradients(std::span<const double> x, std::span<double> losses,
                       std::vector<std::vector<double>>& gradients) override;
   std::size_t residual_count() const override { return inner_.residual_count(); }

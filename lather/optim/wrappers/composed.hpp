@@ -10,7 +10,7 @@
 namespace lather::optim {
 
 // Throws Error for a layout the method cannot hold in memory. On `cuda` the optimizer itself lives on the GPU
-// if it can, and if nothing is wrapped around it but a schedule.
+// if it can: not with schedule-free averaging, nor with clipping that it cannot do there.
 std::unique_ptr<Optimizer> make_composed(const ParameterLayout& layout, const OptimizerSpec& spec,
                                          Device device = Device::cpu);
 

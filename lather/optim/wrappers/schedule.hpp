@@ -15,7 +15,7 @@ double exponential_decay(std::int64_t step, double rate, std::int64_t every,
                          bool staircase);  // rate^(k / every)
 double cosine_decay(std::int64_t step, std::int64_t total_steps,
                     double final_factor);                   // 1 … final_factor, then constant
-double cosine_decay(double progress, double final_factor);  // the same for a progress in [0, 1]
+double cosine_decay(double progress, double final_factor);  // the same, for progress in [0, 1]
 // factors[i] from boundaries[i] on, 1 before boundaries[0].
 double piecewise_constant(std::int64_t step, std::span<const double> boundaries,
                           std::span<const double> factors);
@@ -36,9 +36,9 @@ struct ScheduleOptions {
   std::vector<double> boundaries{}, factors{};
 
   void fields(FieldVisitor& v);
-  // A decay whose length is that of the training: the trainer gives its factors (by steps, or by time).
+  // A decay as long as the training: the trainer supplies its factors (by steps, or by time).
   bool over_the_whole_run() const { return decay == Decay::cosine && total_steps == 0; }
-  void validate() const;  // throws Error where lists do not fit together
+  void validate() const;  // throws Error if lists do not fit together
 };
 
 double schedule_factor(const ScheduleOptions& options, std::int64_t step);

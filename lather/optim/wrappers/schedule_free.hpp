@@ -3,13 +3,13 @@
 // optimizer.
 //
 //   y = (1 - beta) z + beta x      the gradient is taken here: between the fast point z and its average x
-//   z = z + inner step at y        the inner optimizer moves z as if it stood at y
+//   z = z + inner step at y        the inner optimizer moves z as if it were at y
 //   x = (1 - c) x + c z            a running mean of all z, weighted by the squared learning-rate factor:
 //                                  c = w_t / sum_{i<=t} w_i
 //
 // The parameters seen from outside are x, the point that is meant to be good at any time without a decaying
-// learning rate; the loss reported is at y. beta takes the part of momentum: give the inner optimizer none
-// (sgd momentum 0, adam beta1 0). A line search measures the way from y, not from z, and gains nothing here.
+// learning rate; the reported loss is at y. beta plays the role of momentum: give the inner optimizer none
+// (sgd momentum 0, adam beta1 0). A line search measures from y, not from z, and gains nothing here.
 
 #include <cstdint>
 #include <memory>

@@ -27,7 +27,7 @@ StepReport Switching::step(Objective& objective, std::span<double> parameters) {
   if (switched_) return report;
   const bool ended = report.status == Status::stalled || report.status == Status::converged;
   if (ended || on_plateau(report.loss)) {
-    // The next step is the second optimizer's; a first one that can do no more does not end the run.
+    // The second optimizer takes the next step; a first one that can do no more does not end the run.
     switched_ = true;
     report.message += report.message.empty() ? "" : "; ";
     report.message += ended ? "the first optimizer can do no more, switching to the second"

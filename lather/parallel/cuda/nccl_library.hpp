@@ -1,5 +1,5 @@
 #pragma once
-// NCCL as far as it is used. It is loaded at its first use: programs neither need nor link it.
+// The part of NCCL that is used. It is loaded at first use: programs neither need nor link it.
 
 #include <cuda_runtime_api.h>
 
@@ -14,7 +14,7 @@ struct NcclId {
 inline constexpr int kNcclDouble = 8, kNcclSum = 0;
 inline constexpr int kOldestNccl = 20900;  // the first whose work can be captured into graphs
 
-// Functions return 0 or the number of an error.
+// Functions return 0 or an error number.
 struct NcclLibrary {
   int (*version)(int* version);
   const char* (*error)(int status);
@@ -29,8 +29,8 @@ struct NcclLibrary {
              cudaStream_t stream);
 };
 
-// What $LATHER_NCCL names; else libnccl.so.2 from the system's search path or the CUDA toolkit. Throws Error
-// where it is missing.
+// The file named by $LATHER_NCCL; else libnccl.so.2 from the system's search path or the CUDA toolkit. Throws
+// Error if it is missing.
 const NcclLibrary& nccl_library();
 
 }  // namespace lather::parallel

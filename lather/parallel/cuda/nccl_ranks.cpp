@@ -39,7 +39,7 @@ void check_nccl(int status, const char* what) {
                             nccl_library().error(status)));
 }
 
-// Where one rank has no NCCL, all of them end with an error.
+// If one rank has no NCCL, all of them end with an error.
 void require_nccl_everywhere(Communicator& ranks) {
   std::string trouble;
   try {
@@ -53,7 +53,7 @@ void require_nccl_everywhere(Communicator& ranks) {
     if (troubled[p]) throw Error(fmt::format("--reduction: NCCL cannot be used on rank {}", p));
 }
 
-// NCCL would refuse them, with fewer words.
+// NCCL would refuse ranks that share a GPU, with fewer words.
 void require_gpu_each(Communicator& ranks) {
   int device = 0;
   cudaDeviceProp properties;
@@ -131,8 +131,8 @@ void NcclRanks::watched(const std::function<void()>& work) {
   require_not_lost();
 }
 
-// The flag before the end of the wait: what then goes on sees it. Aborting takes as long as there are graphs
-// with NCCL's work.
+// Sets the flag before the wait ends, so that what goes on then sees it. Aborting takes as long as there are
+// graphs with NCCL's work.
 void NcclRanks::watch() {
   for (;; std::this_thread::sleep_for(kWatchInterval)) {
     const std::lock_guard lock(mutex_);

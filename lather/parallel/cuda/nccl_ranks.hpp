@@ -1,10 +1,10 @@
 #pragma once
-// The ranks of a communicator by NCCL: what GPUs exchange on their streams, without the host. Everything
+// The ranks of a communicator through NCCL: what GPUs exchange on their streams, without the host. Everything
 // enqueued may be captured into a graph.
 //
-// NCCL waits for a lost rank for ever. While work is under way (`watched`), a thread looks whether the others
-// are there; where one is not, it raises a flag that kernels see, then makes NCCL leave what it waits for.
-// Kernels that come after NCCL's and look at the flag can tell that the numbers are not those of all ranks.
+// NCCL waits for a lost rank forever. While work is under way (`watched`), a thread checks whether the others
+// are there; if one is not, it raises a flag that kernels see, then makes NCCL stop waiting. Kernels that run
+// after NCCL's and look at the flag can tell that the numbers are not those of all ranks.
 
 #include <atomic>
 #include <functional>
@@ -19,13 +19,13 @@ namespace lather::parallel {
 class NcclRanks {
  public:
   // Made at the first call, by all ranks together, each with its GPU in use; kept until the process ends,
-  // because graphs may hold its work. Throws Error where NCCL is missing, too old, or ranks share a GPU.
+  // because graphs may hold its work. Throws Error if NCCL is missing or too old, or ranks share a GPU.
   static NcclRanks& of(Communicator& ranks);
   NcclRanks(const NcclRanks&) = delete;
   NcclRanks& operator=(const NcclRanks&) = delete;
 
   // Device memory. The messages between two ranks arrive in the order of their lists; what a rank sends to
-  // itself it receives as from another; empty ones are left out.
+  // itself it receives as if from another; empty messages are left out.
   struct Send {
     const double* from;
     std::size_t count;
@@ -38,7 +38,7 @@ class NcclRanks {
   };
   void enqueue_exchange(std::span<const Send> sends, std::span<const Receive> receives,
                         cudaStream_t stream) const;
-  // to = the sum of `from` of all ranks, in NCCL's order.
+  // to = the sum of `from` over all ranks, in NCCL's order.
   void enqueue_sum(const double* from, double* to, std::size_t count, cudaStream_t stream) const;
 
   // Calls work(), which waits for what it has enqueued. Throws RankLost.

@@ -39,8 +39,7 @@ LatherMpiPlace start() {
   return place;
 }
 
-// What comes in is kept here until all of it is there: an exchange that is given up never writes to its
-// receiver.
+// Incoming data is kept here until it is complete: an abandoned exchange never writes to its receiver.
 struct Exchange {
   std::vector<MPI_Request> requests;
   std::vector<std::vector<char>> incoming;

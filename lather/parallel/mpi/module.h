@@ -1,4 +1,4 @@
-/* What the module lather_mpi.so offers: MPI in terms of bytes; nothing of an mpi.h gets into the rest. */
+/* What the module lather_mpi.so offers: MPI in terms of bytes; nothing from mpi.h gets into the rest. */
 #pragma once
 #include <stddef.h>
 
@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct {
   int version;
-  /* Of the library, without starting it. */
+  /* Describes the library, without starting it. */
   void (*describe)(char* text, int capacity);
   /* Joins the other ranks. */
   LatherMpiPlace (*start)(void);

@@ -12,14 +12,14 @@ namespace lather::pde {
 
 class DevicePoints {
  public:
-  // Which methods it knows.
+  // Which methods it supports.
   static bool draws(SamplingMethod method) {
     return method == SamplingMethod::uniform || method == SamplingMethod::sobol ||
            method == SamplingMethod::sobol_plain;
   }
 
-  // Where the coordinates of a set are: coordinate k of point i at k * points + i, in single precision or
-  // double. Address null: the set is not used.
+  // Where the coordinates of a set are: coordinate k of point i at k * points + i, in single or double
+  // precision. Null address: the set is not used.
   struct Target {
     void* coordinates = nullptr;
     std::size_t points = 0;
@@ -27,7 +27,7 @@ class DevicePoints {
   DevicePoints(const PointPlan& plan, const std::vector<Target>& targets, bool single_precision);
 
   void set_step(std::int64_t step) { step_.upload(std::span<const std::int64_t>(&step, 1)); }
-  // New points if step + *index is one at which they are drawn; *changed says whether it is.
+  // Draws new points if step + *index is a step at which they are due; *changed says whether it is.
   void enqueue(const int* index, int* changed, cudaStream_t stream) const;
 
  private:

@@ -1,7 +1,7 @@
 // The engine on CUDA: one graph per loss and gradient. Parameters go in and the gradient comes out through
 // page-locked memory; optimizers that live on the device use the device addresses instead (CudaObjective).
 // Every shard has its own sums (their order: parallel/shards.hpp); ranks, each with a GPU or a share of one,
-// have some of the shards, and compute everything else alike, with the same bits.
+// have some of the shards and compute everything else identically, with the same bits.
 
 #include <algorithm>
 #include <array>
@@ -269,14 +269,14 @@ class CudaEngine final : public Engine, public optim::CudaObjective, private Cud
   CudaTrials::Part all_losses() { return std::as_bytes(std::span(device_losses(), problem.terms.size())); }
 
   bool sharded() const { return options.shards > 0; }
-  // Others may have gone: this rank then has other shards.
+  // Other ranks may have been lost: this rank then has other shards.
   void follow_ranks() {
     if (pass_->set_shards(sums_->own())) forget_graphs();
   }
   IndexRange own_of(std::size_t count) const {
     return visited_by(alone() ? 0 : options.ranks->rank(), 0, count);
   }
-  // Of a slot: gradient and losses, or the losses alone.
+  // Part of a slot: gradient and losses, or only the losses.
   ShardSlots::Part sums(bool with_gradient) const {
     const std::size_t n = layout.size(), terms = problem.terms.size();
     return with_gradient ? ShardSlots::Part{0, n + terms} : ShardSlots::Part{n, terms};
@@ -322,7 +322,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective, private Cud
   double* host_scales() const { return host_.data() + 2 * layout.size(); }
   double* host_losses() const { return host_scales() + problem.terms.size(); }
 
-  // Where the graph takes them from.
+  // Puts them where the graph reads them.
   void stage(std::span<const double> x) {
     std::copy(x.begin(), x.end(), host_parameters());
     upload_frozen();
@@ -346,7 +346,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective, private Cud
     if (!frozen.empty()) frozen_.upload(frozen);
   }
 
-  // Of all terms, or of one alone.
+  // For all terms, or for only one.
   void set_scales(int only) {
     for (std::size_t k = 0; k < terms_.size(); ++k) {
       const int term = terms_[k];
@@ -404,7 +404,7 @@ class CudaEngine final : public Engine, public optim::CudaObjective, private Cud
   std::unique_ptr<CudaPass<T>> pass_;
   std::unique_ptr<CudaJacobian> jacobian_;  // for curvature methods
   std::optional<PointPlan> plan_;
-  std::unique_ptr<DevicePoints> device_points_;  // that follow it
+  std::unique_ptr<DevicePoints> device_points_;  // that follow the plan
   std::int64_t step_ = 0;
   ThreadTeam team_;        // for optimizers that update on the host
   cuda::Graph graphs_[2];  // value; value and gradient

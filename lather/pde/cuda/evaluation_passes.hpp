@@ -1,5 +1,5 @@
 #pragma once
-// Passes that evaluate expressions at points anywhere, kept by expressions and columns.
+// Passes that evaluate expressions at arbitrary points, kept by expressions and columns.
 
 #include <map>
 #include <memory>

@@ -71,7 +71,7 @@ CudaPass<double>& CudaJacobian::pass_of(int set) {
 }
 
 // J is kept whole in half of the free memory, or in two chunks (J J^T takes two at once). A limit on the rows
-// of a tile holds for J too. With shards, chunks are what they are.
+// of a tile applies to J too. With shards, the chunks are fixed.
 void CudaJacobian::choose_chunks(std::size_t residuals) {
   if (residuals == residuals_) return;
   const std::size_t limit = engine_.options.tile_rows;
@@ -195,7 +195,7 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
                                          static_cast<int>(width), static_cast<int>(from_stride), group},
                 pass.stream());
   };
-  // An unknown that other terms have is zero here.
+  // An unknown that only other terms have is zero here.
   for (std::size_t u = engine_.tape.parameters().size(); u < parameters; ++u)
     write_scalar(nullptr, 0, 0, rows + u, stride_);
   for (const auto& s : pass.scalars())
@@ -203,7 +203,7 @@ void CudaJacobian::write_term(const CudaPass<double>& pass, int term, Range wind
   write_scalar(pass.window_values(engine_.place_in_set[term]) + skipped_points, 1, 1, r_.data() + row, 1);
 }
 
-// Rows [first, first + count) of J, and as much of r. The terms of a set share the forward pass.
+// Rows [first, first + count) of J, and the same rows of r. The terms of a set share the forward pass.
 void CudaJacobian::write(std::size_t first, std::size_t count, double* rows) {
   cuda::check(cudaEventRecord(begun_, stream_));
   std::vector<cudaStream_t> streams;
@@ -358,7 +358,7 @@ void CudaJacobian::gram_matrix(std::span<const double> x, double* JJt, std::span
 
 namespace {
 
-// Our upper triangle, for those who read the lower one on the host.
+// Our upper triangle, mirrored for those who read the lower one on the host.
 void download_mirrored(const cuda::Memory<double>& matrix, std::size_t n, double* to) {
   optim::download_rows(matrix.data(), n, n, to);
   for (std::size_t i = 0; i < n; ++i)
@@ -400,7 +400,7 @@ std::unique_ptr<optim::VectorBlocks> CudaJacobian::make_vector_blocks(std::size_
   make_room();
   return optim::make_device_vector_blocks(*this, count, size(), team());
 }
-// J takes its share of what matrices leave.
+// J takes its share of what the matrices leave free.
 void CudaJacobian::make_room() {
   residuals_ = 0;
   rows_ = {};

@@ -1,9 +1,9 @@
 #pragma once
-// The Jacobian of the weighted residuals on the GPU: its rows from the layers' signals, as
-// pde/engine/row_writer.hpp makes them on the host, and products with them. J stays in memory where it fits,
-// for as long as x, points and weights are the same; where it does not fit, its rows are made in chunks
-// whenever they are needed. With shards, chunks are equal parts of J, whatever fits: J^T J is a sum over them,
-// shared by ranks; everything else every rank computes by itself.
+// The Jacobian of the weighted residuals on the GPU: its rows from the layers' signals, as in
+// pde/engine/row_writer.hpp on the host, and products with them. If J fits, it stays in memory for as long as
+// x, points and weights are the same; if not, its rows are computed in chunks whenever they are needed. With
+// shards, chunks are equal parts of J, whatever fits: J^T J is a sum over them, shared by ranks; everything
+// else is computed by every rank on its own.
 
 #include <functional>
 #include <memory>
@@ -24,8 +24,8 @@ class CudaJacobian final : public EngineResiduals,
                            private optim::DeviceJacobian,
                            private optim::DevicePathWork {
  public:
-  // Of the engine's problem and points, at the parameters and frozen weights of `addresses`, where `trials`, the
-  // same engine, brings them.
+  // For the engine's problem and points, at the parameters and frozen weights of `addresses`, which `trials`,
+  // the same engine, puts there.
   CudaJacobian(Engine& engine, const CudaAddresses& addresses, CudaTrialEngine& trials);
 
   void points_changed(int set);
@@ -47,8 +47,8 @@ class CudaJacobian final : public EngineResiduals,
   std::unique_ptr<optim::VectorBlocks> make_vector_blocks(std::size_t count) override;
   double available_bytes() const override;
 
-  // Engine::visit_signals: points [first, first + count) of a term; with shards, of these shards, each with its
-  // number for the visitor.
+  // Engine::visit_signals: points [first, first + count) of a term; with shards, those of `shards`, each
+  // shard with its number for the visitor.
   struct VisitedPoints {
     int term;
     std::size_t first, count;
@@ -58,7 +58,7 @@ class CudaJacobian final : public EngineResiduals,
              PinnObjective::SignalVisitor& visitor);
 
  private:
-  // What the rows depend on besides the points.
+  // What the rows depend on apart from the points.
   struct Key {
     std::vector<double> x, frozen;
     struct Weights {
@@ -76,7 +76,7 @@ class CudaJacobian final : public EngineResiduals,
   double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
                        const Finish& finish) override;
   void enqueue_normal(std::span<const double> x, double* JtJ, const Finish& finish);
-  double read_normal(std::span<double> Jtr) const;  // once stream_ was waited for
+  double read_normal(std::span<double> Jtr) const;  // after waiting for stream_
   Enqueued enqueue_transposed_times(std::span<const double> x, std::span<const double> w) override;
   std::optional<Enqueued> enqueue_normal_matrix(std::span<const double> x, double* JtJ,
                                                 const Finish& finish) override;
@@ -98,26 +98,26 @@ class CudaJacobian final : public EngineResiduals,
 
   CudaPass<double>& pass_of(int set);
   Range part_of_term(int term, std::size_t first, std::size_t count) const;
-  // Makes x, weights and memory ready; true if J is in memory already.
+  // Prepares x, weights and memory; true if J is already in memory.
   bool prepare(std::span<const double> x);
   void upload_root_weights();
   void choose_chunks(std::size_t residuals);
   bool sharded() const { return engine_.options.shards > 0; }
   bool whole() const { return rows_.size() == residuals_ * stride_; }
   double* place_of(std::size_t row) const { return rows_.data() + (whole() ? row * stride_ : 0); }
-  // What is enqueued on stream_ afterwards finds the rows.
+  // Work enqueued on stream_ afterwards finds the rows.
   void write(std::size_t first, std::size_t count, double* rows);
-  void write_all();  // where J is in one piece
+  void write_all();  // if J is in one piece
   void write_term(const CudaPass<double>& pass, int term, Range window, Range part, double* rows);
   void enqueue_copy(const cuda::Memory<double>& from, double* to);
   bool is_last(std::size_t end) const { return end == residuals_; }
   double* host_v() const { return host_.data(); }
   double* host_r() const { return host_.data() + engine_.layout.size(); }
-  // f(rows on the device, first, count), chunk after chunk, on stream_; the last one may still be under way.
+  // f(rows on the device, first, count), chunk by chunk, on stream_; the last one may still be running.
   template <class F>
   void enqueue_chunks(std::span<const double> x, const F& f);
   template <class F>
-  void for_chunks(std::span<const double> x, const F& f);  // and is not here
+  void for_chunks(std::span<const double> x, const F& f);  // waits for the last one
 
   CudaAddresses addresses_;
   CudaTrialEngine& trials_;

@@ -1,6 +1,6 @@
 // J^T J as a sum over shards of the rows of J, along the tree of parallel/shards.hpp: a matrix per shard, added
-// to its neighbour's as soon as both are there, on the device; what is left of every rank goes through the host,
-// or from GPU to GPU by NCCL.
+// to its neighbour's as soon as both are ready, on the device; what is left on every rank goes through the
+// host, or from GPU to GPU by NCCL.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace lather::pde {
 
 namespace {
 
-// Numbers of a matrix that NCCL adds up at a time: its memory stays small beside the matrix.
+// Numbers of a matrix that NCCL adds up at a time: its memory stays small compared with the matrix.
 constexpr std::size_t kNcclNumbers = std::size_t{1} << 24;
 
 // Upper triangles, row after row.
@@ -27,7 +27,7 @@ void unpack_upper(const double* from, std::size_t n, std::vector<double>& matrix
 
 }  // namespace
 
-// By shard, as far as they are not added to others yet.
+// By shard, until they are added to others.
 struct CudaJacobian::ShardMatrices {
   std::size_t first_shard;  // of this rank
   double* first;            // its matrix, and in the end the total
@@ -124,7 +124,7 @@ void CudaJacobian::sum_over_ranks(const parallel::ShardPlan& plan, ShardMatrices
   sums.vectors[sums.first_shard].assign(vector.begin(), vector.end());
 }
 
-// Whole matrices: the triangle that nobody reads travels with the other. J^T r, which is on the host, stays there.
+// Whole matrices: the triangle that nobody reads is sent along. J^T r, which is on the host, stays there.
 void CudaJacobian::sum_by_nccl(const parallel::ShardPlan& plan, ShardMatrices& sums) {
   parallel::Communicator& ranks = *engine_.options.ranks;
   const std::size_t n = engine_.layout.size(), numbers = n * stride_;
@@ -146,8 +146,8 @@ void CudaJacobian::sum_by_nccl(const parallel::ShardPlan& plan, ShardMatrices& s
   sums.vectors[sums.first_shard].assign(total.begin(), total.end());
 }
 
-// With the matrices of shards that one process has at the same time: the same on any number of ranks, which
-// choose the same form by it.
+// Includes the matrices of shards that one process holds at the same time: the same on any number of ranks,
+// so that they choose the same form.
 double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
   std::size_t of_shards = 0;
   for (int s = 1; dimension == size() && s < engine_.options.shards; ++s)
@@ -157,7 +157,7 @@ double CudaJacobian::normal_matrix_bytes(std::size_t dimension) const {
                                                             static_cast<double>(stride_) * sizeof(double);
 }
 
-// Ranks of one machine may share a GPU: each may count on its part of what is free, and all on the least.
+// Ranks on one machine may share a GPU: each may count on its part of what is free, and all on the smallest.
 double CudaJacobian::available_bytes() const {
   std::size_t free = 0, total = 0;
   int devices = 1;

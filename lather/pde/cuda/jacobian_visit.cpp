@@ -1,5 +1,5 @@
-// Signals of the device for visitors on the host: a window is computed and fetched, then its points are
-// shared by the threads.
+// Signals from the device for visitors on the host: a window is computed and fetched, then its points are
+// shared among the threads.
 #include <algorithm>
 #include <numeric>
 
@@ -10,9 +10,9 @@ namespace lather::pde {
 namespace {
 
 constexpr std::size_t kVisitedPoints =
-    2048;  // of a window: what is fetched stays small beside the host's memory
+    2048;  // of a window: what is fetched stays small compared with the host's memory
 
-// `rows` rows of the device on the host.
+// A host copy of `rows` rows on the device.
 struct Fetched {
   Fetched(const double* from, std::size_t rows, std::size_t width, std::size_t row_stride)
       : values(rows * row_stride), stride(row_stride) {
@@ -33,7 +33,7 @@ struct FetchedScalar {
   Fetched rows;
 };
 
-struct Window {  // residuals, each of `group` points, one after the other
+struct Window {  // residuals, each of `group` consecutive points
   std::size_t first, count, group, components;
   std::vector<double> residuals = {};
   std::vector<FetchedLayer> layers = {};

@@ -1,7 +1,7 @@
 #pragma once
-// parallel::PieceSum on GPUs: adds up vectors over the pieces of all ranks, by NCCL and without the host. Every
-// rank adds its share of the numbers, in the order of the tree, and hands the result to the others. With
-// Reduction::nccl_sum NCCL does both at once, in an order of its own.
+// parallel::PieceSum on GPUs: adds up vectors over the pieces of all ranks, with NCCL and without the host.
+// Every rank adds its share of the numbers, in the order of the tree, and hands the result to the others.
+// With Reduction::nccl_sum NCCL does both at once, in an order of its own.
 
 #include <vector>
 
@@ -14,12 +14,12 @@ namespace lather::pde {
 
 class NcclSum {
  public:
-  // For vectors of `most_numbers` at most.
+  // For vectors of at most `most_numbers`.
   NcclSum(parallel::Communicator& ranks, const parallel::ShardPlan& plan, std::size_t most_numbers);
   std::size_t bytes() const { return rows_.bytes(); }
 
-  // to = the sum of the pieces of all ranks; `own` are those of this one, and may be written to. Once a rank is
-  // lost, the first number is NaN. May be captured.
+  // to = the sum of the pieces of all ranks; `own` are those of this rank and may be overwritten. Once a rank
+  // is lost, the first number is NaN. May be captured.
   void enqueue(std::span<double* const> own, double* to, std::size_t count, cudaStream_t stream) const;
 
   parallel::NcclRanks& ranks() const { return ranks_; }

@@ -1,8 +1,9 @@
 #pragma once
 // Networks and residuals of several point sets on the GPU: forward, loss, backward, as work enqueued on a
-// stream. Points are taken in batches that fit the memory; a batch holds a share of every set
-// (net/cuda/kernel_source.hpp says how its rows lie). With shards, batches are parts of shards, whose sums are
-// kept apart, and neither depends on the memory: the bits of a shard are the same wherever it is computed.
+// stream. Points are taken in batches that fit in memory; a batch holds a share of every set
+// (net/cuda/kernel_source.hpp describes the layout of its rows). With shards, batches are parts of shards,
+// whose sums are kept separate, and neither depends on the memory: the bits of a shard are the same wherever
+// it is computed.
 
 #include <map>
 #include <memory>
@@ -19,9 +20,9 @@ namespace lather::pde {
 struct CudaPassOptions {
   bool absorb = true;          // see net::Fusion; false keeps every layer's input and adjoint in memory
   bool gradient = true;        // false: values only
-  bool signals = false;        // derivatives point by point, by windows only; of one set, and without absorb
-  bool overlap = true;         // weight gradients beside the chain that sends adjoints back
-  std::size_t batch_rows = 0;  // most rows (points × derivatives) of a batch; 0: as many as the memory holds
+  bool signals = false;        // derivatives point by point, in windows only; for one set, and without absorb
+  bool overlap = true;         // weight gradients in parallel with the chain that sends adjoints back
+  std::size_t batch_rows = 0;  // most rows (points × derivatives) of a batch; 0: as many as fit in memory
   int shards = 0;              // parts of every sum, each with an equal share of every set; 0: one
 };
 
@@ -32,7 +33,7 @@ struct CudaAddresses {
   const double* scales = nullptr;  // per term: d loss / d residual = scale * point weight * residual
   double* losses = nullptr;        // per term: sum of point weight * residual^2
   double* gradient = nullptr;      // like parameters
-  std::size_t shard_stride = 0;    // those of shard s lie this many numbers times s after the first
+  std::size_t shard_stride = 0;    // those of shard s are s times this many numbers after the first
 };
 
 template <class T>
@@ -42,16 +43,16 @@ class CudaPass {
   CudaPass(const net::Tape& tape, std::vector<const CompiledPointSet*> sets, int unknowns,
            const CudaAddresses& addresses, const CudaPassOptions& options);
 
-  // True if addresses or shapes changed: graphs made before are void.
+  // True if addresses or shapes changed: graphs made before are invalid.
   bool set_points(int set, const Points& points);
   bool set_point_weights(int term, std::span<const double> weights);  // one per residual; empty: all 1
-  bool set_shards(IndexRange own);  // those to be computed; all of them, where nothing is said
+  bool set_shards(IndexRange own);  // those to be computed; by default all of them
 
-  // Coordinate k of point i at k * (number of points) + i. Who writes them enqueues the inputs again.
+  // Coordinate k of point i at k * (number of points) + i. After writing them, enqueue the inputs again.
   T* coordinates(int set) const { return set_memory_[set].coordinates.data(); }
   void inputs();
 
-  // Loss, and if wanted its gradient, of all points, by shards.
+  // The loss and, if wanted, its gradient, of all points, by shards.
   void enqueue(bool with_gradient);
   // Values of all expressions at all points of the shards.
   void enqueue_values();
@@ -60,7 +61,7 @@ class CudaPass {
   std::vector<std::span<const std::byte>> results();
 
   // With `signals`: points [first, first + count), count <= window(), forward; then, for one expression after
-  // another, its values and what d residual / d residual = 1 sends back, to be seen until the next call.
+  // another, its values and what d residual / d residual = 1 sends back, valid until the next call.
   std::size_t window() const { return batches_[0].points; }
   void enqueue_window(std::size_t first, std::size_t count);
   void enqueue_signals(int expression);
@@ -183,7 +184,7 @@ class CudaPass {
   std::vector<ShardTargets> sum_targets_;  // by shard
   cuda::Memory<std::byte> jobs_, weight_jobs_, factor_jobs_;
   std::vector<std::byte> job_list_, factor_job_list_;
-  int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;  // of every shard; of weights: in all
+  int job_count_ = 0, weight_job_count_ = 0, factor_job_count_ = 0;  // per shard; of weights: in all
   std::size_t widest_job_ = 1;
 };
 

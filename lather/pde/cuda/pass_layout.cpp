@@ -1,4 +1,4 @@
-// How points are dealt to batches, what lies where in memory, and which jobs add up partial sums.
+// How points are dealt to batches, what is where in memory, and which jobs add up partial sums.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ template <class T>
 void CudaPass<T>::make_batches() {
   std::size_t rows = 0;
   for (std::size_t s = 0; s < sets_.size(); ++s) rows += set_memory_[s].points * sets_[s]->jets.size();
-  // What the last layout holds is free again once it is laid out anew.
+  // What the last layout holds is freed before the new one is made.
   values_.clear(), bars_.clear(), stashes_.clear(), scalar_bars_.clear();
   inputs_ = {};
   std::size_t free = 0, total = 0;
@@ -69,7 +69,7 @@ void CudaPass<T>::make_batches() {
   if (options_.gradient && shards > most)
     throw Error(
         fmt::format("--shards {}: the largest set of points has {}, fewer than shards", shards, most));
-  std::size_t count = wanted > 0 ? (rows + wanted - 1) / wanted : 1;  // of every shard
+  std::size_t count = wanted > 0 ? (rows + wanted - 1) / wanted : 1;  // per shard
   count = std::clamp<std::size_t>(count, 1, most);
   for (;; ++count) {
     std::size_t share_rows = 0, share_points = 0;  // of the largest batch, at most
@@ -103,7 +103,7 @@ void CudaPass<T>::make_batches() {
       batch.points += end - begin;
     }
     if (batch.rows == 0) continue;  // fewer points than shards
-    // Libraries choose kernels by the alignment of what they read: that of a shard must be the same everywhere.
+    // Libraries choose kernels by the alignment of what they read: a shard's must be the same everywhere.
     input_rows_ += sharded ? (batch.rows + kAlignedRows - 1) / kAlignedRows * kAlignedRows : batch.rows;
     max_rows_ = std::max(max_rows_, batch.rows);
     max_points_ = std::max(max_points_, batch.points);
@@ -169,8 +169,8 @@ void CudaPass<T>::add_job(const double* from, double* to, std::size_t rows, std:
   ++job_count_;
 }
 
-// Every launch that sums writes rows of its own; the rows of one target of a shard lie together and are added
-// up by one job.
+// Every launch that sums writes rows of its own; the rows of one target of a shard are contiguous and are
+// added up by one job.
 template <class T>
 void CudaPass<T>::assign_sums() {
   job_list_.clear(), factor_job_list_.clear();
@@ -266,7 +266,7 @@ void CudaPass<T>::add_target_jobs(const ShardTargets& targets, const CudaAddress
   for (const auto& [index, target] : targets.blocks) {
     const auto& block = tape_->parameters().blocks()[index];
     double* const to = addresses.gradient + block.offset;
-    if (block.size() == 1)  // one number per block of threads, side by side too
+    if (block.size() == 1)  // one number per thread block, side by side too
       add_job(sums_.data() + target.at, to, target.rows * target.columns, 1, 1);
     else
       add_job(sums_.data() + target.at, to, target.rows, target.columns, target.columns);

@@ -10,8 +10,8 @@ using net::DenseForm;
 
 namespace {
 
-// Thread blocks of 256 that keep all multiprocessors of an H200 (132) busy without making the partial sums
-// many.
+// Enough thread blocks of 256 to keep all multiprocessors of an H200 (132) busy without making many partial
+// sums.
 constexpr int kMostBlocks = 528;
 
 }  // namespace
@@ -141,7 +141,7 @@ void CudaPass<T>::head(const Batch& batch, const HeadKernel& kernel, const doubl
   run(kernel.name, {dim3(1, blocks), dim3(32 * kHeadWarps)}, pieces, pointers);
 }
 
-// What groups of points add up to, before the head asks for it: the values of their sets alone, then the sums.
+// The sums over groups of points, before the head needs them: the values of only their sets, then the sums.
 template <class T>
 void CudaPass<T>::add_groups(const Batch& batch) {
   Batch grouped = batch;
@@ -187,7 +187,7 @@ void CudaPass<T>::backward(const Batch& batch, bool first) {
       (options_.overlap ? *side_blas_ : blas_)
           .template multiply<T>(outer, in, ld_in, bar_at(d.out), ld_out, weight_bars_[i].data(), ld_weight);
     }
-    if (needs_bar[d.in.buffer])  // A_bar = Z_bar W^T; cuBLAS takes W^T as it lies 10 % faster than W
+    if (needs_bar[d.in.buffer])  // A_bar = Z_bar W^T; cuBLAS is 10 % faster with a stored W^T than with W
                                  // transposed
       blas_.multiply<T>({.m = rows,
                          .n = d.in.width,

@@ -101,7 +101,7 @@ class HeadWriter {
                                         : "head_signals";
   }
 
-  // `sums`: number of accumulators of the kernel; `first_term`, `unknowns`: where this set's begin.
+  // `sums`: number of accumulators of the kernel; `first_term`: where this set's begin.
   std::string function(std::size_t sums, std::size_t first_term, std::size_t terms, int unknowns) {
     std::string text = format("__device__ __forceinline__ void {}_{}(void* const* P, const Piece& q) {{\n",
                               name(mode_), index_);

@@ -1,6 +1,7 @@
 #pragma once
-// The CUDA kernels of a problem, as source text, beside those of its network (net/cuda/kernel_source.hpp):
-// the network's inputs from the coordinates; and output layer, residuals, loss and cotangent in one.
+// The CUDA kernels of a problem, as source text, in addition to those of its network
+// (net/cuda/kernel_source.hpp): the network's inputs from the coordinates; and output layer, residuals, loss
+// and cotangent in one.
 
 #include "lather/net/cuda/kernel_source.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
@@ -9,7 +10,7 @@ namespace lather::pde {
 
 std::vector<std::vector<net::InputJet>> input_jets(const CompiledPointSet& set, int inputs);
 
-// A pointer these kernels are given.
+// A pointer passed to these kernels.
 struct SetPointer {
   enum class What {
     coordinates,    // of set `index`: [coordinate][point]

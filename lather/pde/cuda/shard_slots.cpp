@@ -8,7 +8,7 @@ namespace lather::pde {
 
 namespace {
 
-// Slots begin where libraries find their favourite alignment (256 bytes).
+// Slots begin at the alignment that libraries prefer (256 bytes).
 constexpr std::size_t kSlotNumbers = 32;
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 // Sums over points by shards on the GPU: a slot of device memory for every shard, added up along the tree of
-// parallel/shards.hpp. What the tree adds among the shards of this rank a kernel adds; the rest goes through
+// parallel/shards.hpp. A kernel adds what the tree adds among the shards of this rank; the rest goes through
 // the host, or from GPU to GPU by NCCL. The total is in slot 0.
 
 #include <memory>
@@ -22,12 +22,12 @@ class ShardSlots {
   double* data() const { return slots_.data(); }
   std::size_t bytes() const { return slots_.bytes() + (nccl_ ? nccl_->bytes() : 0); }
 
-  // The shards of this rank. Others may have gone since the last time.
+  // The shards of this rank. Other ranks may have been lost since the last call.
   IndexRange own();
   bool alone() const { return !ranks_ || ranks_->alone(); }
-  // Whether enqueue_sum leaves the total in slot 0. Otherwise exchange() has it.
+  // Whether enqueue_sum leaves the total in slot 0. Otherwise exchange() returns it.
   bool sums_on_device() const { return nccl_ || alone(); }
-  // Calls work(), which waits for what it has enqueued. Throws RankLost where NCCL waited for a lost rank.
+  // Calls work(), which waits for what it has enqueued. Throws RankLost if NCCL waited for a lost rank.
   void watched(const std::function<void()>& work) const;
 
   // Numbers [first, first + count) of the slots.
@@ -36,9 +36,9 @@ class ShardSlots {
   };
   // Adds what can be added on the device; what is left goes to the host. May be captured.
   void enqueue_sum(Part part, cudaStream_t stream) const;
-  // After that, unless the total is there: the total on the host. Throws RankLost.
+  // After that, unless the total is in slot 0: the total on the host. Throws RankLost.
   std::span<const double> exchange(Part part);
-  // To slot 0.
+  // Uploads it to slot 0.
   void enqueue_upload(Part part, cudaStream_t stream);
 
  private:

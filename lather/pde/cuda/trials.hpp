@@ -1,6 +1,6 @@
 #pragma once
 // Several parameter vectors evaluated one after another on a stream: they go to the device in one copy, all
-// results come back in one, and the host waits once; or they are on the device already, and it does not.
+// results come back in one, and the host waits once; or they are already on the device, and it does not.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace lather::pde {
 template <class Enqueue>
 void launch_graph(cuda::Graph& graph, cudaStream_t stream, const Enqueue& enqueue) {
   if (!graph) {
-    // Once without a graph: kernels and library code are loaded then, which a capture must not meet.
+    // Once without a graph: this loads kernels and library code, which must not happen during a capture.
     const auto lock = cuda::alone();
     enqueue();
     graph = cuda::Graph(stream, enqueue);
@@ -24,19 +24,19 @@ void launch_graph(cuda::Graph& graph, cudaStream_t stream, const Enqueue& enqueu
   graph.launch(stream);
 }
 
-// The engine as its Jacobian sees it: x goes to the device, and points that are there already are tried.
+// The engine as its Jacobian sees it: x goes to the device, and points that are already there are tried.
 class CudaTrialEngine {
  public:
   virtual ~CudaTrialEngine() = default;
   virtual cudaStream_t stream() = 0;
-  // x and frozen weights, from memory that stays as it is until the stream was waited for.
+  // x and frozen weights, from memory that stays unchanged until the stream has been waited for.
   virtual void enqueue_upload(std::span<const double> x, cudaStream_t stream) = 0;
-  // Room for `count` x; what is enqueued on stream() then leaves the unweighted residuals at all points of a term, x
-  // after x.
+  // Room for `count` x; what is then enqueued on stream() leaves the unweighted residuals at all points of a
+  // term, one x after another.
   virtual double* residual_points(std::size_t count) = 0;
   virtual void enqueue_residuals(std::size_t count) = 0;
   virtual const double* residuals_at(std::size_t trial, int term) = 0;
-  // The same for losses, which go on to the host, to be read once stream() was waited for.
+  // The same for losses, which go on to the host, to be read after waiting for stream().
   virtual double* value_points(std::size_t count) = 0;
   virtual void enqueue_values(std::size_t count) = 0;
   virtual void read_values(std::span<double> values) = 0;
@@ -49,7 +49,7 @@ class CudaTrials {
       : parameters_(parameters), size_(size), stream_(stream) {}
 
   using Part = std::span<const std::byte>;  // of a result, on the device
-  // For one x after another: enqueue(), which evaluates and leaves the result in the parts.
+  // Calls, for one x after another, enqueue(), which evaluates and leaves the result in the parts.
   template <class Enqueue>
   void run(std::span<const double> xs, std::span<const Part> parts, const Enqueue& enqueue) {
     const std::size_t trials = xs.size() / size_;
@@ -60,8 +60,8 @@ class CudaTrials {
     enqueue_download(trials);
     cuda::check(cudaStreamSynchronize(stream_));
   }
-  // The same in parts: room on the device, to be written; what is enqueued then; results on the device, or to the
-  // host.
+  // The same in steps: room on the device, to be written to; then the evaluation; results on the device, or
+  // copied to the host.
   double* points(std::size_t trials, std::span<const Part> parts) {
     prepare(trials, parts);
     return xs_.data();
@@ -103,7 +103,7 @@ class CudaTrials {
   void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) const {
     cuda::check(cudaMemcpyAsync(to, from, bytes, kind, stream_));
   }
-  // Makes room; graphs of other addresses are void.
+  // Makes room; graphs with other addresses are invalid.
   void prepare(std::size_t trials, std::span<const Part> parts) {
     const auto same = [](const Part& a, const Part& b) {
       return a.data() == b.data() && a.size() == b.size();

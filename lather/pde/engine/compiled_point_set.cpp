@@ -30,7 +30,7 @@ namespace {
 struct Collapse {
   std::vector<double> weights;  // per coordinate; empty: nothing to collapse
   ExprMap<Expr> replacements;   // N_ii -> the Laplacian symbol, or 0 for the others
-  std::vector<Expr> symbols;    // the Laplacian of each output; empty Expr where it does not occur
+  std::vector<Expr> symbols;    // the Laplacian of each output; empty Expr if it does not occur
 };
 
 // If expression e depends on N_ii and N_jj only through w_i N_ii + w_j N_jj, then w_j de/dN_ii = w_i de/dN_jj
@@ -193,7 +193,7 @@ std::vector<Source> sources_of(const Problem& problem, const std::vector<Expr>& 
   return sources;
 }
 
-// Derivatives of sum_e bar_e r_e by network outputs and unknowns.
+// Derivatives of sum_e bar_e r_e with respect to network outputs and unknowns.
 void compile_adjoint(symbolic::Graph& graph, const std::vector<Expr>& expressions,
                      const std::vector<Source>& sources, CompiledPointSet& set) {
   Expr weighted = graph.constant(0);

@@ -8,7 +8,7 @@
 
 namespace lather::pde {
 
-// A number a pointwise program of this level reads or writes.
+// A number that a pointwise program at this level reads or writes.
 struct Slot {
   enum class What { coordinate, column, unknown, output, bar, output_bar, unknown_bar } what;
   int index = 0;      // coordinate, data column, unknown, network output, expression
@@ -18,7 +18,7 @@ struct Slot {
 struct CompiledPointSet {
   symbolic::JetSet jets;
   net::JetTape tape;
-  std::size_t group = 1;  // so many points, one after the other, make one residual
+  std::size_t group = 1;  // this many consecutive points make one residual
 
   // coordinates -> jets of the network's inputs. Components that
   // do not depend on the point are constants here.
@@ -32,14 +32,14 @@ struct CompiledPointSet {
     InputComponent where;
     double value;
   };
-  std::vector<Constant> input_constants;  // all zeros are left out
+  std::vector<Constant> input_constants;  // zeros are left out
 
   // coordinates, data, unknowns, network outputs -> values of the expressions
   symbolic::Program values;
   std::vector<Slot> values_inputs;
 
-  // Tabulated coefficients that the expressions use. Their values at the points are columns behind those of
-  // the set.
+  // Tabulated coefficients that the expressions use. Their values at the points are columns that follow those
+  // of the set.
   std::vector<OutputSymbols::TableDerivative> tables;
 
   // the same and a bar per expression -> bars of the network outputs and of the unknowns (summed over points)
@@ -53,11 +53,11 @@ CompiledPointSet compile_set(const Problem& problem, const net::Tape& tape,
                              std::span<const symbolic::Expr> expressions,
                              std::span<const std::string> columns = {});
 
-// The same for the same expressions and columns in the same order.
+// Equal for the same expressions and columns in the same order.
 std::vector<std::uint32_t> evaluation_key(const Problem& problem, std::span<const symbolic::Expr> expressions,
                                           std::span<const std::string> columns);
 
-// Appends the values of the tables at the points to their columns; `own`: so many columns are not of tables.
+// Appends the values of the tables at the points to their columns; `own`: how many columns are not of tables.
 void fill_tables(const Problem& problem, std::span<const OutputSymbols::TableDerivative> tables,
                  std::size_t own, Points& points);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The points of all sets in tiles, and which shard has which: contiguous runs of tiles, of one set, or of all
-// together by their cost.
+// The points of all sets in tiles, and which shard gets which: contiguous runs of tiles, of one set, or of
+// all sets together by cost.
 
 #include <algorithm>
 #include <span>
@@ -17,11 +17,11 @@ struct Tile {
 
 class DealtTiles {
  public:
-  // spread: where there are fewer tiles than shards, empty shards lie between the others, so that ranks have
-  // equal shares.
+  // spread: if there are fewer tiles than shards, empty shards are interspersed among the others, so that
+  // ranks have equal shares.
   DealtTiles(std::size_t shards, bool spread) : spread_(spread), bounds_(shards + 1) {}
 
-  // The points of a tile of the next set, and what one of them costs.
+  // For the next set: the points of a tile, and the cost of one point.
   void add_set(std::size_t tile_points, double cost) { sets_.push_back({tile_points, cost, {}}); }
   std::size_t points_of_tile(int set) const { return sets_[set].tile_points; }
 

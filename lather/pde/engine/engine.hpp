@@ -20,19 +20,19 @@ enum class Reach { all_points, own_share };
 
 class Engine {
  public:
-  static constexpr std::size_t kMostTrials = 8;  // x that values and residuals are asked for at a time
+  static constexpr std::size_t kMostTrials = 8;  // the most x per call of values and residuals
 
   Engine(const Problem& problem, const EngineOptions& options);
   virtual ~Engine() = default;
 
-  // Fills losses; and, where given, the gradient of the sum, or the gradient of every term.
+  // Fills losses and, if given, the gradient of the sum, or the gradient of every term.
   virtual void compute(std::span<const double> x, double* gradient,
                        std::vector<std::vector<double>>* term_gradients) = 0;
-  // Their sums at several x, one after another in memory; losses are those of the last. The plain version takes
-  // one by one, and faster ones have its bits.
+  // The sum of losses at several x, one after another in memory; losses are those of the last. This version
+  // evaluates them one by one; faster ones give the same bits.
   virtual void values(std::span<const double> xs, std::span<double> values);
-  // residual_i at all points of every term, at one x or several likewise: r[number of x * terms + term]. Null: the
-  // term is not wanted, at any x.
+  // residual_i at all points of every term, likewise at one x or several: r[index of x * terms + term]. Null:
+  // the term is not wanted, at any x.
   virtual void residuals(std::span<const double> xs, std::span<double* const> r) = 0;
   virtual std::vector<std::vector<double>> evaluate(std::span<const double> x,
                                                     std::span<const symbolic::Expr> expressions,
@@ -48,7 +48,7 @@ class Engine {
   virtual IndexRange visited_by(int /*rank*/, int /*point_set*/, std::size_t count) const {
     return {0, count};
   }
-  // Parts that sums over points are made of.
+  // Parts that sums over points are split into.
   virtual int shards() { return team().size(); }
   virtual ThreadTeam& team() = 0;
   virtual void points_changed(int point_set) = 0;
@@ -68,7 +68,7 @@ class Engine {
     else
       parallel::with_ranks(options.ranks, operation);
   }
-  // Rows of `width` numbers per visited point, of all ranks to all ranks.
+  // Sends rows of `width` numbers per visited point from all ranks to all ranks.
   void gather_visited(int point_set, std::size_t count, std::size_t width, double* rows);
 
   std::size_t group_of(int set) const { return problem.point_sets[set].group; }
@@ -92,14 +92,14 @@ class Engine {
   std::span<const double> x_at(std::span<const double> xs, std::size_t i) const {
     return xs.subspan(i * layout.size(), layout.size());
   }
-  void require_points() const;  // throws Error where a term has none
+  void require_points() const;  // throws Error if a term has none
   std::span<const double> unknowns_of(std::span<const double> x) const {
     return x.subspan(tape.parameters().size());
   }
 };
 
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
-// Throws Error, saying what is missing, where no GPU can be used.
+// Throws Error, saying what is missing, if no GPU can be used.
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options);
 
 }  // namespace lather::pde

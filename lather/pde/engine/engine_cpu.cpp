@@ -2,8 +2,8 @@
 //
 // Tiles are dealt to shards once, by cost, in contiguous runs; a shard has its own gradient and its own loss
 // sums, and sums of shards are added in a fixed order. Ranks and their threads share the shards. So results
-// depend on the number of shards (as many as threads, where nothing else is said) only by rounding, and on
-// threads, ranks and timing not at all.
+// depend on the number of shards (by default, as many as threads) only by rounding, and not at all on
+// threads, ranks and timing.
 
 #include <algorithm>
 #include <cmath>
@@ -161,7 +161,7 @@ class CpuEngine final : public Engine {
     });
   }
 
-  // Tiles of a set by shards, as they are dealt.
+  // Follows how the tiles of a set are dealt to shards.
   IndexRange visited_by(int rank, int set, std::size_t count) const override {
     const std::size_t tile = tile_points(set) / group_of(set), tiles = (count + tile - 1) / tile;
     const auto own = sums_.of(rank);
@@ -177,7 +177,7 @@ class CpuEngine final : public Engine {
     } else {
       weights_.update(x, frozen);
       const int set = problem.terms[term].point_set;
-      // Groups of points are points with so many more components.
+      // A group of points is a point with `group` times as many components.
       const std::size_t group = group_of(set), tile_size = tile_points(set) / group,
                         tiles = (count + tile_size - 1) / tile_size;
       const IndexRange visited = reach == Reach::own_share ? sums_.own() : IndexRange{0, sums_.size()};
@@ -291,8 +291,8 @@ class CpuEngine final : public Engine {
       gradient[tape.parameters().size() + u] = sums_.of_unknown(u);
   }
 
-  // One backward pass per term; the network is run forward again
-  // for each, which keeps memory at one gradient per shard.
+  // One backward pass per term; the network is run forward again for each, so that the gradients of only one
+  // term are held.
   void compute_terms(std::span<const double> x, std::vector<std::vector<double>>& gradients) {
     std::vector<double> values(losses.size());
     for (std::size_t k = 0; k < losses.size(); ++k) {
@@ -344,14 +344,14 @@ class CpuEngine final : public Engine {
     });
   }
   // Evaluates the tiles of every trial, tiles_of(shard), and calls f(worker, trial, shard, tile) after each.
-  // Threads share pairs of trial and shard: where points are few, the trials keep them busy.
+  // Threads share (trial, shard) pairs: if there are few points, the trials keep them busy.
   template <class TilesOf, class F>
   void over_trials(std::span<const double> xs, const TilesOf& tiles_of, const F& f) {
     std::vector<std::size_t> shards;  // that have tiles
     for (auto [s, last] = sums_.own(); s < last; ++s)
       if (!tiles_of(s).empty()) shards.push_back(s);
     const std::size_t pairs = xs.size() / layout.size() * shards.size(), threads = team_.size();
-    team_.run([&](int t) {  // the first threads have more: they are awake
+    team_.run([&](int t) {  // the first threads get more: they are awake
       for (std::size_t pair = (pairs * t + threads - 1) / threads;
            pair < (pairs * (t + 1) + threads - 1) / threads; ++pair) {
         const std::size_t i = pair / shards.size(), s = shards[pair % shards.size()];

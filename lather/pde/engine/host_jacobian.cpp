@@ -19,7 +19,7 @@ namespace lather::pde {
 
 namespace {
 
-// Rows of J, from row `first` of a term's on, to a row-major matrix.
+// Writes rows of J, from a term's row `first` on, to a row-major matrix.
 struct PlainRows {
   double* rows;
   std::size_t first, columns;
@@ -144,7 +144,7 @@ class SignalStore final : public PinnObjective::SignalVisitor {
   void end_tile(int) override {}
 
   std::vector<Layer> layers;                 // by block
-  std::vector<std::vector<double>> scalars;  // by parameter: per point, empty where it has no influence
+  std::vector<std::vector<double>> scalars;  // by parameter: per point, empty if it has no influence
 
  private:
   struct Range {
@@ -233,14 +233,14 @@ double HostJacobian::available_bytes() const {
 }
 
 void HostJacobian::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
-  // Factorized weights couple V and g inside a layer; J itself is simplest then.
+  // Factorized weights couple V and g within a layer; using J itself is then simplest.
   if (engine_.problem.network.weight_factorization) return EngineResiduals::residual_gram(x, JJt, r);
   residuals(x, r);
   engine_.with_ranks([&] { fill_gram(x, JJt); });
 }
 
-// Every rank has the signals of all points, which cost little beside their products; pairs of row blocks are
-// dealt out.
+// Every rank has the signals of all points, which cost little compared with their products; pairs of row
+// blocks are dealt out.
 void HostJacobian::fill_gram(std::span<const double> x, double* JJt) {
   const std::size_t m = residual_count();
   // Signals of every term, then all pairs of row blocks.

@@ -23,11 +23,11 @@ class HostJacobian final : public EngineResiduals {
   void jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) override;
   void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
                                  std::span<double> Jtw) override;
-  // With the sums of normal_equations.
+  // Includes the sums of normal_equations.
   double normal_matrix_bytes(std::size_t dimension) const override {
     return 1.5 * EngineResiduals::normal_matrix_bytes(dimension);
   }
-  // The same on all ranks: they choose the same form by it.
+  // The same on all ranks, so that they choose the same form.
   double available_bytes() const override;
 
  private:
@@ -36,8 +36,8 @@ class HostJacobian final : public EngineResiduals {
   void gather_parts();
   void fill_gram(std::span<const double> x, double* JJt);
 
-  // What every rank has of something that is dealt to ranks, of_rank(rank), goes to all: packed, and unpacked
-  // by others.
+  // Each rank's part of something dealt to ranks, of_rank(rank), goes to all: packed, and unpacked by the
+  // others.
   template <class OfRank, class SizeOf, class Pack, class Unpack>
   void gather_ranges(const OfRank& of_rank, const SizeOf& size_of, const Pack& pack, const Unpack& unpack) {
     parallel::Communicator& ranks = *engine_.options.ranks;
@@ -51,7 +51,7 @@ class HostJacobian final : public EngineResiduals {
   }
 
   TransposedTimes transposed_times_;
-  std::unique_ptr<linalg::ColumnGram> gram_;  // of normal_equations, kept between calls: it is large
+  std::unique_ptr<linalg::ColumnGram> gram_;  // of normal_equations, kept between calls because it is large
   std::vector<double> packed_;
 };
 

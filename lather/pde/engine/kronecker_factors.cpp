@@ -8,7 +8,7 @@
 //   reduce   A = mean_p (mean_c a_cp)(mean_c a_cp)^T          B = sum_p (sum_c z_cp)(sum_c z_cp)^T
 //
 // All terms of a group count alike in the means. With factorized weights V diag(g), V has the signals z_cp g;
-// bias and g then have no common signal with it and are given by the diagonal of J^T J, like scalars.
+// bias and g then share no signal with it and are given by the diagonal of J^T J, like scalars.
 
 #include "lather/linalg/gemm.hpp"
 #include "lather/pde/engine/residual_weights.hpp"
@@ -38,7 +38,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
     }
   }
 
-  int group = 0;  // to which the signals visited next belong
+  int group = 0;  // that the signals visited next belong to
 
   void begin_tile(int thread, std::size_t, std::size_t points) override { threads_[thread].points = points; }
 
@@ -62,7 +62,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
   }
   void end_tile(int) override {}
 
-  // Sums of all ranks to all, shard by shard: they are added in the order of shards.
+  // Sends the sums of all ranks to all, shard by shard: they are added in shard order.
   void gather(parallel::Communicator& ranks) {
     std::vector<std::vector<double>> flat;
     for (auto& thread : threads_) {

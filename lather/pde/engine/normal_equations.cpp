@@ -8,7 +8,7 @@ namespace lather::pde {
 
 namespace {
 
-// A chunk of rows, from point `first` of a term on.
+// A chunk of rows, starting at point `first` of a term.
 struct GramRows {
   linalg::ColumnGram& gram;
   std::span<const double> root_weights;  // of the term's points
@@ -24,9 +24,9 @@ struct GramRows {
 
 }  // namespace
 
-// Ranks share the making of rows and the parts of the sum; a chunk of rows is handed to all of them. Every
-// element is then the same chain of additions on any number of ranks, at the price of sending J once instead
-// of J^T J.
+// Ranks share the computation of rows and the parts of the sum; every chunk of rows is sent to all of them.
+// Every element is then the same chain of additions on any number of ranks, at the price of sending J once
+// instead of J^T J.
 double HostJacobian::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
   if (!gram_) gram_ = std::make_unique<linalg::ColumnGram>();
   engine_.with_ranks([&] { add_rows_to_gram(x); });
@@ -45,7 +45,7 @@ void HostJacobian::add_rows_to_gram(std::span<const double> x) {
                                                       engine_.options.ranks->size());
   for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
     const auto seeds = root_weights(engine_, static_cast<int>(k));
-    if (k > 0) gram_->clear_chunk();  // this term may leave columns alone that the last one wrote
+    if (k > 0) gram_->clear_chunk();  // this term might not write every column that the last one did
     for (std::size_t begin = 0; begin < seeds.size(); begin += linalg::ColumnGram::kChunkRows) {
       const std::size_t count = std::min(linalg::ColumnGram::kChunkRows, seeds.size() - begin);
       GramRows target{*gram_, seeds, begin, n};
@@ -59,7 +59,7 @@ void HostJacobian::add_rows_to_gram(std::span<const double> x) {
   if (!engine_.alone()) gather_parts();
 }
 
-// Rows of the chunk that every rank has made, to all.
+// Sends the rows of the chunk made by each rank to all.
 void HostJacobian::gather_rows(int set, std::size_t count) {
   gather_ranges([&](int rank) { return engine_.visited_by(rank, set, count); },
                 [&](IndexRange rows) { return (rows.end - rows.begin) * gram_->row_size(); },

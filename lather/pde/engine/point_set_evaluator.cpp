@@ -136,8 +136,8 @@ void PointSetEvaluator<T>::evaluate(const Points& points, std::size_t begin, std
                      std::span<T* const>(values_));
 }
 
-// Bars of the expressions to bars of the network's outputs; those of the unknowns are summed into
-// unknown_bars, or, where that is empty, kept per point.
+// Turns bars of the expressions into bars of the network's outputs; those of the unknowns are summed into
+// unknown_bars or, if that is empty, kept per point.
 template <class T>
 void PointSetEvaluator<T>::run_adjoint(symbolic::Machine<T>& machine, std::span<T> unknown_bars) {
   const std::size_t count = executor_.points();

@@ -9,7 +9,7 @@
 
 namespace lather::pde {
 
-// Values of the points of a tile, dealt out by groups of `group`, added up by groups.
+// Adds up the values of a tile's points by groups of `group`, which are interleaved.
 template <class From, class To>
 void add_groups(const From* values, std::size_t points, std::size_t group, To* sums) {
   const std::size_t groups = points / group;
@@ -23,8 +23,8 @@ void add_groups(const From* values, std::size_t points, std::size_t group, To* s
 template <class T>
 class PointSetEvaluator {
  public:
-  // `group`: so many points, one after the other, belong together. In a tile their arrays are dealt out: the
-  // first points of all groups, then the second ones, and so on.
+  // `group`: this many consecutive points belong together. In a tile their arrays are interleaved: the first
+  // points of all groups, then the second ones, and so on.
   PointSetEvaluator(const CompiledPointSet& set, const net::Tape& tape, std::size_t tile_points,
                     std::size_t group = 1);
 
@@ -37,12 +37,13 @@ class PointSetEvaluator {
                 const net::LayerWeights<T>& weights, std::span<const double> unknowns);
   const T* values(int expression) const { return values_[expression]; }
 
-  // Set bars(e) for every expression, then call backward: gradients are added to, in double precision whatever T is.
+  // Set bars(e) for every expression, then call backward: it adds to the gradients, in double precision
+  // whatever T is.
   T* bars(int expression) { return bars_[expression]; }
   void backward(const net::LayerWeights<T>& weights, net::LayerGradients<double>& gradients,
                 std::span<double> unknown_bars);
-  // The same point by point: layer signals and derivatives by network
-  // scalars through `visitor`, by unknowns through unknown_bars(u).
+  // The same point by point: layer signals and derivatives with respect to network scalars
+  // through `visitor`, those with respect to unknowns through unknown_bars(u).
   void visit_backward(const net::LayerWeights<T>& weights,
                       const typename net::TileExecutor<T>::Visitor& visitor);
   std::span<const T> unknown_bars(int unknown) const {
@@ -66,7 +67,7 @@ class PointSetEvaluator {
   std::vector<T*> coordinates_, columns_, input_arrays_, output_arrays_, output_bar_arrays_,
       unknown_bar_arrays_, values_, bars_;
   std::vector<T> unknowns_;
-  std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 where not read
+  std::vector<std::vector<int>> output_index_;  // [output][component] -> output_arrays_, -1 if not read
   std::vector<const T*> in_;
   std::vector<T*> out_;
   // Single precision: the sums of one tile.

@@ -1,5 +1,5 @@
 #pragma once
-// What the methods that read layer signals share: where a dense layer's parameters lie, and the square roots
+// Shared by the methods that read layer signals: where a dense layer's parameters are, and the square roots
 // of the weights that turn residuals into r_i = sqrt(weight * point weight / points) * residual_i.
 
 #include "lather/pde/engine/engine.hpp"
@@ -11,7 +11,7 @@ struct LayerBlocks {
   const optim::ParameterBlock *weight = nullptr, *bias = nullptr, *scale = nullptr;
 };
 
-// By the number of the weight's block; `weight` is null where a block is no dense layer's weight.
+// Indexed by the weight's block; `weight` is null if a block is not a dense layer's weight.
 std::vector<LayerBlocks> layers_by_weight_block(const Engine& engine);
 
 std::vector<double> root_weights(const Engine& engine, int term);

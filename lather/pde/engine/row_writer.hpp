@@ -54,7 +54,7 @@ class RowWriter final : public PinnObjective::SignalVisitor {
  private:
   struct Thread {
     std::size_t first = 0, points = 0;
-    std::vector<double> weight, bias, scale;  // one point's derivatives by a layer's
+    std::vector<double> weight, bias, scale;  // one point's derivatives with respect to a layer's
   };
 
   // w = sum_c a_c z_c^T

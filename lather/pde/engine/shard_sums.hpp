@@ -1,10 +1,10 @@
 #pragma once
-// Sums over points by shards: losses and derivatives by unknowns of every shard, and the gradient. See
-// parallel/shards.hpp for their order. A rank holds the shards it computes.
+// Sums over points by shards: every shard's losses and derivatives with respect to unknowns, and the
+// gradient. See parallel/shards.hpp for their order. A rank holds the shards it computes.
 //
 // A thread computes its shards one after the other and adds a gradient to its neighbour's as soon as the tree
-// allows, while both are in the cache; what it had is then free for its next shard. So it holds about log2(shards)
-// gradients at a time, not one per shard.
+// allows, while both are in the cache; its memory is then free for the next shard. So the thread holds about
+// log2(shards) gradients at a time, not one per shard.
 
 #include <memory>
 #include <utility>
@@ -29,13 +29,13 @@ class ShardSums {
     own();
   }
 
-  // Of the same shape.
+  // Another one of the same shape.
   ShardSums more() const {
     return {tape_, terms_, unknowns_, shards_.size(), static_cast<int>(spare_.size()), ranks_};
   }
 
   std::size_t size() const { return shards_.size(); }
-  // Of gradients, once all threads had theirs.
+  // Of gradients, once all threads have theirs.
   std::size_t bytes() const {
     std::size_t count = 0;
     const auto [begin, end] = plan_.of(alone() ? 0 : ranks_->rank());
@@ -49,7 +49,7 @@ class ShardSums {
     return count * net::LayerGradients<double>(tape_).size() * sizeof(double);
   }
 
-  // The shards of this rank. Others may have gone since the last time.
+  // The shards of this rank. Other ranks may have been lost since the last call.
   IndexRange own() {
     const int size = alone() ? 1 : ranks_->size();
     if (plan_.ranks() != size || plan_.shards() != shards_.size()) plan_ = {shards_.size(), size};
@@ -57,7 +57,7 @@ class ShardSums {
   }
   IndexRange of(int rank) const { return plan_.of(rank); }
 
-  // A thread begins a shard, all sums zero; and ends it, after those from `first` on.
+  // A thread begins a shard with all sums zero, and ends it, after the shards from `first` on.
   Shard& begin(int thread, std::size_t s, bool with_gradient) {
     Shard& shard = shards_[s];
     shard.sums.assign(terms_, 0.0);
@@ -78,7 +78,7 @@ class ShardSums {
                              [&](std::size_t a, std::size_t b) { add(thread, a, b); });
   }
 
-  // After all shards are computed: sums of all ranks to all.
+  // After all shards are computed: sends the sums of all ranks to all.
   void gather() {
     const std::size_t width = terms_ + unknowns_;
     sums_.resize(shards_.size() * width);
@@ -122,7 +122,7 @@ class ShardSums {
 
  private:
   bool alone() const { return !ranks_ || ranks_->alone(); }
-  // Unless it was done before.
+  // Does nothing if it was done before.
   void add(int thread, std::size_t a, std::size_t b) {
     if (!shards_[b].gradient) return;
     shards_[a].gradient->add(*shards_[b].gradient);

@@ -7,7 +7,7 @@
 
 namespace lather::pde {
 
-// Throws Error with line and column, also where there are no rows.
+// Throws Error with line and column, also if there are no rows.
 CsvTable read_data_file(const std::filesystem::path& path);
 
 }  // namespace lather::pde

@@ -1,4 +1,4 @@
-// What the kinds of names are called, and what is said about names that are unknown or out of place.
+// What the kinds of names are called, and the messages about names that are unknown or out of place.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

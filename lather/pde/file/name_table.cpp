@@ -94,7 +94,7 @@ std::vector<NameTable::Derivative> NameTable::readings(std::string_view name) co
     return a.of == b.of && std::is_permutation(a.directions.begin(), a.directions.end(), b.directions.begin(),
                                                b.directions.end());
   };
-  // Names of coordinates may begin alike: only ways that lead to the end of the name are followed.
+  // Coordinate names may begin alike: only splits that reach the end of the name are followed.
   std::vector<bool> splits;  // can the last n characters be split?
   const auto find_splits = [&](std::string_view suffix) {
     splits.assign(suffix.size() + 1, false);

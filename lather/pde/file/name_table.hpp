@@ -26,14 +26,14 @@ class NameTable final : public symbolic::Scope {
   // A name whose meaning is a text, read by resolve().
   void define(NameKind kind, const std::string& name, const SourceText& text, const SourceLocation& where);
   // Reads all definitions in an order that works, whatever order they were given in. Throws Error, naming the
-  // circle, if definitions need each other. Checks that no name reads as a derivative of another.
+  // cycle, if definitions depend on each other. Checks that no name reads as a derivative of another.
   void resolve();
   // Forgets a name again: columns of data are known only to their own residual.
   void remove(const std::string& name);
 
-  // An expression of everything that is declared.
+  // An expression in anything that is declared.
   symbolic::Expr parse(const SourceText& text);
-  // A number: an expression of numbers and parameters. `what` names it in errors.
+  // A number: an expression in numbers and parameters. `what` names it in errors.
   double parse_number(const SourceText& text, std::string_view what);
 
   symbolic::Expr name(std::string_view name, const SourceLocation& where) override;
@@ -47,7 +47,7 @@ class NameTable final : public symbolic::Scope {
     return entry && entry->kind == NameKind::unknown;
   }
 
-  // What distance(NAME) means; without one it is an error.
+  // What distance(NAME) means; if not set, using it is an error.
   using Distance = std::function<symbolic::Expr(std::string_view, const SourceLocation&)>;
   void set_distance(Distance distance) { distance_ = std::move(distance); }
   symbolic::Expr distance(std::string_view name, const SourceLocation& where) override;
@@ -72,7 +72,7 @@ class NameTable final : public symbolic::Scope {
   Entry* find(std::string_view name);
   const Entry* find(std::string_view name) const { return const_cast<NameTable*>(this)->find(name); }
   void check_new_name(NameKind kind, const std::string& name, const SourceLocation& where) const;
-  // All ways to read a name as a derivative; two at most, for more than one is ambiguous.
+  // All ways to read a name as a derivative; two at most, since more than one is ambiguous.
   std::vector<Derivative> readings(std::string_view name) const;
   std::vector<std::size_t> needs(const Entry& entry) const;
   void resolve_entry(Entry& entry);

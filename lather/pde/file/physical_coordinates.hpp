@@ -1,6 +1,6 @@
 #pragma once
-// Where the [map] of a problem file takes points. A problem that was read does not know its map any more: its residuals
-// are expressions of the coordinates. Only pictures ask, so the file is read again for them.
+// Where the [map] of a problem file takes points. Once read, a problem no longer knows its map: its residuals
+// are expressions in the coordinates. Only pictures need it, so the file is read again for them.
 
 #include <filesystem>
 #include <span>

@@ -37,7 +37,7 @@ class Reader {
     only_problem_keys(root_, "a problem file", kSections);
     const auto coordinates = name_list("coordinates");
     const auto fields = name_list("fields");
-    // Parameters first, for numbers may use them; everything else may refer to everything.
+    // Parameters first, since numbers may use them; everything else may refer to everything.
     read_definitions("parameters", NameKind::parameter);
     builder_.resolve();
     const auto geometry = read_shapes(root_, coordinates, folder_, kept_data_, builder_);
@@ -137,7 +137,7 @@ class Reader {
     });
   }
 
-  // The ends of a coordinate of a shape are those of the shape.
+  // The ends of a shape's coordinates are those of the shape.
   void read_domain(const std::vector<SourceText>& coordinates, const Geometry* geometry) {
     const TomlValue& domain = geometry && !root_.find("domain")
                                   ? problem_section(root_, "domain")
@@ -191,7 +191,7 @@ class Reader {
     }
   }
 
-  // Every field is an output of the network, or an expression of such outputs.
+  // Every field is an output of the network, or an expression in such outputs.
   void read_fields(const std::vector<SourceText>& fields) {
     if (!root_.find("ansatz")) {
       for (const auto& f : fields) builder_.field(f.text, f.where);
@@ -222,7 +222,7 @@ class Reader {
     for (const auto& name : periodic->as_texts("periodic")) builder_.periodic(name.text, name.where);
   }
 
-  // The value of an expression of parameters; nothing for a text that is none, such as a choice by name.
+  // The value of an expression in parameters; nothing for any other text, such as a choice by name.
   std::optional<double> number_in(const TomlValue& value) {
     if (!value.is_text()) return {};
     try {

@@ -24,13 +24,13 @@ struct Override {
 
 // Throws Error with file, line and column for whatever is wrong with the file.
 Problem read_problem_file(const std::filesystem::path& path, const std::vector<Override>& overrides = {});
-// `file_name` appears in errors; data files are looked for beside it.
+// `file_name` appears in errors; data files are looked for next to it.
 Problem read_problem_text(std::string_view text, const std::string& file_name,
                           const std::vector<Override>& overrides = {});
 
-// The same for a file that was parsed already; `folder` is where its data files are
+// The same for a file that is already parsed; `folder` is where its data files are
 // looked for. Its [training] is left to train/recipe.hpp. A run keeps its data files
-// in a folder of its own, by the names of their [[data]]: `kept_data`, unless empty.
+// in a folder of its own, named after their [[data]]: `kept_data`, unless empty.
 Problem read_problem(const TomlValue& root, const std::filesystem::path& folder,
                      const std::filesystem::path& kept_data = {});
 

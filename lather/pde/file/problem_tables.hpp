@@ -11,8 +11,8 @@
 
 namespace lather::pde {
 
-// Like TomlValue::only_keys. A key that belongs above the first [section] is the commonest slip in TOML: the
-// error says so.
+// Like TomlValue::only_keys. Misplacing a key that belongs above the first [section] is the most common
+// mistake in TOML: the error says so.
 void only_problem_keys(const TomlValue& table, std::string_view what, const std::vector<std::string>& known);
 
 // The section [name]; an empty table if there is none.

@@ -15,7 +15,7 @@ using symbolic::Expr;
 
 namespace {
 
-// "u_xxt"; D(u, x, x, t) would be exact where coordinates have long names, but this is for reading.
+// "u_xxt"; D(u, x, x, t) would be exact for coordinates with long names, but this is for reading.
 std::string with_derivative(const Problem& problem, const std::string& name,
                             const symbolic::MultiIndex& orders) {
   std::string suffix;
@@ -37,7 +37,7 @@ std::string table_text(const CoefficientTable& table) {
                      std::filesystem::path(table.file()).filename().string());
 }
 
-// Nodes of the expression written as a tree: what printing it costs.
+// Nodes of the expression written as a tree: the cost of printing it.
 double tree_size(Expr e) {
   symbolic::ExprMap<double> size;
   for (Expr part : symbolic::topological_order(std::span(&e, 1))) {

@@ -20,8 +20,8 @@ LATHER_HOST_DEVICE unsigned int sobol_bits(const unsigned int* directions, unsig
     if (gray & 1u) bits ^= directions[k];
   return bits;
 }
-// The number they stand for, and the number moved by a random digital shift of 52 bits, of which the sequence
-// gives the first 32, so that the result lies in the open interval.
+// The number they stand for, and that number after a random digital shift. The shift has 52 bits, the
+// sequence gives only the first 32, so the result lies in the open interval.
 LATHER_HOST_DEVICE double sobol_unit(unsigned int bits) { return bits * 0x1p-32; }
 LATHER_HOST_DEVICE double shifted_sobol_unit(unsigned int bits, unsigned long long shift) {
   return open_unit((static_cast<unsigned long long>(bits) << 20) ^ shift);

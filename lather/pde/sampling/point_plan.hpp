@@ -1,5 +1,5 @@
 #pragma once
-// How the points of a problem are drawn again and again, as numbers that a device can follow by itself.
+// How the points of a problem are redrawn again and again, as numbers that a device can follow on its own.
 
 #include <cstdint>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace lather::pde {
 
-// Labels of streams of random numbers: no two purposes share any.
+// Labels of random-number streams: no two purposes share any.
 enum Purpose : std::uint64_t {
   kTraining = 1,
   kCandidates = 2,

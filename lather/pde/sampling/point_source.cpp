@@ -10,7 +10,7 @@ namespace lather::pde {
 
 namespace {
 
-// How points are drawn that do not depend on residuals.
+// How to draw points that do not depend on residuals.
 SamplingMethod plain_method(SamplingMethod method, bool shift) {
   if (method == SamplingMethod::adaptive) return SamplingMethod::sobol;
   return method == SamplingMethod::sobol && !shift ? SamplingMethod::sobol_plain : method;
@@ -31,8 +31,8 @@ void append_point(Points& points, const Points& from, std::size_t i) {
 
 constexpr std::size_t kCandidatesPerPoint = 10;
 
-// A device that draws by itself spends 10 us in every step on asking whether it is time; a row of steps that
-// ends for the host to draw costs some 300 us.
+// A device that draws its own points spends 10 us in every step on checking whether they are due; ending a
+// run of steps so that the host can draw costs some 300 us.
 constexpr std::int64_t kOftenEnough = 32;
 
 }  // namespace
@@ -42,7 +42,7 @@ std::vector<Piece> pieces_in(const std::vector<Interval>& box, const PointSet& s
   std::vector<Piece> pieces = set.pieces;
   std::erase_if(pieces, [&](const Piece& piece) {
     for (std::size_t k = 0; k < piece.size(); ++k)
-      if (piece[k] < box[k].low || piece[k] > box[k].high) return true;  // not where it is free: not a number
+      if (piece[k] < box[k].low || piece[k] > box[k].high) return true;  // false if it is free (NaN)
     return false;
   });
   return pieces;
@@ -137,7 +137,7 @@ bool PointSource::update(std::int64_t step, PinnObjective& objective, std::span<
     const bool due = drawn_[s] < last;
     if (due) {
       points_[s] = draw(set, every > 0 ? static_cast<std::uint64_t>(counted / every) : 0, objective, x);
-      // Where the device has drawn since, this only follows it.
+      // If the device has drawn since, this only follows it.
       changed = changed || drawn_[s] < 0 || counted == last;
       drawn_[s] = step;
     }
@@ -233,7 +233,7 @@ Points PointSource::draw_batch(int set, std::uint64_t batch) const {
   if (size == 0 || size >= rows || problem_.point_sets[set].group > 1) return all;
   Points points = empty_points(all.coordinates.size());
   points.columns.resize(all.columns.size());
-  // Row number `first + j` of an endless list of passes, each in an order of its own.
+  // Rows number `first` on of an endless list of passes, each in an order of its own.
   const std::uint64_t first = batch * size;
   std::vector<std::pair<std::uint64_t, std::size_t>> order(rows);
   std::uint64_t ordered = ~std::uint64_t{0};

@@ -1,6 +1,6 @@
 #pragma once
 // Where training points come from: a recipe's keys `points`, `sampling` and
-// `focus`, and the source that follows them. Points of all methods are drawn by
+// `focus`, and the source that follows them. All methods draw points with
 // counter-based random numbers; adaptive ones depend on the network as well.
 //
 //   points = {interior = 4096, walls = 256}
@@ -35,20 +35,20 @@ struct SamplingOptions {
   void fields(FieldVisitor& v);
 };
 
-// Points that are drawn in a box of their own, as a recipe says it.
+// Points drawn in a box of their own, as given in a recipe.
 struct FocusOptions {
   double share = 0;
   std::string points;                                    // the point set; empty: those of the interior
   std::optional<SamplingMethod> method;                  // default: that of `sampling`
   std::map<std::string, std::vector<double>> intervals;  // coordinate: low, high
-  std::string near;   // the name of a shape; its points lie close to its boundary
-  double within = 0;  // at most so far from it
+  std::string near;   // the name of a shape; the points lie close to its boundary
+  double within = 0;  // at most this far from it
   void fields(FieldVisitor& v);
 };
 
 // What a recipe says about points.
 struct PointOptions {
-  std::map<std::string, std::int64_t> points;  // by point set; sets left out have defaults
+  std::map<std::string, std::int64_t> points;  // by point set; sets left out get defaults
   SamplingOptions sampling;
   std::vector<FocusOptions> focus;
   void fields(FieldVisitor& v);
@@ -73,16 +73,16 @@ struct SamplingSettings {
   std::vector<Focus> focus;         // shares of a set add up to at most 1; the rest is drawn over all of it
 };
 
-// Where a recipe names no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
+// If a recipe gives no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
 // one point.
 inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
-// More than any memory holds the jets of is a typo, not a wish.
+// More points than any memory can hold the jets of are a typo, not a wish.
 inline constexpr std::int64_t kMostPoints = 100'000'000;
 // Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
 // points than pieces.
 SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem);
 
-// The pieces of a set that lie in a box; one that is everywhere for the interior.
+// The pieces of a set that lie in a box; for the interior, one that is everywhere.
 std::vector<Piece> pieces_in(const std::vector<Interval>& box, const PointSet& set);
 
 // Consecutive points of a set: those of one box, or on one piece of a boundary.
@@ -93,18 +93,18 @@ struct PointPart {
   std::vector<Interval> box;
   Piece piece;
 };
-// `points` of a set, those in the boxes of its focus first. A box's points are shared equally among the pieces of a
-// boundary.
+// `points` points of a set, those in the boxes of its focus first. A box's points are shared equally among
+// the pieces of a boundary.
 std::vector<PointPart> parts_of(const Problem& problem, int set, const std::vector<Focus>& focus,
                                 SamplingMethod method, std::size_t points);
 
 // Draws points when they are due and hands them to the objective.
 //
-// A set with several pieces gives each an equal share. Adaptive sampling concerns interior sets only; it begins with
-// the second draw, before that (and for candidates) the shifted Sobol' sequence is used. Where several terms share a
-// set, the residual of a candidate is sqrt(sum over terms of weight * residual^2) with the weights of the moment. A
-// share of the rows of data is held out; the others are used as given, or in mini-batches: a new order in every pass,
-// the last batch of a pass filled up from the next.
+// A set with several pieces gives each an equal share. Adaptive sampling is for interior sets only; it begins
+// with the second draw, before which (and for candidates) the shifted Sobol' sequence is used. If several
+// terms share a set, the residual of a candidate is sqrt(sum over terms of weight * residual^2) with the
+// current weights. A share of the data rows is held out; the others are used as given, or in mini-batches: a
+// new order in every pass, the last batch of a pass filled up from the next.
 class PointSource {
  public:
   PointSource(const Problem& problem, const SamplingSettings& settings, std::uint64_t seed);
@@ -114,18 +114,18 @@ class PointSource {
   bool update(std::int64_t step, PinnObjective& objective, std::span<const double> x);
   // The first step after `step` at which points are drawn; kNever: they stay.
   std::int64_t next_change(std::int64_t step) const;
-  // Whether an optimizer on the device may go past such steps: the points of its steps are drawn there.
+  // Whether an optimizer on the device may run past such steps: the points for its steps are drawn there.
   bool device_draws() const { return device_draws_; }
 
   // Held-out points of a set, never trained on: drawn from a stream of their own, spread evenly over its
-  // pieces; of data the rows that are held out, or all where none is.
+  // pieces; for data, the rows that are held out, or all if none are.
   Points validation(int set) const;
   std::size_t held_out_rows(int set) const;  // of data; 0: none
 
   void state(StateVisitor& visitor);
 
  private:
-  std::optional<PointPlan> plan() const;  // none where points are drawn rarely, or not by number alone
+  std::optional<PointPlan> plan() const;  // none if points are drawn rarely, or not by number alone
   Points draw(int set, std::uint64_t draw, PinnObjective& objective, std::span<const double> x) const;
   Points draw_adaptive(int set, const PointPart& part, std::uint64_t stream, PinnObjective& objective,
                        std::span<const double> x) const;

@@ -63,7 +63,7 @@ bool Region::is_shape_coordinate(std::size_t k) const {
   return std::find(list.begin(), list.end(), static_cast<int>(k)) != list.end();
 }
 
-// One unit number per free coordinate; on a boundary its parameters stand for the coordinates of the shape.
+// One unit number per free coordinate; on a boundary, its parameters replace the coordinates of the shape.
 Region::Candidates Region::candidates(std::span<const Interval> box, const Piece& piece,
                                       SamplingMethod method, std::size_t count, std::uint64_t seed,
                                       std::uint64_t stream, std::uint64_t first) const {
@@ -227,7 +227,7 @@ void Region::fill(Candidates& drawn, std::span<const std::string> columns) const
     fill_columns(*geometry_, drawn.points, columns);
     return;
   }
-  // Outward from the domain on its own boundary, from the shape elsewhere.
+  // Normals point outward from the domain on its own boundary, from the shape elsewhere.
   const double beside = 100 * geometry_->tolerance();
   for (std::size_t i = 0; i < drawn.surface.size(); ++i) {
     SurfacePoint& p = drawn.surface[i];

@@ -1,8 +1,8 @@
 #pragma once
-// Places where points are drawn that are no boxes: part of the inside of a shape, or of its boundary.
+// Places other than boxes where points are drawn: part of the inside of a shape, or of its boundary.
 //
 // Points of a box, or of the parameters of a boundary, are drawn by the usual methods, and those that fall
-// into the region are taken, in their order. So a low-discrepancy sequence stays one, a boundary is covered
+// into the region are kept, in order. So a low-discrepancy sequence stays one, a boundary is covered
 // evenly by length or area whatever it is made of, and the points are pure functions of the seed.
 
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace lather::pde {
 
-// Which of the points fulfil a condition.
+// Which of the points satisfy a condition.
 using Filter = std::function<std::vector<char>(const Points&)>;
 
 struct WeightedPoints {
@@ -26,9 +26,9 @@ struct WeightedPoints {
 class Region {
  public:
   enum class Carrier { inside, boundary };
-  // The inside of the domain, or the boundary of a shape as far as it lies in the closed domain; of these the
-  // points that pass the filter (empty: all). `bounds`: where the region lies at most. `text`: how it is
-  // called in messages.
+  // The inside of the domain, or the part of a shape's boundary that lies in the closed domain; of these, the
+  // points that pass the filter (empty: all). `bounds`: a box that contains the region. `text`: its name in
+  // messages.
   Region(std::shared_ptr<const Geometry> geometry, Carrier carrier, geometry::ShapePtr shape, Filter filter,
          const geometry::Box& bounds, std::string text);
 
@@ -36,7 +36,7 @@ class Region {
   Carrier carrier() const { return carrier_; }
   const std::shared_ptr<const Geometry>& shapes() const { return geometry_; }
 
-  // As points_in, with a value per point for every name in `columns` (see region_columns). Throws Error where
+  // Like points_in, with a value per point for every name in `columns` (see region_columns). Throws Error if
   // fewer than one candidate in kMostCandidates is a point of the region.
   Points draw(std::span<const Interval> box, const Piece& piece, SamplingMethod method, std::size_t count,
               std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
@@ -50,7 +50,7 @@ class Region {
   // The part of it that is at most `within` away from the boundary of a shape.
   std::shared_ptr<const Region> close_to(const geometry::ShapePtr& shape, double within,
                                          std::span<const Interval> box, const Piece& piece) const;
-  // Measures which share of the candidates lies in the region; to be called once. Throws Error if it is too
+  // Measures what share of the candidates lies in the region; to be called once. Throws Error if it is too
   // small.
   void measure(std::span<const Interval> box, const Piece& piece);
 
@@ -77,7 +77,7 @@ class Region {
   double share_ = 1;
 };
 
-// What expressions may ask at the points of a region: "sdf", "arc" (boundaries in the plane), "normal_x" and
+// What expressions may use at the points of a region: "sdf", "arc" (boundaries in the plane), "normal_x" and
 // so on, with the names of the shape's coordinates (boundaries).
 std::vector<std::string> region_columns(const Geometry& geometry);
 

@@ -1,7 +1,7 @@
 // Quadrature over regions: lines through the region are cut into the intervals that lie in it, each with a
 // Gauss rule; the lines themselves lie at the nodes of Gauss rules between the places where the number of
-// intervals changes. A substitution by the sine takes away the root-like behaviour of lengths of chords at
-// both ends, so smooth integrands on regions with smooth boundaries are integrated to many digits.
+// intervals changes. A sine substitution removes the root-like behaviour of chord lengths at both ends, so
+// smooth integrands on regions with smooth boundaries are integrated to many digits.
 
 #include <fmt/format.h>
 
@@ -65,7 +65,7 @@ class LineQuadrature {
   using Intervals = std::vector<std::pair<double, double>>;
 
   void integrate(int axis, Place at, double weight) {
-    if (axis >= static_cast<int>(at.size())) return;  // never; the compiler cannot know
+    if (axis >= static_cast<int>(at.size())) return;  // never happens; the compiler cannot know
     if (axis + 1 == dimensions_) {
       for (const auto& [a, b] : intervals(at)) add_line(at, a, b, weight);
       return;
@@ -113,7 +113,7 @@ class LineQuadrature {
     return result;
   }
 
-  // The end of the line itself where that is inside.
+  // The end of the line itself if that is inside.
   double first_edge(Place at, double end, double inside) const {
     at[dimensions_ - 1] = end + 1e-12 * (inside - end);
     return inside_({at})[0] ? end : edge(at, end, inside);
@@ -154,7 +154,7 @@ class LineQuadrature {
   Place low_, high_;
   Inside inside_;
   Rule rule_;
-  int scan_;  // places along a line that are looked at: what is thinner than their distance may be missed
+  int scan_;  // places looked at along a line: anything thinner than their spacing may be missed
 };
 
 }  // namespace
@@ -167,7 +167,7 @@ WeightedPoints Region::quadrature(const Piece& piece, int nodes, std::span<const
     if (std::isnan(piece[list[k]])) free.push_back(static_cast<int>(k));
   Candidates all;
   std::vector<double> weights;
-  // Places to candidates; those that are no points of the region are marked.
+  // Turns places into candidates and marks those that are not points of the region.
   const auto make = [&](const std::vector<Place>& places, std::size_t patch) {
     std::pair<Candidates, std::vector<char>> made{{}, std::vector<char>(places.size(), 1)};
     auto& points = made.first.points;

@@ -59,7 +59,7 @@ Interval read_interval(const std::vector<double>& ends, const std::string& name,
   const Interval box{ends[0], ends[1]};
   if (!(box.low < box.high))
     throw Error(fmt::format("focus: the interval of {} is empty: [{}, {}]", name, box.low, box.high));
-  // A recipe that shrinks the domain may leave its regions as they are: they are cut.
+  // A recipe that shrinks the domain may leave its regions as they are: they are clipped.
   const Interval cut{std::max(box.low, domain.low), std::min(box.high, domain.high)};
   if (!(cut.low < cut.high))
     throw Error(fmt::format("focus: {} = [{}, {}] lies outside the domain [{}, {}]", name, box.low, box.high,

@@ -1,6 +1,6 @@
 #pragma once
 // The Sobol' sequence in Gray-code order (Antonov & Saleev 1979). Direction numbers follow from primitive
-// polynomials over GF(2) and the initial numbers of Joe & Kuo (2008, new-joe-kuo-6), so projections on two
+// polynomials over GF(2) and the initial numbers of Joe & Kuo (2008, new-joe-kuo-6), so projections onto two
 // coordinates are well spread too.
 
 #include <array>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kBoussinesqVersion = 2;
 
-constexpr double kLargestZ = 0.999999;  // d xi/dz is infinite at z = 1, which is infinity
+constexpr double kLargestZ = 0.999999;  // d xi/dz is infinite at z = 1, which corresponds to infinity
 
 enum class Chart { compact, even, physical, sinh };
 
@@ -62,7 +62,9 @@ class Boussinesq final : public ReferenceSolution {
     return options_.chart == Chart::compact ? BoussinesqFields::kHighestOrder : 2;
   }
   std::map<std::string, double> unknowns() const override { return {{"lambda", fields_.lambda()}}; }
-  std::string accuracy() const override { return "lambda 1e-10; fields 1e-9 relative, up to a distance of 2e12 from the origin"; }
+  std::string accuracy() const override {
+    return "lambda 1e-10; fields 1e-9 relative, up to a distance of 2e12 from the origin";
+  }
   nlohmann::json settings() const override { return options::to_json(options_); }
 
  protected:

@@ -94,7 +94,7 @@ double BoussinesqFields::compact(Compact field, int by_q, int by_eta, double q, 
 }
 
 // q/Q = ((1 + E)/2)^alpha, E = e^{-2 xi}: with P = (q/Q)^m,
-// m = 2 for h and 1 else, d = 1 - tanh xi, k = sech² xi
+// m = 2 for h and 1 otherwise, d = 1 - tanh xi, k = sech² xi
 //   P_xi = -m alpha d P,            P_xixi = (m² alpha² d² + m alpha k) P,
 //   xi_z = 2/(stretch (1 - z²)),    xi_zz = 2z xi_z/(1 - z²).
 double BoussinesqFields::even(Compact field, int by_z, int by_eta, double z, double eta,
@@ -173,8 +173,8 @@ double BoussinesqFields::plane(Compact field, int a, int b, double y1, double y2
   return sum.real();
 }
 
-// At the focus y = (0,1) of the coordinates ζ' is infinite although the fields are smooth: there they are
-// interpolated along y2 from Chebyshev points of [0.6, 1.4], none of which is nearer to the focus than 0.039.
+// At the focus y = (0,1) of the coordinates, ζ' is infinite although the fields are smooth: there they are
+// interpolated along y2 from the Chebyshev points of [0.6, 1.4], none closer to the focus than 0.039.
 double BoussinesqFields::beside_focus(Compact field, int a, int b, double y1, double y2) const {
   constexpr int kPoints = 16;
   double top = 0, bottom = 0;

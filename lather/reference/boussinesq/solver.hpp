@@ -25,9 +25,10 @@ ChebyshevLine<Real> q_line(int points) {
   return chebyshev_line<Real>(points, 0, 1);
 }
 
-// Far away the profile has a layer of width 0.026 beside the axis eta = π/2: there it depends on (eta - π/2)² + 0.026².
+// Far away the profile has a layer of width 0.026 along the axis eta = π/2, where it depends on
+// (eta - π/2)² + 0.026².
 // Chebyshev points of s in [0, 1] with  π/2 - eta = sinh((1 - s) asinh(π/2 / kLayer)) kLayer  resolve it.
-// A width between the layer's and that of the whole spreads them well for both: 40 points leave 1e-9.
+// A width between the layer's and the whole interval's spreads them well for both: 40 points leave 1e-9.
 inline constexpr double kLayer = 0.04;
 
 template <class Real>
@@ -45,7 +46,7 @@ template <class Real>
 struct EtaLine {
   ChebyshevLine<Real> s;
   std::vector<Real> nodes;  // eta at the nodes of s, from 0 to π/2
-  Table<Real> D;            // values at the nodes -> derivative by eta
+  Table<Real> D;            // values at the nodes -> derivative with respect to eta
 };
 
 template <class Real>
@@ -62,7 +63,7 @@ EtaLine<Real> eta_line(int points) {
   return line;
 }
 
-// Everything in the equations that depends on the place and on lambda alone.
+// Everything in the equations that depends only on position and lambda.
 template <class Real>
 struct BoussinesqCoefficients {
   Real alpha, S, k, sine, cosine;

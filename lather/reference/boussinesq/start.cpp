@@ -1,7 +1,7 @@
 // Starting guess for Newton's method: the rescaled flow relaxes to its self-similar profile.
 //
 // Seek omega = C_w(t) Omega(y,t), with scaling rates c_l (length) and c_w (vorticity) chosen at every step so
-// that d1 Omega(0) and d1 Phi(0) stay where they are put; the profile is the steady state, and lambda =
+// that d1 Omega(0) and d1 Phi(0) keep their prescribed values; the profile is the steady state, and lambda =
 // -c_l/c_w - 1. Time is advanced by backward Euler with the transport frozen: first Theta, then Omega, then
 // the stream function.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC bug 105593, as in dense_newton.cpp
@@ -18,7 +18,7 @@ using Vector = Eigen::VectorXd;
 
 constexpr double kLambda = 1.92;  // known to three digits; only the coordinates of the guess depend on it
 constexpr double kLength = 1.62;  // of the first guess
-constexpr double kTheta = 0.73;   // -(1+lambda)/4
+constexpr double kTheta = 0.73;   // (1+lambda)/4
 constexpr double kStep = 0.01, kFeedback = 3;
 constexpr int kSteps = 400;
 

@@ -107,7 +107,7 @@ Table<Real> integration_matrix(const ChebyshevLine<Real>& line) {
 }
 
 void chebyshev_polynomials(double s, int m, std::span<double> values) {
-  std::vector<double> lower(values.size(), 0.0);  // derivative of order one less
+  std::vector<double> lower(values.size(), 0.0);  // derivative of one order lower
   for (int order = 0; order <= m; ++order) {
     std::vector<double> current(values.size(), 0.0);
     if (!current.empty()) current[0] = order == 0 ? 1 : 0;

@@ -14,8 +14,8 @@
 namespace lather::reference {
 namespace {
 
-// LU of the Jacobian, each row divided by its largest entry. The transpose is what is stored and factored:
-// rows of the Jacobian are then contiguous.
+// LU of the Jacobian, each row divided by its largest entry. The transpose is stored and factored, so that
+// rows of the Jacobian are contiguous.
 class Factor {
  public:
   Factor(std::size_t n, const NewtonProblem& problem) : transpose_(n, n), scale_(n) {
@@ -63,7 +63,7 @@ void solve_newton(const NewtonProblem& problem, const NewtonOptions& options, st
     const bool shrinks = size < options.slow * before;
     if (size < options.tolerance || (!shrinks && size < options.rounding)) return;
     // The first step with a Jacobian says nothing about its convergence; keep the Jacobian if that step was
-    // small already.
+    // already small.
     const bool first = std::isinf(before);
     if (first ? size > options.keep : !shrinks) factor.reset();
     before = size;

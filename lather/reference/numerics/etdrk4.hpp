@@ -1,7 +1,7 @@
 #pragma once
 // Exponential time differencing, fourth-order Runge–Kutta (Cox & Matthews 2002), for v' = L v + N(v) with
-// diagonal L; the coefficients as means over a circle (Kassam & Trefethen 2005), which avoids the
-// cancellation of their closed forms.
+// diagonal L; the coefficients are computed as means over a circle (Kassam & Trefethen 2005), which avoids
+// the cancellation in their closed forms.
 //
 //   letters: h step; E = e^{hL}; E2 = e^{hL/2}; Q, f1, f2, f3 the weights of N (Kassam & Trefethen, eqs. 2.5
 //   and the listing)

@@ -32,14 +32,14 @@ class RealTransform {
   std::size_t half_index(WaveNumber k) const;
 
   // Two fields at once, u as the real part and v as the imaginary part of the samples: one complex transform
-  // serves both. v may be empty. Sample (a, b) lies at x = 2a/N, y = 2b/N.
+  // serves both. v may be empty. Sample (a, b) is at x = 2a/N, y = 2b/N.
   void to_samples(std::span<const Complex> u, std::span<const Complex> v, std::span<Complex> samples);
   void to_spectra(std::span<const Complex> samples, std::span<Complex> u, std::span<Complex> v);
 
  private:
   struct Lines;
-  // Transforms all lines of the square: `from(line, place)` gives their elements, `to(place, line, value)`
-  // takes them.
+  // Transforms all lines of the square: `from(line, place)` supplies their elements, `to(place, line, value)`
+  // receives the results.
   template <class From, class To>
   void each_line(bool inverse, const From& from, const To& to);
 

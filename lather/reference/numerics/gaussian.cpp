@@ -5,7 +5,7 @@
 
 namespace lather::reference {
 
-// Composite Gauss–Legendre, four points per panel, panels a quarter of the shortest wave: error below
+// Composite Gauss–Legendre, four points per panel, panels a fortieth of the shortest wave: error below
 // rounding.
 std::vector<Complex> gaussian_coefficients(double rate, double centre, int power, int K) {
   constexpr double node[2] = {0.33998104358485626, 0.86113631159405258},

@@ -1,7 +1,7 @@
 #pragma once
 // Fourier coefficients of Gaussian initial data on [-1,1], continued periodically. The continuation jumps
-// slightly at ±1, so they come from an integral and not from samples, which would misplace the jump by half a
-// cell.
+// slightly at ±1, so they are computed by an integral, not from samples, which would misplace the jump by
+// half a cell.
 
 #include "lather/reference/numerics/fourier.hpp"
 

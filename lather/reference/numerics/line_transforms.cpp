@@ -22,7 +22,7 @@ Value operator*(std::complex<double> w, Value a) {
 }
 Value turned(double sign, Value a) { return {-sign * a.im, sign * a.re}; }  // times ±i
 
-// The transform of `radix` values; `sign` is that of the exponent.
+// The transform of `radix` values; `sign` is the sign of the exponent.
 template <std::size_t radix>
 void butterfly(Value (&a)[radix], double sign) {
   if constexpr (radix == 2) {
@@ -49,8 +49,8 @@ void butterfly(Value (&a)[radix], double sign) {
   }
 }
 
-// One pass over lines of `length` that lie interleaved, `stride` of them: y[r + stride (radix q + k)] is
-// turn(qk) times the k-th transform value of x[r + stride (q + m j)] over j, m = length / radix.
+// One pass over `stride` interleaved lines of `length`: y[r + stride (radix q + k)] is turn(qk) times the
+// k-th transform value of x[r + stride (q + m j)] over j, m = length / radix.
 template <std::size_t radix>
 void run_pass(std::size_t length, std::size_t stride, const std::complex<double>* turns, double sign,
               const Lanes* x_re, const Lanes* x_im, Lanes* y_re, Lanes* y_im) {
@@ -90,7 +90,7 @@ LineTransforms::LineTransforms(std::size_t n, bool inverse) : n_(n), sign_(inver
 double* LineTransforms::transform(double* data, double* scratch) const {
   for (const auto& pass : passes_) {
     const std::size_t stride = n_ / pass.length;
-    // What each pass has split off lies innermost: the product of the radices before it.
+    // What earlier passes have split off is innermost: the product of their radices.
     const auto* x = reinterpret_cast<const Lanes*>(data);
     auto* y = reinterpret_cast<Lanes*>(scratch);
     const auto run = [&](auto f) { f(pass.length, stride, pass.turns.data(), sign_, x, x + n_, y, y + n_); };

@@ -10,8 +10,8 @@ namespace lather::report {
 
 namespace {
 
-// The grid with a rim of points below every level, at the places of the outermost points: every boundary
-// closes.
+// The grid with a rim of points below every level, at the places of the outermost points, so that every
+// boundary closes.
 class Rimmed {
  public:
   Rimmed(std::size_t columns, std::span<const double> values)
@@ -57,7 +57,7 @@ std::vector<std::vector<PlanePoint>> region_above(double level, std::size_t colu
                                                   std::span<const double> values) {
   const Rimmed grid(columns, values);
   // Around every cell: from an edge where the walk leaves the region to the one where it comes back. A
-  // neighbour walks along the shared edge the other way, so every edge that is crossed has one successor.
+  // neighbour walks along the shared edge in the opposite direction, so every crossed edge has one successor.
   std::map<Edge, Edge> next;
   for (int j = 0; j + 1 < grid.rows(); ++j)
     for (int i = 0; i + 1 < grid.columns(); ++i) {

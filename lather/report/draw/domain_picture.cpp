@@ -14,7 +14,7 @@ namespace lather::report {
 
 namespace {
 
-constexpr std::size_t kMostDots = 3000;  // of a set; more are thinned out
+constexpr std::size_t kMostDots = 3000;  // per set; more are thinned out
 
 void draw_boundary(Svg& svg, const Box& box, const Axis& x, const Axis& y, const pde::Problem& problem) {
   const std::string ink = "#30343b";
@@ -36,7 +36,7 @@ std::string domain_picture(const pde::Problem& problem, const std::vector<pde::P
   const auto& names = problem.symbols->coordinate_names();
   const Axis x{problem.domain[0].low, problem.domain[0].high, false, names[0]},
       y{problem.domain[1].low, problem.domain[1].high, false, names[1]};
-  // Equal scales where both are space.
+  // Equal scales if both are spatial.
   const double wide = x.high - x.low, tall = y.high - y.low;
   const double ratio = names[1] == "t" ? 0.6 : std::clamp(tall / wide, 0.15, 2.0);
   const double width = ratio > 1 ? 480 / ratio : 480, height = width * ratio;

@@ -6,7 +6,7 @@
 
 namespace lather::report {
 
-// The first two coordinates. `points` by point set. Throws Error for problems of one coordinate.
+// Draws the first two coordinates. `points`: by point set. Throws Error for problems with one coordinate.
 std::string domain_picture(const pde::Problem& problem, const std::vector<pde::Points>& points);
 
 }  // namespace lather::report

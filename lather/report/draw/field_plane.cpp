@@ -14,8 +14,8 @@ using Json = nlohmann::json;
 using Numbers = std::vector<double>;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-// A stretched axis where the largest value is so many times the middle one; `kNearZero` of the values are within
-// its linear part.
+// An axis is stretched if the largest value is this many times the median; a share `kNearZero` of the values
+// is within its linear part.
 constexpr double kStretched = 30, kNearZero = 0.02;
 
 Numbers plain_numbers(const Json& list) {
@@ -78,8 +78,8 @@ Axis axis_of(const Physical& coordinate, bool may_be_stretched) {
   return axis;
 }
 
-// What spans the picture of a mapped plane: physical coordinates, or one of them and a coordinate that no map concerns.
-// Nothing where the map does not concern this plane.
+// What spans the picture of a mapped plane: physical coordinates, or one of them and an unmapped coordinate.
+// Nothing if the map does not affect this plane.
 std::vector<std::pair<Physical, bool>> spanning(const FieldPlane& plane, const Json& fields,
                                                 const Physical& across, const Physical& up) {
   std::vector<Physical> candidates;
@@ -110,7 +110,7 @@ std::vector<std::pair<Physical, bool>> spanning(const FieldPlane& plane, const J
   return best;
 }
 
-// The rim of the mesh, without the seam of a coordinate that comes back to where it began.
+// The rim of the mesh, without the seam of a coordinate that closes on itself.
 std::vector<std::vector<Svg::Share>> rim(const std::vector<Svg::Share>& places, std::size_t columns) {
   const std::size_t rows = places.size() / columns;
   std::vector<Svg::Share> bottom(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(columns)),

@@ -8,20 +8,20 @@
 
 namespace lather::report {
 
-// Of two coordinates all, of more the first two, the others in the middle.
+// Of two coordinates, all; of more, the first two, with the others fixed at the middle.
 struct FieldPlane {
   Axis x, y;
   std::size_t columns = 0;
-  std::vector<std::size_t> cells;  // places in an array, row by row
+  std::vector<std::size_t> cells;  // indices into an array, row by row
   bool proportional = false;       // both axes are lengths of one kind: a shape, or physical coordinates
   std::vector<Svg::Share> places;  // of the cells in physical space; empty: no map
   std::vector<std::vector<Svg::Share>> outline;  // of a shape or of a mapped domain
 
-  // Of the cells; what has no place has no value.
+  // The values of the cells; a cell without a place has no value.
   std::vector<double> values_on(const nlohmann::json& array) const;
 };
 
-// `fields` as checked by checked_fields(), with two axes at least.
+// `fields` as checked by checked_fields(), with at least two axes.
 FieldPlane field_plane(const nlohmann::json& fields);
 
 }  // namespace lather::report

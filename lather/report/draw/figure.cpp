@@ -25,7 +25,7 @@ constexpr double kLeft = 58, kMapStep = 330, kMapRoom = 216 + 62;
 constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
 constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
 
-// What a curve shows: the worst error of all fields, or the residual where no error is known.
+// What a curve shows: the worst error of all fields, or the residual if no error is known.
 struct Curve {
   std::string optimizer;
   std::vector<double> clock, figure;
@@ -99,7 +99,7 @@ Axis range_of(std::vector<double> values, bool logarithmic) {
   std::erase_if(values, [](double v) { return !std::isfinite(v); });
   if (values.empty()) return {0, 1, logarithmic, ""};
   std::sort(values.begin(), values.end());
-  // Where an error changes its sign its logarithm has no lower end: a part of the map may be below the scale.
+  // Where an error changes sign its logarithm is unbounded below: part of the map may be below the scale.
   const double low = values[logarithmic ? values.size() / 16 : 0], high = values.back();
   return high > low ? Axis{low, high, logarithmic, ""} : Axis{low - 0.5, high + 0.5, logarithmic, ""};
 }
@@ -148,7 +148,7 @@ std::string times_of(const std::vector<RunData>& runs) {
   return low == high ? fmt::format(", {} s each", low) : fmt::format(", {} to {} s each", low, high);
 }
 
-// Where a map is drawn: all there is, or as much as its proportions take.
+// Where a map is drawn: all the space there is, or as much as its proportions need.
 Box map_box(double left, const FieldPlane& plane) {
   constexpr double kMapWidth = 216;
   Box box{left, kTop, kMapWidth, kPlot};
@@ -210,7 +210,7 @@ void draw_error(Svg& svg, double left, const RunData& best, bool alone) {
   draw_map(svg, map_box(left, plane), plane, sizes, range_of(sizes, true));
 }
 
-// What reference and prediction are drawn with side by side: the values of both.
+// The scale for reference and prediction side by side, from the values of both.
 Axis common_scale(const RunData& run) {
   const FieldPlane plane = field_plane(run.fields);
   std::vector<double> values;

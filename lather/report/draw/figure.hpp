@@ -1,7 +1,7 @@
 #pragma once
 // One picture of a run or a comparison as a standalone SVG, for a README or a paper: error curves over
-// training time, the best prediction, and where it is wrong. Neither script nor raster images nor fonts: it
-// looks the same everywhere.
+// training time, the best prediction, and where it is wrong. No scripts, raster images or fonts: it looks the
+// same everywhere.
 
 #include <string>
 #include <vector>
@@ -10,9 +10,10 @@
 
 namespace lather::report {
 
-// Which part of the picture, and what its curves lie over. Maps of one run: reference, prediction and error in a row.
+// Which part of the picture, and what its curves are plotted over. Maps of one run: reference, prediction and
+// error in a row.
 enum class FigurePanel { all, curves, reference, prediction, error, maps };
-enum class FigureClock { automatic, seconds, steps };  // automatic: seconds where every run has them
+enum class FigureClock { automatic, seconds, steps };  // automatic: seconds if every run has them
 struct FigureChoice {
   FigurePanel panel = FigurePanel::all;
   FigureClock clock = FigureClock::automatic;

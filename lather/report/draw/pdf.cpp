@@ -40,7 +40,7 @@ std::string rgb(const std::string& colour) {
   return fmt::format("{:.3f} {:.3f} {:.3f}", part(0), part(2), part(4));
 }
 
-// Characters of the font's encoding; digits that stand above the line are drawn by their own rule.
+// Characters of the font's encoding; superscript digits are drawn by their own rule.
 struct Glyph {
   char byte = '?';
   bool raised = false;
@@ -77,7 +77,7 @@ std::vector<Glyph> glyphs_of(const std::string& escaped) {
   return glyphs;
 }
 
-// Of Helvetica, in thousandths of its size; near enough for centring.
+// For Helvetica, in thousandths of its size; close enough for centring.
 double width_of(char c) {
   if (std::string("iljtfI.,:;'| ").find(c) != std::string::npos) return 278;
   if (std::string("mwMW").find(c) != std::string::npos) return 850;
@@ -90,7 +90,7 @@ class PdfPage {
   PdfPage(double width, double height) : width_(width), height_(height) {}
 
   void rectangle(const std::string& e) {
-    if (e.find(" x=\"") == e.npos) return;  // the paper itself
+    if (e.find(" x=\"") == e.npos) return;  // the background
     const double x = number(e, "x"), y = number(e, "y"), w = number(e, "width"), h = number(e, "height");
     begin(e);
     out_ += fmt::format("{:.2f} {:.2f} {:.2f} {:.2f} re ", x, height_ - y - h, w, h);
@@ -144,7 +144,7 @@ class PdfPage {
     const std::string fill = attribute(e, "fill", "#23262b");
     out_ += fmt::format("BT {} rg {:.2f} {:.2f} Td ", rgb(fill), x, height_ - number(e, "y"));
     const char* font = attribute(e, "font-weight").empty() ? "/F1" : "/F2";
-    for (std::size_t i = 0; i < glyphs.size();) {  // runs of glyphs on one line
+    for (std::size_t i = 0; i < glyphs.size();) {  // runs of glyphs on one baseline
       const bool raised = glyphs[i].raised;
       std::string words;
       for (; i < glyphs.size() && glyphs[i].raised == raised; ++i) {

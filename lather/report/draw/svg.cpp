@@ -35,7 +35,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// At most one decimal: a tenth of a pixel is not seen.
+// At most one decimal: a tenth of a pixel is not visible.
 std::string to_a_tenth(double v) {
   const double rounded = std::round(v * 10) / 10;
   return fmt::format("{:g}", rounded == 0 ? 0.0 : rounded);
@@ -55,7 +55,7 @@ std::string signed_number(double v) {
   return text[0] == '-' ? "−" + text.substr(1) : text;
 }
 
-// Closed polygons in relative coordinates without points that a straight line would meet anyway.
+// Closed polygons in relative coordinates, without points that a straight line would pass through anyway.
 class PathText {
  public:
   void loop(const std::vector<std::pair<double, double>>& points) {
@@ -102,7 +102,7 @@ std::string short_figure(double value) {
 
 namespace {
 
-// Zero and powers of ten of a stretched axis; round numbers where it is zoomed between two of them.
+// Zero and powers of ten on a stretched axis; round numbers if it is zoomed in between two of them.
 std::vector<std::pair<double, std::string>> stretched_ticks(const Axis& axis, int about) {
   const auto place = [&](double v) { return std::asinh(v / axis.linear_within); };
   const auto value = [&](double at) { return axis.linear_within * std::sinh(at); };
@@ -232,7 +232,7 @@ void Svg::axes(const Box& b, const Axis& x, const Axis& y, bool grid) {
 
 namespace {
 
-// Between the points of a grid, rows of `columns` from the bottom up.
+// Interpolates between the points of a grid, rows of `columns` from the bottom up.
 Svg::Share place_between(std::span<const Svg::Share> places, std::size_t columns, const PlanePoint& p) {
   const std::size_t rows = places.size() / columns;
   const auto i = std::min(static_cast<std::size_t>(p.column), columns - 2),

@@ -56,7 +56,7 @@ class Svg {
   std::string out_;
 };
 
-// Where to put numbers on an axis, with their texts.
+// Positions of the numbers on an axis, with their texts.
 std::vector<std::pair<double, std::string>> ticks(const Axis& axis, int about);
 // Two digits: 3.2·10⁻⁵, 0.44
 std::string short_figure(double value);

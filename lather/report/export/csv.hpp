@@ -12,7 +12,7 @@ struct NumberTable {
   std::size_t rows() const { return columns.empty() ? 0 : columns[0].size(); }
 };
 
-// `file` appears in errors. Throws Error with the line for what is not a number or has too few columns.
+// `file` appears in errors. Throws Error with the line if something is not a number or has too few columns.
 NumberTable parse_csv(const std::string& text, const std::string& file);
 std::string encode_csv(const NumberTable& table);  // reading it gives the same bits back
 

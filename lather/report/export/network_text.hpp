@@ -1,7 +1,7 @@
 #pragma once
 // A trained network written out as data: what to compute, in assignments that Python's `eval` understands.
-// Everything a foreign reader needs, with no knowledge of Lather's architectures; examples/load_export.py is
-// such a reader.
+// Everything another program needs to read it, with no knowledge of Lather's architectures;
+// examples/load_export.py is such a program.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace lather::report {
 
-// {"inputs": …, "operations": […], "fields": …}; `tensors` in it are names of blocks of the layout ("frozen."
-// before frozen ones).
+// {"inputs": …, "operations": […], "fields": …}; `tensors` in it are names of blocks of the layout (frozen
+// ones prefixed with "frozen.").
 nlohmann::json describe_network(const pde::PinnObjective& objective);
 
 // Expressions as {"let": [["v0", "sin(x)"], …], "values": ["v3", …]}: shared parts are computed once. `names`

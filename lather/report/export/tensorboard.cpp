@@ -116,7 +116,7 @@ std::string tag_of(const std::string& column) {
   return dot == column.npos ? "training/" + column : column.substr(0, dot) + "/" + column.substr(dot + 1);
 }
 
-// Numbers, and those that JSON has no word for.
+// Numbers, including those that JSON cannot represent.
 bool read_value(const OrderedJson& json, double& value) {
   if (json.is_number()) {
     value = json.get<double>();

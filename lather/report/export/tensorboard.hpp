@@ -1,6 +1,6 @@
 #pragma once
-// The curves of a run as a TensorBoard event file: records of protocol buffers, written by hand because there are
-// four fields in them.
+// The curves of a run as a TensorBoard event file: records of protocol buffers, written by hand because they
+// have only four fields.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,9 +13,9 @@ namespace lather::report {
 // optimizer/QUANTITY/LAYER. Times are those at which the steps were done. Throws Error if there is no history.
 std::string tensorboard_events(const std::filesystem::path& run);
 
-// TensorBoard takes files with "tfevents" in their name; an export replaces the one before.
+// TensorBoard reads files with "tfevents" in their name; an export replaces the previous one.
 inline constexpr const char* kTensorboardFile = "events.out.tfevents.lather";
 
-std::uint32_t crc32c(std::string_view bytes);  // Castagnoli's polynomial, as these records want it
+std::uint32_t crc32c(std::string_view bytes);  // Castagnoli's polynomial, as these records require
 
 }  // namespace lather::report

@@ -14,8 +14,8 @@ struct ImageGrid {
   std::array<double, 3> origin{0, 0, 0}, spacing{1, 1, 1};
 };
 
-// Each array holds one value per grid point, first coordinate slowest (as NamedArray), and is turned round
-// for VTK, whose first coordinate is fastest.
+// Each array holds one value per grid point, first coordinate slowest (as NamedArray), and is reordered for
+// VTK, whose first coordinate is fastest.
 std::string encode_vti(const ImageGrid& grid, std::span<const NamedArray> arrays);
 
 std::string base64(std::string_view bytes);

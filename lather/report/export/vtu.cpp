@@ -60,7 +60,7 @@ UnstructuredGrid cells_inside(const std::vector<std::vector<double>>& axes, cons
   grid.dimension = static_cast<int>(d);
   std::vector<std::int64_t> number(marked.size(), -1);
   for (std::size_t i = 0; i < marked.size(); ++i) {
-    bool inner = true;  // not on the last place of an axis
+    bool inner = true;  // not at the last point of an axis
     for (std::size_t k = 0; k < d; ++k) inner = inner && i / strides[k] % axes[k].size() + 1 < axes[k].size();
     if (!inner) continue;
     bool all = true;

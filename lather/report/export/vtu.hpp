@@ -19,8 +19,8 @@ struct UnstructuredGrid {
 // Each array holds one value per point.
 std::string encode_vtu(const UnstructuredGrid& grid, std::span<const NamedArray> arrays);
 
-// The cells of a grid of axes (first coordinate slowest) whose corners are all marked; `used` gets the places
-// of the points that are left, in order.
+// The cells of a grid of axes (first coordinate slowest) whose corners are all marked; `used` gets the
+// indices of the points that are left, in order.
 UnstructuredGrid cells_inside(const std::vector<std::vector<double>>& axes, const std::vector<char>& marked,
                               std::vector<std::size_t>& used);
 

@@ -1,5 +1,5 @@
-// Elements, numbers, colours, tooltip, zooming. Data: the JSON in #data (lather/report/html_report.hpp). Texts go
-// through textContent only. The files of this folder are put one after another into one function: base, save,
+// Elements, numbers, colours, tooltip, zooming. Data: the JSON in #data (lather/report/html_report.hpp). Text
+// goes through textContent only. The files of this folder are concatenated into one function: base, save,
 // chart, frame, map, fields, run_view, then page (the report), live (`lather watch`) or sweep (`lather sweep`).
 
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -136,8 +136,8 @@ const hideTip = () => {
 };
 
 // ---- zooming
-// A rectangle drawn by the pointer, a pinch or Ctrl and the wheel, a double click to go back. Positions are shares of
-// the plot's width and height, y from the bottom.
+// A rectangle dragged with the pointer, a pinch or Ctrl + wheel; a double click to go back. Positions are
+// fractions of the plot's width and height, y from the bottom.
 
 function zoomable(surface, area, onZoom, onReset, drawPick) {
   let start = null;

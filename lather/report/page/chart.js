@@ -13,7 +13,7 @@ const addClockSwitch = () =>
           document.body.dataset.clock = value;
           charts.forEach(c => c.reset());
         }));
-// What was put on the page since the last time; a chart needs to know its width.
+// Draws what was added to the page since the last call; a chart needs to know its width.
 const drawNew = () => document.querySelectorAll('.plot').forEach(plot => {
   if (plot.drawnWidth === undefined) plot.redraw();
 });
@@ -38,14 +38,14 @@ function runningMean(values) {
   });
 }
 
-// Runs that differ in their seed, as one curve: mean and range, of logarithms on a logarithmic scale, at common places
-// as far as all of them go.
+// Runs that differ in their seed, as one curve: mean and range, of logarithms on a logarithmic scale, at
+// common places, as far as all of them go.
 function bandOf(seeds) {
   const clean = seeds.map(({x, y}) => x.map((v, i) => [v, y[i]]).filter(([v, w]) => finite(v) && finite(w)))
                     .filter(list => list.length);
   if (!clean.length) return {x: [], y: [], low: [], high: []};
   const from = Math.max(...clean.map(l => l[0][0])), to = Math.min(...clean.map(l => l[l.length - 1][0]));
-  if (from > to) {  // nowhere together: where they ended, on average
+  if (from > to) {  // no overlap: where they ended, on average
     const ends = clean.map(l => l[l.length - 1]), mean = k => ends.reduce((sum, e) => sum + e[k], 0) / ends.length;
     return {
       x: [mean(0)],
@@ -76,9 +76,9 @@ function bandOf(seeds) {
 }
 
 // series: {name, label, color, x: {step: […], seconds: […]}, y: […], thin, dashed}, or with seeds: [{x, y}, …] instead
-// of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn across. Over
-// something else than steps and time: axis (its name), x: {axis: […]} as places on scaleX (frame.js); dots: [{x, y}]
-// are data, marks at the bottom where y is null.
+// of x and y; `hidden` names may be shared by several charts. levels: [{label, value, color}] are drawn
+// across. Over something other than steps and time: axis (its name), x: {axis: […]} as places on scaleX
+// (frame.js); dots: [{x, y}] are data, marks at the bottom where y is null.
 function lineChart(o) {
   const hidden = o.hidden || new Set(), sharing = o.sharing || [];
   const scaleX = o.scaleX || linearScale;
@@ -197,7 +197,7 @@ function lineChart(o) {
       picture.append(
           svg('line', {class: 'grid', x1: area.left, x2: area.left + area.width, y1: Y(at), y2: Y(at)}),
           svg('text', {x: area.left - 7, y: Y(at) + 3.5, 'text-anchor': 'end'}, label));
-    let free = -Infinity;  // a label that would touch the one before is left out, one at the edge moves inside
+    let free = -Infinity;  // a label touching the previous one is left out, one at the edge moves inside
     for (const [at, label] of scaleX.ticks(...xRange, Math.max(2, Math.floor(area.width / 70)))) {
       const half = 3.4 * label.length, x = Math.min(X(at), width - half - 1);
       picture.append(svg('line', {class: 'grid', x1: X(at), x2: X(at), y1: area.top, y2: area.top + area.height}));

@@ -1,4 +1,4 @@
-// Fields: heat maps over a plane with sliders for the rest, lines where there is one coordinate, profiles in time.
+// Fields: heat maps over a plane with sliders for the rest, lines for one coordinate, profiles in time.
 
 function fieldNames(fields) {
   const names = Object.keys(fields.arrays);
@@ -8,8 +8,8 @@ function fieldNames(fields) {
   };
 }
 
-// All pictures of the fields. Where the problem maps its coordinates they are drawn in physical space, with a switch
-// back; far places are drawn on a scale that shows the near ones too, with a switch to a linear one.
+// All pictures of the fields. If the problem maps its coordinates, they are drawn in physical space, with a
+// switch back; far places are drawn on a scale that shows the near ones too, with a switch to a linear one.
 function fieldMaps(fields, data) {
   if (!fields.physical) return fieldPictures(fields, data, {physical: false});
   const names = Object.keys(fields.physical), far = names.some(name => stretchedFor(fields.physical[name]));
@@ -35,8 +35,8 @@ function fieldMaps(fields, data) {
   return el('div', {}, el('div', {class: 'sliders'}, 'over', over, axes), body);
 }
 
-// Data of a field of one coordinate: measured values where a column is called after it (u, u_seen; not u_x, a
-// derivative), otherwise only where they are. Places as of lineAxis.
+// Data of a field of one coordinate: measured values if a column is named after it (u, u_seen; not u_x, a
+// derivative), otherwise only their places. Places as in lineAxis.
 function dataOver(fields, data, f, over) {
   const name = fields.coordinates[0], axis = fields.axes[0],
         derivative = new RegExp(`^(${fields.coordinates.join('|')})+$`);
@@ -51,7 +51,7 @@ function dataOver(fields, data, f, over) {
   });
 }
 
-// Of one coordinate: what a line is drawn over. {name, values, scale}
+// What a line along one coordinate is drawn over: {name, values, scale}
 function lineAxis(fields, I, others, space) {
   const plain = {name: fields.coordinates[I], values: fields.axes[I], scale: linearScale};
   const along = mappedAlong(fields, I, others);
@@ -60,7 +60,7 @@ function lineAxis(fields, I, others, space) {
   return {name: along.name, values: along.values.map(v => finite(v) ? scale.of(v) : null), scale};
 }
 
-// The physical coordinate that varies most along a coordinate, the others at places of the grid; null without a map.
+// The physical coordinate that varies most along a coordinate, the others at grid points; null without a map.
 function mappedAlong(fields, I, others) {
   const sizes = fields.axes.map(a => a.length), strides = stridesOf(sizes);
   const base = others.reduce((sum, at, k) => k === I ? sum : sum + at * strides[k], 0);
@@ -151,7 +151,7 @@ function fieldPictures(fields, data, space) {
       count === 2 && time >= 0 ? profiles(fields, time, shown, space) : null);
 }
 
-// What spans the pictures, and where the rest is held.
+// What spans the pictures, and where the other coordinates are fixed.
 function planeOf(fields, data, fixed, I, J) {
   const names = fields.coordinates, sizes = fields.axes.map(a => a.length);
   const strides = stridesOf(sizes);
@@ -171,13 +171,13 @@ function planeOf(fields, data, fixed, I, J) {
     whole: name => fields.arrays[name],
     values: name => inPlane(() => fields.arrays[name]),
     physical: Object.keys(fields.physical || {}).map(name => ({name, of: inPlane(() => fields.physical[name])})),
-    // Says when the places of the physical coordinates have changed.
+    // Changes when the places of the physical coordinates do.
     mark: () => fixed.join() + fields.step
   };
 }
 
-// What spans the picture of a mapped plane: two physical coordinates, those that show most of it, or one of them and a
-// coordinate that no map concerns. Null where the map does not concern this plane.
+// What spans the picture of a mapped plane: two physical coordinates, those that show most of it, or one of
+// them and an unmapped coordinate. Null if the map does not affect this plane.
 function physicalPair(plane) {
   const n = plane.axisI.length, m = plane.axisJ.length;
   const cellSum = f => {
@@ -261,7 +261,7 @@ function planeSliders(fields, fixed, I, J, draw) {
   return sliders.some(s => s) ? el('div', {class: 'sliders'}, 'at', ...sliders) : el('span', {});
 }
 
-// Of one coordinate and time: the field over the coordinate, as time goes on.
+// For one coordinate and time: the field over the coordinate, as time goes on.
 function profiles(fields, time, shown, space) {
   const other = 1 - time, axis = fields.axes[other], times = fields.axes[time], n = axis.length, m = times.length;
   const at = (name, k) => axis.map((_, i) => fields.arrays[name][time === 1 ? i * m + k : k * n + i]);

@@ -1,10 +1,10 @@
 // Where the points of a plane through the grid lie in a picture: in the coordinates, cell by cell, or where a map takes
-// them, as a mesh. All maps of a plane share one frame: it knows what part of the plane is seen.
+// them, as a mesh. All maps of a plane share one frame: it knows which part of the plane is visible.
 //
 // A frame: {nameX, nameY, ticksX(count), ticksY(count), proportional(), shape() width over height, zoomed(),
 // seen(visit), paint(context, area, value, colour), place(a, b) of coordinates, placeOf(i, j), cellAt(u, v), edges(),
-// where(i, j) in words, zoom(x, y), reset(), drawn()}. Places are shares of the width and the height, from the lower
-// left corner.
+// where(i, j) in words, zoom(x, y), reset(), drawn()}. Places are fractions of the width and the height, from
+// the lower left corner.
 
 // ---- scales: values to places along an axis, and back
 
@@ -33,21 +33,21 @@ function stretchedScale(width) {
   return {of, back, ticks};
 }
 
-// Of values most of which are tiny beside the largest, a scale that shows them all; null for others.
+// For values most of which are tiny compared to the largest, a scale that shows them all; null for others.
 function stretchedFor(values) {
   const sizes = values.filter(v => finite(v) && v !== 0).map(Math.abs).sort((a, b) => a - b);
   if (sizes.length < 3 || sizes[sizes.length - 1] < 30 * sizes[sizes.length >> 1]) return null;
   return stretchedScale(sizes[Math.floor(sizes.length / 50)]);
 }
 
-// Between the points of an axis: the one below, and how far on.
+// Where `v` lies between the points of an axis: the index below, and how far beyond it.
 function between(axis, v) {
   let k = 0;
   while (k + 2 < axis.length && (axis[k + 1] - v) * (axis[axis.length - 1] - axis[0]) < 0) ++k;
   return [k, (v - axis[k]) / (axis[k + 1] - axis[k])];
 }
 
-// ---- the plane as the coordinates have it
+// ---- the plane in its coordinates
 
 function gridFrame(plane) {
   const whole = () => ({i: [0, plane.axisI.length - 1], j: [0, plane.axisJ.length - 1]});
@@ -113,7 +113,7 @@ function gridFrame(plane) {
 
 // ---- the plane where a map takes it
 
-// A triangle of places (in pixels) and values, row by row; `set(x, y, value)`.
+// Fills a triangle of places (in pixels) and values, row by row, by calling `set(x, y, value)`.
 function fillTriangle(p, q, r, width, height, set) {
   const area = (q[0] - p[0]) * (r[1] - p[1]) - (r[0] - p[0]) * (q[1] - p[1]);
   if (!(Math.abs(area) > 1e-12)) return;
@@ -144,7 +144,7 @@ function meshFrame(plane, pair, stretched) {
   const scaleOf = one => stretched && one.mapped && stretchedFor(all(one)) || linearScale;
   const scaleX = scaleOf(pair.x), scaleY = scaleOf(pair.y);
   let mesh = null, mark = null, view = null;
-  const points = () => {  // anew when a slider has moved
+  const points = () => {  // recomputed when a slider has moved
     if (mesh && mark === plane.mark()) return mesh;
     mark = plane.mark();
     const ends = list =>
@@ -208,7 +208,7 @@ function meshFrame(plane, pair, stretched) {
       c.drawImage(picture, area.left, area.top, area.width, area.height);
     },
     drawn: () => n + 'x' + m + ' mapped',
-    place: (a, b) => {  // of a point of the coordinates
+    place: (a, b) => {  // of a point given by its coordinates
       if (n < 2 || m < 2) return [NaN, NaN];
       const [i, s] = between(plane.axisI, a), [j, t] = between(plane.axisJ, b);
       const [p, q, r, o] = cornersOf(i, j).map(([k, l]) => at(k, l));
@@ -225,7 +225,7 @@ function meshFrame(plane, pair, stretched) {
       const [i, j] = cornersOf(...found).reduce((a, b) => far(b) < far(a) ? b : a);
       return {i, j};
     },
-    // The rim of the mesh, without the seam of a coordinate that comes back to where it began.
+    // The rim of the mesh, without the seam of a coordinate that closes on itself.
     edges: () => {
       const along = (count, point) => Array.from({length: count}, (_, k) => point(k));
       const same = (a, b) => a.every((p, k) => Math.hypot(p[0] - b[k][0], p[1] - b[k][1]) < 1e-6);
@@ -238,7 +238,7 @@ function meshFrame(plane, pair, stretched) {
         plane.nameI} ${number(plane.axisI[i])}, ${plane.nameJ} ${number(plane.axisJ[j])})`,
     zoom: (x, y) => {
       const part = (r, p) => p ? [r[0] + p[0] * (r[1] - r[0]), r[0] + p[1] * (r[1] - r[0])] : r;
-      const within = (axis, p) => {  // not farther out than the mesh
+      const within = (axis, p) => {  // no farther out than the mesh
         const whole = points()[axis], r = part(range(axis), p);
         return [Math.max(whole[0], r[0]), Math.min(whole[1], r[1])];
       };

@@ -1,8 +1,8 @@
 // The page of `lather watch`: a list of runs, and one of them in detail, fed by server-sent events. Rows are added to
-// arrays that the charts already have; the page is built anew only when there is something to draw that was not there
-// before.
+// arrays that the charts already have; the page is rebuilt only when there is something to draw that was not
+// there before.
 
-const board = new Map();  // where the runs stand, by id, in the order of the list
+const board = new Map();  // status of the runs, by id, in the order of the list
 let chosen = decodeURIComponent(location.hash.slice(1)) || null, source = null, run = null, layout = '',
     pending = false;
 
@@ -126,7 +126,7 @@ function startOver() {
   layout = '';
 }
 
-// {name: value} onto columns of equal length; null where a column has nothing.
+// Appends {name: value} to columns of equal length; null where a column has no value.
 function addTo(columns, row, length) {
   for (const name of Object.keys(row))
     if (!columns[name]) columns[name] = Array(length).fill(null);
@@ -228,7 +228,7 @@ function connect() {
     const ended = mine.readyState === EventSource.CLOSED;
     say('no connection', 'stopped');
     if (ended)
-      setTimeout(() => {  // the run is gone, or the server is another one
+      setTimeout(() => {  // the run is gone, or the server is a different one
         if (mine !== source) return;
         chosen = null;
         connect();

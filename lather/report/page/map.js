@@ -4,7 +4,7 @@ const maps = new Set();
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => maps.forEach(m => m.draw()));
 const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Ticks [share, text] along so many pixels, without those whose text would touch the one before.
+// Ticks [share, text] along `pixels` pixels, without those whose text would touch the previous one.
 function spaced(ticks, pixels, size) {
   let free = -Infinity;
   return ticks.filter(([at, text]) => {
@@ -14,7 +14,7 @@ function spaced(ticks, pixels, size) {
   });
 }
 
-// Heat maps of arrays over the same plane; zoom and crosshair are common. shared: {frame, maps}
+// Heat maps of arrays over the same plane; they share zoom and crosshair. shared: {frame, maps}
 function heatMap(o, plane, shared) {
   let log = false;
   const canvas = el('canvas', {'data-map': o.name}), plot = el('div', {class: 'plot', 'data-zoom': 'both'}, canvas);
@@ -65,7 +65,7 @@ function heatMap(o, plane, shared) {
 
   function colouring() {
     const seen = [], arrays = [o.array, ...(o.with ? [o.with] : [])];
-    if (plane.sliced && !shared.frame.zoomed())  // all slices have one scale, so that they can be compared
+    if (plane.sliced && !shared.frame.zoomed())  // all slices share one scale, so that they can be compared
       arrays.forEach(name => plane.whole(name).forEach(v => finite(v) && seen.push(v)));
     else
       for (const value of arrays.map(plane.values))

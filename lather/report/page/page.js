@@ -1,4 +1,4 @@
-// The report: one run, or several beside each other and one of them in detail.
+// The report: one run, or several side by side and one of them in detail.
 
 const single = data.runs.length === 1;
 const optimizers = [...new Set(data.runs.map(r => r.optimizer || r.name))];
@@ -6,7 +6,7 @@ const groupNames = [...new Set(data.runs.map(r => r.group))];
 const colourOf = run => single ? categorical(0) :
     groupNames.length > 1      ? categorical(groupNames.indexOf(run.group)) :
                                  categorical(data.runs.indexOf(run));
-// Runs that differ in their seed alone, in the order in which they came.
+// Runs that differ only in their seed, in order of appearance.
 const groups = [...data.runs.reduce((map, r) => map.set(r.group, [...(map.get(r.group) || []), r]), new Map())];
 let bands = groups.length < data.runs.length && groups.every(([, runs]) => runs.length > 1);
 const refillers = [];  // of the charts, when bands are switched
@@ -52,7 +52,7 @@ function comparisonCharts() {
 
 const notes = data.runs.flatMap(r => r.notes.map(n => single ? n : `${r.name}: ${n}`));
 document.getElementById('bar-title').textContent = data.title;
-// Steps of different cost do not compare: runs of very different lengths are shown over the wall clock.
+// Steps of different cost are not comparable: runs of very different lengths are shown over the wall clock.
 const lengths = data.runs.map(r => r.history.step[r.history.step.length - 1] || 0);
 if (Math.max(...lengths) > 2 * Math.min(...lengths) && data.runs.every(r => r.history.seconds.some(finite)))
   clock = 'seconds';

@@ -78,7 +78,7 @@ function detailCharts(run) {
   ].filter(c => c);
 }
 
-// Of unknowns whose value the problem file knows.
+// For unknowns whose value the problem file gives.
 const knownValues = run => Object.entries(run.summary && run.summary.unknowns || {})
                                .filter(([, u]) => u && finite(u.known))
                                .map(([name, u]) => [name, u.known]);
@@ -217,7 +217,7 @@ function problemTitle(run) {
 
 // ---- stages
 
-// Windows, or values of a parameter, as far as the history has them; null where there is one only.
+// Windows, or values of a parameter, as far as the history has them; null if there is only one.
 function stageTable(run) {
   const h = run.history, stages = [];
   (h.stage || []).forEach((stage, i) => {

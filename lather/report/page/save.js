@@ -9,7 +9,7 @@ const fileName = text =>
     (text.normalize('NFKD').replace(/[^A-Za-z0-9]+/g, '-').replace(/^-+|-+$/g, '') || 'chart').toLowerCase();
 const csvText = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
-// An SVG that stands alone: what the style sheet says is written into it, with a title and the names of the lines.
+// A standalone SVG: the style sheet's styles are written into it, with a title and the names of the lines.
 function standalone(picture, title, names = []) {
   const box = picture.viewBox.baseVal, copy = picture.cloneNode(true), above = 26,
         perRow = Math.max(1, Math.floor(box.width / 190));
@@ -25,7 +25,7 @@ function standalone(picture, title, names = []) {
   });
   const probe = el('span', {style: 'display:none'});
   document.body.append(probe);
-  const plain = colour => {  // without variables, which end with this page
+  const plain = colour => {  // without variables, which exist only on this page
     probe.style.color = colour;
     return getComputedStyle(probe).color;
   };

@@ -1,6 +1,6 @@
 #pragma once
 // Runs pointwise programs on the CPU: one instruction at a time over a chunk of elements small enough that
-// all intermediate arrays stay in the first-level cache.
+// all intermediate arrays stay in the L1 cache.
 
 #include <cstddef>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace lather::symbolic {
 
-// How the program's inputs and outputs meet memory. Default: all arrays.
+// How the program's inputs and outputs are bound to memory. Default: all arrays.
 struct Binding {
   std::vector<int> scalar_inputs;   // one number for all elements
   std::vector<int> summed_outputs;  // added up over all elements into one number
@@ -28,7 +28,7 @@ class Machine {
   void run(std::size_t n, std::span<const T* const> inputs, std::span<T* const> outputs);
 
  private:
-  // Operands resolved: which base pointer, and whether it moves from chunk to chunk.
+  // Operands resolved to base pointers.
   struct Step {
     Opcode op;
     int result, a, b, c;  // into bases_

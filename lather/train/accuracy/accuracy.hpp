@@ -1,15 +1,15 @@
 #pragma once
 // What a trained network is judged by. One definition each, for all problems:
 //
-// Errors, per field, on a uniform grid over the whole domain, ends included, or at points spread over a domain of
-// many dimensions (u computed, u* true, sums over the grid; of shapes the points inside them):
+// Errors, per field, on a uniform grid over the whole domain, ends included, or at points spread over a
+// domain of many dimensions (u computed, u* true, sums over the grid; for shapes, the points inside them):
 //   relative L2    sqrt( sum (u - u*)^2 / sum u*^2 )
 //   relative H1    sqrt( sum [(u - u*)^2 + |grad(u - u*)|^2] / sum [u*^2 + |grad u*|^2] ), grad by all
 //                  coordinates, time too
 //   maximum        max |u - u*|
-// Where the true field vanishes on the whole grid, the denominator is the number of points: a root mean
-// square error. A field known up to a constant (pressure) has its mean over the grid taken out of u and of u*
-// first.
+// If the true field vanishes on the whole grid, the denominator is the number of points: a root mean square
+// error. For a field known up to a constant (pressure), the means over the grid are first subtracted from u
+// and u*.
 //
 // Residuals, per term, at held-out points, without weights:
 //   mean square    mean r^2
@@ -38,7 +38,7 @@ class TrueSolution {
   virtual std::string provenance() const = 0;
 };
 
-// By the problem's [reference]: closed forms, or a reference solver whose result is kept in
+// From the problem's [reference]: closed forms, or a reference solver whose result is kept in
 // `cache_directory`. nullptr if the problem has neither. Throws Error if the reference has other coordinates
 // or a smaller domain than the problem.
 std::unique_ptr<TrueSolution> true_solution(const pde::Problem& problem,
@@ -51,14 +51,14 @@ struct ErrorOptions {
   std::int64_t grid = 0;
   std::vector<std::string> up_to_constant;  // fields
 };
-// Points along each coordinate for `dimensions` where the options say 0: 10001, 401, 65, 17, 9, 7. In more
-// dimensions 0: a grid would be all boundary, and points of the Sobol' sequence are taken instead.
+// Points along each coordinate for `dimensions` if the options say 0: 10001, 401, 65, 17, 9, 7. In more
+// dimensions 0: a grid would be all boundary, so points of the Sobol' sequence are used instead.
 std::int64_t default_grid(int dimensions);
 inline constexpr std::size_t kSpreadPoints = 1 << 14;
 std::string where_errors_are_taken(std::int64_t grid);  // in words
 
-// Values less the true ones, of a field that is determined up to a constant with the mean of both taken off. Values
-// that are not a number, as outside a shape, are left out of means.
+// Values minus the true ones; for a field determined up to a constant, with both means subtracted. Values
+// that are not a number, as outside a shape, are left out of the means.
 std::vector<double> pointwise_error(const pde::Problem& problem, std::size_t field,
                                     std::span<const double> values, std::span<const double> truth);
 
@@ -87,7 +87,7 @@ class ErrorMeter {
   std::vector<int> fields_;
   std::vector<char> up_to_constant_;
   pde::Points grid_;
-  FieldValues truth_;  // by place in fields_
+  FieldValues truth_;  // by index in fields_
 };
 
 struct TermResidual {
@@ -98,7 +98,7 @@ struct TermResidual {
 std::vector<TermResidual> validation_residuals(pde::PinnObjective& objective, std::span<const double> x,
                                                const pde::PointSource& source);
 
-// The first points of the Sobol' sequence but the origin.
+// The first points of the Sobol' sequence, without the origin.
 pde::Points spread_points(std::span<const pde::Interval> domain, std::size_t count);
 // Uniform, ends included; the first coordinate varies slowest.
 pde::Points uniform_grid(std::span<const pde::Interval> domain, std::size_t per_coordinate);

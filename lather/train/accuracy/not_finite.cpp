@@ -44,7 +44,7 @@ std::string gradient_not_finite(pde::PinnObjective& objective, std::span<const d
   std::vector<double> losses(terms.size());
   std::vector<std::vector<double>> gradients;
   objective.term_gradients(x, losses, gradients);
-  std::vector<std::string> names;  // where terms share their points, one spoils the gradients of all
+  std::vector<std::string> names;  // if terms share their points, one spoils the gradients of all
   for (std::size_t k = 0; k < terms.size(); ++k) {
     if (!is_finite(losses[k]))
       return fmt::format("the loss of '{}' is {}", terms[k].name, name_of_value(losses[k]));

@@ -156,7 +156,7 @@ std::vector<std::pair<std::string, std::vector<double>>> Solution::residuals(
     return list;
   });
   for (std::size_t k = 0; k < named.size(); ++k) named[k].second = std::move(values[k]);
-  // Where an equation does not hold it has no residual.
+  // An equation has no residual where it does not apply.
   std::size_t next = 0;
   for (const auto& term : problem_.terms) {
     if (!is_equation(problem_, term)) continue;

@@ -20,14 +20,14 @@ struct FieldDerivative {
 FieldDerivative parse_derivative(const pde::Problem& problem, const std::string& name);
 std::vector<FieldDerivative> field_values(const pde::Problem& problem);  // all fields
 std::vector<FieldDerivative> first_derivatives(
-    const pde::Problem& problem);  // of all fields, by all coordinates
+    const pde::Problem& problem);  // of all fields, along all coordinates
 
 class Solution {
  public:
   struct Piece {
     std::shared_ptr<pde::PinnObjective> objective;
     std::vector<double> parameters;
-    double end = 0;  // of the window along `window_coordinate`; the last piece takes all that is left
+    double end = 0;  // of the window along `window_coordinate`; the last piece takes the rest
   };
   Solution(pde::Problem problem, std::vector<Piece> pieces, int window_coordinate = -1);
 
@@ -44,7 +44,7 @@ class Solution {
   std::vector<std::pair<std::string, std::vector<double>>> residuals(const pde::Points& points) const;
 
  private:
-  // For each piece: which points are its own, and the values there.
+  // For each piece: which points belong to it, and the values there.
   template <class Expressions>
   std::vector<std::vector<double>> over_pieces(std::size_t count, const pde::Points& points,
                                                Expressions&& expressions) const;
@@ -62,7 +62,7 @@ struct Grid {
 };
 // `counts` points along each coordinate.
 Grid grid_of(const pde::Problem& problem, std::span<const std::size_t> counts);
-// A grid fit for pictures: fine along one or two coordinates, a few slices along a third, the middle of all
+// A grid for pictures: fine along one or two coordinates, a few slices along a third, the middle of all
 // others.
 Grid picture_grid(const pde::Problem& problem);
 

@@ -62,7 +62,7 @@ class ClosedForm final : public TrueSolution {
 
 class FromReference final : public TrueSolution {
  public:
-  // `identity` stands for all that its values depend on; empty: values are not kept.
+  // `identity` stands for everything its values depend on; empty: values are not kept.
   FromReference(const pde::Problem& problem, std::shared_ptr<const reference::ReferenceSolution> reference,
                 std::string identity = "")
       : reference_(std::move(reference)), identity_(std::move(identity)) {
@@ -113,7 +113,8 @@ class FromReference final : public TrueSolution {
   std::vector<int> fields_, place_;  // place_: field of the problem -> field of the reference
 };
 
-// Trainings side by side want the same reference at once: one computes it, the others wait and find it in the cache.
+// Parallel trainings need the same reference at the same time: one computes it, the others wait and find it
+// in the cache.
 std::shared_ptr<const reference::ReferenceSolution> made_once(const pde::ReferenceRequest& request,
                                                               const std::filesystem::path& cache_directory) {
   static std::mutex mutex;

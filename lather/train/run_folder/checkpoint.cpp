@@ -78,7 +78,7 @@ void CheckpointStore::save(const Checkpoint& checkpoint) {
                         encode_checkpoint(checkpoint));
   const auto list = files();
   for (std::size_t i = kKept; i < list.size(); ++i) fs::remove(list[i], status);
-  for (const auto& entry : fs::directory_iterator(folder_, status))  // of a process killed while it wrote
+  for (const auto& entry : fs::directory_iterator(folder_, status))  // of a process killed while writing
     if (entry.path().extension() == ".tmp") fs::remove(entry.path(), status);
 }
 

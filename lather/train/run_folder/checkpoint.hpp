@@ -17,22 +17,22 @@ namespace lather::train {
 
 struct Checkpoint {
   std::int64_t step = 0;
-  std::uint64_t identity = 0;  // of the configuration: a checkpoint of another run is not taken
+  std::uint64_t identity = 0;  // of the configuration: a checkpoint of another run is rejected
   std::string state;           // see core/state.hpp
 };
 
 std::string encode_checkpoint(const Checkpoint& checkpoint);
-// Throws Error saying what is wrong: cut short, damaged, of a newer version, no checkpoint at all.
+// Throws Error saying what is wrong: cut short, damaged, of another version, no checkpoint at all.
 Checkpoint decode_checkpoint(std::string_view bytes);
 
 class CheckpointStore {
  public:
   explicit CheckpointStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Creates the folder, but not the run folder it lies in; removes all but the two newest.
+  // Creates the folder, but not the run folder that contains it; removes all but the two newest.
   void save(const Checkpoint& checkpoint);
 
-  // The newest checkpoint that is whole; a sentence in `messages` for each newer one that is not. Nothing if
+  // The newest intact checkpoint; a sentence in `messages` for each newer one that is not intact. Nothing if
   // there are none at all; throws Error if there are some and all are damaged, or if it belongs to another
   // identity.
   std::optional<Checkpoint> load_newest(std::uint64_t identity, std::vector<std::string>& messages) const;

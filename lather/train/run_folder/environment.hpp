@@ -11,7 +11,7 @@ namespace lather::train {
 struct Environment {
   std::string version, commit, compiler, build;  // build: "release, compiled for this machine"
   std::string cpu, host, system;
-  std::vector<std::string> instruction_sets;  // of this CPU, those that matter here
+  std::vector<std::string> instruction_sets;  // those of this CPU that matter here
   int vector_doubles = 1;  // doubles per vector register that the kernels were compiled for
   int widest_doubles = 1;  // and that this CPU has
   int cores = 1;

@@ -17,7 +17,7 @@ OrderedJson number_or_its_name(double value) {
   return std::isfinite(value) ? OrderedJson(value) : OrderedJson(fmt::format("{}", value));
 }
 
-// The columns once, for both formats: names and, where known, values.
+// The columns for both formats: names and, if known, values.
 struct Column {
   std::string name;
   std::optional<double> value;

@@ -1,6 +1,6 @@
 #pragma once
-// Lines of history.jsonl, history.csv and diagnostics.jsonl. Numbers are written so that reading gives the
-// same bits back.
+// Lines of history.jsonl, history.csv and diagnostics.jsonl. Numbers are written so that reading them
+// restores the same bits.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace lather::train {
 struct HistoryRecord {
   double loss = 0;
   optim::StepReport report;        // of the step that led here
-  std::optional<Metrics> metrics;  // where held-out points were looked at
+  std::optional<Metrics> metrics;  // if held-out points were looked at
 };
 
 std::string history_header(const Trainer& trainer);  // of the CSV

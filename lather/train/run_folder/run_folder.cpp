@@ -22,7 +22,7 @@ namespace {
 constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.csv", "diagnostics.jsonl",
                                                       "timing.csv", "events.jsonl"};
 
-// What a run killed before it had written config.json leaves behind does not count.
+// Leftovers of a run killed before it wrote config.json do not count.
 void require_no_other_files(const fs::path& folder) {
   if (fs::exists(folder / "config.json"))
     throw Error(fmt::format("'{0}' holds a run already; resume it with --resume {0}, or give another --out",
@@ -116,7 +116,7 @@ void RunFolder::write_file(const std::string& name, const std::string& content) 
 
 nlohmann::json parse_json(std::string_view text, const std::string& name) {
   using Json = nlohmann::json;
-  constexpr int kMostLevels = 64;  // copying and writing recurse
+  constexpr int kMostLevels = 64;  // copying and writing are recursive
   const auto limit_depth = [&](int depth, Json::parse_event_t, Json&) {
     if (depth > kMostLevels)
       throw Error(fmt::format("'{}' is nested more than {} levels deep", name, kMostLevels));

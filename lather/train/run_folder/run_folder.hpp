@@ -4,8 +4,8 @@
 //   config.json        everything the run depends on; `lather train --config` runs it again as it is
 //   history.jsonl .csv losses, residuals, errors; the same configuration gives the same bytes
 //   diagnostics.jsonl  what the optimizer says about each layer
-//   events.jsonl       every change of a basis, also those between recorded steps
-//   timing.csv         step, seconds: apart, because it differs from run to run
+//   events.jsonl       every basis change, including those between recorded steps
+//   timing.csv         step, seconds: separate, because it differs from run to run
 //   checkpoints/       the two newest states
 //   environment.json   version, compiler, machine
 //   summary.json, fields.json   written when the run ends or is interrupted
@@ -44,7 +44,7 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-// Logs that a checkpoint cuts back to their length at its step.
+// Logs that are truncated to their length at a checkpoint's step when it is restored.
 enum class Log { history, history_csv, diagnostics, timing, events };
 inline constexpr int kLogs = 5;
 
@@ -52,9 +52,9 @@ class RunFolder {
  public:
   // A new folder, or an empty one.
   static RunFolder create(const std::filesystem::path& path, const Config& config);
-  // One that holds a run, to go on writing.
+  // One that holds a run, to continue writing.
   static RunFolder open(const std::filesystem::path& path);
-  // Of a rank that leaves writing to rank 0: what is written to it is gone.
+  // For a rank that leaves writing to rank 0: what is written to it is discarded.
   static RunFolder of_another_rank() { return RunFolder({}, {}); }
   bool writes() const { return !path_.empty(); }
 
@@ -81,12 +81,12 @@ class RunFolder {
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 nlohmann::json read_json(const std::filesystem::path& path);
 
-// With the folders above it; throws Error if that cannot be done.
+// With its parent folders; throws Error if that fails.
 void create_folder(const std::filesystem::path& path);
 // Creates the first of PARENT/NAME-1, -2, … that does not exist.
 std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
 
-// The newest whole state of a run for reading only, without a lock.
+// The newest intact state of a run for reading only, without a lock.
 Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity,
                                   std::vector<std::string>& messages);
 

@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-// What is not finite is not a number in a summary.
+// In a summary, whatever is not finite is NaN.
 double number(double value) {
   return std::isfinite(value) ? value : std::numeric_limits<double>::quiet_NaN();
 }
@@ -53,7 +53,8 @@ void append_array(std::string& out, const std::string& name, const std::vector<d
 
 void NamedMetrics::fields(FieldVisitor& v) {
   v.integer("step", step, "");
-  v.real("residual", residual, "square root of the sum over equations of mean square residuals at held-out points");
+  v.real("residual", residual,
+         "square root of the sum over equations of mean square residuals at held-out points");
   v.real("mean_square_residual", mean_square_residual, "its square");
   v.real("validation_loss", validation_loss, "");
   v.real("training_loss", training_loss, "");
@@ -196,7 +197,7 @@ Summary summarize(Trainer& trainer, bool fine) {
 
 namespace {
 
-// Where the map of the problem takes the points; nothing without one.
+// The points under the problem's map; nothing without one.
 std::vector<std::pair<std::string, std::vector<double>>> mapped(const ProblemSource& source,
                                                                 const Solution& solution,
                                                                 const pde::Points& points) {

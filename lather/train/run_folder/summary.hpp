@@ -1,5 +1,5 @@
 #pragma once
-// What a run has come to: summary.json, and fields on a grid for fields.json.
+// The result of a run: summary.json, and fields on a grid for fields.json.
 
 #include <cstdint>
 #include <map>
@@ -34,13 +34,13 @@ struct UnknownSummary {
 // A window, or a value of the parameter.
 struct StageSummary {
   std::string name, ended;  // why, in words; empty: it was the last
-  std::string solved;       // yes, no; empty: there is no target, and nothing speaks against it
+  std::string solved;       // yes, no; empty: there is no target, and no sign that it is unsolved
   std::int64_t steps = 0;
   double seconds = 0, residual = 0;
   void fields(FieldVisitor& v);
 };
 
-// Values of tau in all steps with a secant, of one layer.
+// Values of tau of one layer, in all steps with a secant.
 struct TauSummary {
   std::int64_t steps = 0;
   double at_one = 0, at_least = 0, no_curvature = 0;  // shares of the steps: tau = 1, tau = tau_min, c <= 0
@@ -54,13 +54,13 @@ struct Summary {
   std::uint64_t seed = 0;
   std::int64_t step = 0, parameters = 0, evaluations = 0;
   std::int64_t memory_bytes = 0, optimizer_bytes = 0;  // of points and optimizer together, of the optimizer
-  std::int64_t basis_updates = 0, matrices = 0;        // bases replaced, of this many matrices of parameters
+  std::int64_t basis_updates = 0, matrices = 0;        // bases replaced, of this many parameter matrices
   double loss = 0;
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none
   std::map<std::string, UnknownSummary> unknowns;
-  std::map<std::string, TauSummary> tau;                    // by layer, of a method that scales itself
-  std::vector<StageSummary> stages;                         // where there are several
+  std::map<std::string, TauSummary> tau;                    // by layer, of a self-scaling method
+  std::vector<StageSummary> stages;                         // if there are several
   std::string unsolved;                                     // a sentence, if some are known not to be solved
   std::map<std::string, std::int64_t> held_out_rows;        // of data, by name
   std::string overfitting;                                  // a sentence, if it was noticed at the end
@@ -70,13 +70,13 @@ struct Summary {
   void fields(FieldVisitor& v);
 };
 
-// All but why it ended and the times. `fine`: errors on the full grid, which may take seconds.
+// Everything but why it ended and the times. `fine`: errors on the full grid, which may take seconds.
 Summary summarize(Trainer& trainer, bool fine);
 
 // The best fields, the true ones and the residuals on a grid for pictures, as JSON text:
 //   {"step", "coordinates": […], "axes": [[…], …],
 //    "arrays": {"u": […], "u.reference": […], "u.error": […], "residual.momentum": […]}}
-// Arrays have the first coordinate slowest, nine digits.
+// In arrays the first coordinate varies slowest; numbers have nine digits.
 std::string fields_text(Trainer& trainer);
 
 }  // namespace lather::train

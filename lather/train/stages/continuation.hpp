@@ -40,7 +40,7 @@ class Continuation {
   int count() const { return static_cast<int>(options_.values.size()); }
   double value(int stage) const { return options_.values[stage]; }
   pde::Problem problem(int stage) const { return build_(value(stage)); }
-  // A value halfway from the one before, of stage > 0: there is one stage more.
+  // Inserts a value halfway from the previous one (stage > 0): there is one more stage.
   void halve(int stage);
   // Values and shares, after a step was halved.
   void state(StateVisitor& v);
@@ -52,7 +52,7 @@ class Continuation {
   Build build_;
 };
 
-// How the parameter's value is written for the reader of problem files: all digits.
+// The parameter's value as written for the problem-file reader: all digits.
 pde::Override parameter_override(const std::string& parameter, double value);
 
 }  // namespace lather::train

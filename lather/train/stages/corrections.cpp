@@ -33,13 +33,13 @@ StageLayout layout_of(const pde::Problem& problem, std::size_t stage) {
   return {tape.parameters(), tape.frozen()};
 }
 
-// The blocks of network `index` (from 0), frozen in the sum, as they were trained in its stage.
+// Copies the blocks of network `index` (from 0), as trained in its stage, to where the sum keeps them frozen.
 void copy_network(const StageLayout& from, std::size_t index, const TrainedNetwork& network,
                   const ParameterLayout& to, std::span<double> frozen) {
   const std::string prefix = fmt::format("network{}.", index + 1);
   for (const auto& block : to.blocks()) {
     if (!block.name.starts_with(prefix)) continue;
-    // A network that is alone has names without a prefix.
+    // A single network has names without a prefix.
     const std::string name = index == 0 ? block.name.substr(prefix.size()) : block.name;
     const ParameterBlock* trained = find(from.trained, name);
     const ParameterBlock* kept = find(from.frozen, name);
@@ -49,7 +49,7 @@ void copy_network(const StageLayout& from, std::size_t index, const TrainedNetwo
   }
 }
 
-// One diagonal square of the join.
+// Sets one diagonal block of the join.
 void set_factor(const ParameterBlock& join, std::size_t network, double factor, std::span<double> frozen) {
   for (std::size_t i = 0; i < join.cols; ++i)
     frozen[join.offset + (network * join.cols + i) * join.cols + i] = factor;

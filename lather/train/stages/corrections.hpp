@@ -1,9 +1,9 @@
 #pragma once
-// Further networks on what the first one leaves: u = u_1 + e_2 u_2 + …. When a network has had its share of the
-// training it is frozen, and a fresh one, multiplied by the size of the remainder, is trained in its place. Its
-// hidden weights are drawn at the scale of features and its output layer is fitted to the linearized remainder
-// (Wang & Lai, "Multi-stage neural networks: function approximator of machine precision", 2024, train further
-// networks on remainders too, from scales they read off their spectrum).
+// Further networks trained on what the first one leaves: u = u_1 + e_2 u_2 + …. When a network has used its
+// share of the training it is frozen, and a fresh one, multiplied by the size of the remainder, is trained in
+// its place. Its hidden weights are drawn at the scale of features and its output layer is fitted to the
+// linearized remainder (Wang & Lai, "Multi-stage neural networks: function approximator of machine
+// precision", 2024, train further networks on remainders too, from scales they read off their spectrum).
 //
 //   corrections = 2
 //   corrections = {count = 1, width = 60, depth = 1, feature_scale = 8}
@@ -32,13 +32,13 @@ struct CorrectionOptions {
   }
 };
 
-// The problem of a stage: `problem` with the networks of the stages before, frozen, and one that corrects them.
+// The problem of a stage: `problem` with the frozen networks of earlier stages and one that corrects them.
 pde::Problem corrected(pde::Problem problem, const CorrectionOptions& options, int stage);
 
-// Frozen weights of the sum, for the objective of a corrected problem: those of every network before, given by
-// its parameters and the frozen weights of its stage, and the factors of the join; that of the new network is
-// the root of the loss before it, relative to the loss of no network at all. Points must have been set. Unknowns in
-// `x` are those of the stage before.
+// Sets the frozen weights of the sum in the objective of a corrected problem: those of every earlier network,
+// given by its parameters and the frozen weights of its stage, and the factors of the join; the new network's
+// is the square root of the loss before it relative to the loss of no network at all. Points must have been
+// set. Unknowns in `x` become those of the previous stage.
 struct TrainedNetwork {
   std::span<const double> parameters, frozen;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Shares of stages in the steps and the time, as an option gives them: one number each, or none, which means equal ones.
+// Shares of stages in the steps and the time, as given by an option: one number each, or none: equal ones.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ inline double share_of(const std::vector<double>& shares, int stage) {
   return shares.empty() ? 1.0 : shares[stage];
 }
 
-// A stage is cut in two; each half has its share.
+// A stage is cut in two; each half gets the stage's share.
 inline void halve_share(std::vector<double>& shares, int stage) {
   if (!shares.empty()) shares.insert(shares.begin() + stage, shares[stage]);
 }

@@ -36,7 +36,7 @@ pde::EngineOptions engine_options(const Config& config) {
   options.threads = static_cast<int>(config.threads);
   options.shards = static_cast<int>(config.shards);
   options.ranks = config.ranks;
-  // A run that was begun without ranks keeps its sums.
+  // A run started without ranks keeps its sums.
   if (config.ranks && config.shards == 0 && config.device == Device::cpu) {
     options.shards = options.threads;
     options.threads = std::min(options.threads, parallel::threads_of(config.ranks));
@@ -46,8 +46,8 @@ pde::EngineOptions engine_options(const Config& config) {
   return options;
 }
 
-// For a problem whose conditions may have become data, or belong to other windows: only sets that are drawn have
-// numbers of points and boxes.
+// For a problem whose conditions may have become data or belong to other windows: only sets that are drawn
+// have point counts and boxes.
 pde::PointOptions points_for(const pde::Problem& problem, pde::PointOptions options) {
   const auto is_drawn = [&](const std::string& name) {
     return std::any_of(problem.point_sets.begin(), problem.point_sets.end(), [&](const PointSet& set) {
@@ -134,9 +134,9 @@ std::optional<Continuation> continuation_of(const Config& config) {
   });
 }
 
-// Whether two readings of one file have the same solutions: residuals that agree as functions of what is solved for, but for a
-// factor, which a weight that depends on the place is. Tried at three random fields and one random place; where points are
-// taken does not matter.
+// Whether two readings of one file have the same solutions: residuals that agree, as functions of what is
+// solved for, up to a factor, such as a position-dependent weight. Tested with three random fields at one
+// random position; where points are taken does not matter.
 bool same_equations(const pde::Problem& a, const pde::Problem& b) {
   if (a.terms.size() != b.terms.size()) return false;
   std::mt19937_64 generator(1);
@@ -262,9 +262,9 @@ void StagePlan::hand_over(const std::vector<FinishedStage>& finished, pde::PinnO
   freeze_networks(objective, networks, x);
 }
 
-// Settings of [reference] that are expressions follow the parameters by themselves. A parameter that the
-// equations contain and no setting follows is handed to the solver by its own name; where the solver does not
-// know it, the reference would be that of other equations.
+// Settings of [reference] that are expressions follow the parameters automatically. A parameter that the
+// equations contain and no setting follows is passed to the solver under its own name; if the solver does not
+// know it, the reference would be for other equations.
 std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const auto cache = reference::default_cache_directory();
   if (!problem_.exact.empty() || problem_.reference.solver.empty()) return true_solution(problem_, cache);
@@ -289,7 +289,7 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   return true_solution(told, cache);
 }
 
-// As {name, value}, the last change of each counting.
+// As {name, value}; the last change of each counts.
 std::vector<pde::Override> StagePlan::changed_parameters() const {
   constexpr std::string_view kPrefix = "parameters.";
   std::vector<pde::Override> changed;

@@ -1,12 +1,12 @@
 #pragma once
-// When a stage of training (a time window, a value of the parameter) is over, and what then.
+// When a stage of training (a time window, a value of the parameter) is over, and what happens then.
 //
-// A stage has a share of the steps and of the time that are left when it begins: its own weight among those
-// of the stages to come. What it does not use passes on to the later ones. It ends before its share is used
-// up when it is solved (the held-out residual is at or below `target`), when the optimizer has converged or
-// stalled, or on a plateau of the held-out loss. A stage whose share is used up and that is not solved gets
-// another one (`prolong`), or its window (its step in the parameter) is halved and begun again (`halve`).
-// Without a target a stage counts as not solved when something speaks against it: judge().
+// A stage gets a share of the steps and of the time left when it begins: its own weight among those of the
+// stages to come. What it does not use passes to the later ones. It ends before its share is used up when it
+// is solved (the held-out residual is at or below `target`), when the optimizer has converged or stalled, or
+// on a plateau of the held-out loss. A stage that has used up its share and is not solved gets another one
+// (`prolong`), or its window (its step in the parameter) is halved and begun again (`halve`). Without a
+// target a stage counts as not solved when there are signs that it is not: judge().
 //
 //   stages = {target = 1e-4, plateau = 10, unsolved = "prolong", tries = 2}
 
@@ -50,7 +50,7 @@ struct StageOptions {
   }
 };
 
-// What a run may spend, and what it has spent. No limit of time: 0 seconds.
+// What a run may spend, and what it has spent. No time limit: 0 seconds.
 struct Budget {
   std::int64_t steps = 0;
   double seconds = 0;
@@ -59,7 +59,7 @@ struct Budget {
 enum class StageEnd { none, solved, stalled, plateau, steps, time };
 inline bool share_is_used_up(StageEnd end) { return end == StageEnd::steps || end == StageEnd::time; }
 
-// `open`: there is no target, and nothing speaks against the stage.
+// `open`: there is no target, and no sign that the stage is not solved.
 enum class Verdict { open, solved, unsolved };
 struct Judgement {
   Verdict verdict = Verdict::open;
@@ -74,7 +74,8 @@ class StageControl {
   void begin(const Budget& spent, double weight);
   void prolong(const Budget& spent);
 
-  // Before the first step of a stage, at held-out points: its loss, and what a network that is zero has.
+  // Before the first step of a stage, at held-out points: its loss, and the loss and residual of a zero
+  // network.
   struct Nothing {
     double loss = 0, residual = 0;  // 0: not known
   };
@@ -86,10 +87,10 @@ class StageControl {
 
   StageEnd end(const Budget& spent, const Budget& limit) const;
   bool solved() const { return options_.target > 0 && looked_at_ >= 0 && residual_ <= options_.target; }
-  // Of a stage that ends so. Without a target, one that has used up its share is not solved if its residual is more
-  // than ten times `least`, the smallest of the stages before (0: there is none), and more than 1e-4 of that of
-  // nothing; if its loss is more than a hundredth of that of nothing; or if the last fifth of its steps has lowered
-  // its loss tenfold, which an annealed learning rate does anyway.
+  // For a stage that ends this way. Without a target, one that has used up its share is not solved if its
+  // residual is more than ten times `least`, the smallest of the earlier stages (0: there is none), and more
+  // than 1e-4 of a zero network's; if its loss is more than a hundredth of a zero network's; or if the last
+  // fifth of its steps has lowered its loss tenfold, which an annealed learning rate does anyway.
   Judgement judge(StageEnd end, double least, bool annealed) const;
   std::int64_t end_step(const Budget& limit) const;  // when its share of steps is used up
   // How much of its share is used, by steps or by time, whichever is more; in [0, 1].
@@ -105,10 +106,10 @@ class StageControl {
 
  private:
   StageOptions options_;
-  Budget first_, share_from_;  // where the stage, and its present share, began
+  Budget first_, share_from_;  // where the stage, and its current share, began
   double weight_ = 1, residual_ = 0, best_loss_ = 0;
   Nothing nothing_;
-  std::vector<double> look_steps_, look_losses_;  // in the present share
+  std::vector<double> look_steps_, look_losses_;  // in the current share
   std::int64_t prolonged_ = 0, looked_at_ = -1, looks_since_best_ = 0;
   bool has_best_ = false, stalled_ = false;
 };

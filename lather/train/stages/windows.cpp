@@ -42,7 +42,7 @@ std::vector<double> edges_of(const WindowOptions& options, const pde::Interval& 
   return edges;
 }
 
-// No other coordinate than the time: inputs have no other symbols.
+// Whether the input depends on no coordinate but time; inputs have no other symbols.
 bool is_of_the_time_alone(Expr input, Expr time) {
   const auto symbols = symbolic::symbols_of(std::span(&input, 1));
   return std::all_of(symbols.begin(), symbols.end(), [&](Expr symbol) { return symbol == time; });
@@ -115,8 +115,8 @@ Problem TimeWindows::part(int window) const {
   for (Expr& input : p.network_inputs)
     if (is_of_the_time_alone(input, t)) input = symbolic::substitute(input, stretched);
 
-  // What belongs to other times is left out, with its terms. The last window takes the end of the interval,
-  // others do not.
+  // What belongs to other times is left out, with its terms. Only the last window includes the end of its
+  // interval.
   const auto inside = [&](double time) {
     return std::isnan(time) ||
            (time >= now.low && (time < now.high || (window + 1 == count() && time <= now.high)));

@@ -5,19 +5,19 @@
 //   TimeWindows windows(problem, {.count = 5});
 //   for (int i = 0; i < windows.count(); ++i) {
 //     // objective, x: of window i - 1
-//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, handover);
+//     Problem part = i == 0 ? windows.first() : windows.next(i, *objective, x, points, seed);
 //     … train …
 //   }
 //
 // Hand-over. A condition at the initial time says r[u] = 0, for instance r = u - f(x) or r = u_t. In window i
-// > 0 it says r[u] = r[v], v the solution of window i - 1, at the time t_i where the windows meet: the values
-// of r[v] at points of that face become data. For conditions linear in the state (all that are usual) this is
-// u = v, u_t = v_t, …, without having to know which quantities make up the state.
+// > 0 it says r[u] = r[v], with v the solution of window i - 1, at the time t_i where the windows meet: the
+// values of r[v] at points of that face become data. For conditions linear in the state (all the usual ones)
+// this is u = v, u_t = v_t, …, without having to know which quantities make up the state.
 //
-// Inputs of the network that are functions of the time alone are rewritten so that the time of every window covers
-// the range the whole problem's time had: all windows see the same inputs, and weights may be carried over as a
-// start. Inputs that combine it with other coordinates, x - c t or the width of a layer that spreads, stay as they
-// are. Conditions and data at other times go to the windows that contain them.
+// Network inputs that are functions of time alone are rewritten so that the time of every window covers the
+// time range of the whole problem: all windows see the same inputs, and weights may be carried over as a
+// start. Inputs that combine time with other coordinates, such as x - c t or the width of a spreading layer,
+// stay as they are. Conditions and data at other times go to the windows that contain them.
 
 #include <cstdint>
 #include <string>
@@ -68,15 +68,15 @@ class TimeWindows {
   double share(int window) const { return share_of(shares_, window); }
   const WindowOptions& options() const { return options_; }
   int coordinate() const { return time_; }   // -1 for a single window
-  pde::Interval interval(int window) const;  // of more than one
+  pde::Interval interval(int window) const;  // with several windows only
 
   pde::Problem first() const { return part(0); }
-  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points`, those
-  // of the whole problem, say how many points an initial condition is handed over at and in which boxes; `seed`
+  // Window i > 0, started from `previous`, the objective of window i - 1, at parameters x. `points`, those of
+  // the whole problem, say at how many points and in which boxes an initial condition is handed over; `seed`
   // places them.
   pde::Problem next(int window, pde::PinnObjective& previous, std::span<const double> x,
                     const pde::SamplingSettings& points, std::uint64_t seed) const;
-  // The same with data that were handed over, one list of rows per initial set.
+  // The same with data handed over before, one list of rows per initial set.
   pde::Problem restored(int window, const std::vector<std::vector<std::vector<double>>>& rows) const;
 
  private:
@@ -86,7 +86,7 @@ class TimeWindows {
   pde::Problem problem_;
   WindowOptions options_;
   int time_;
-  std::vector<double> edges_{0, 0};  // of a single window: never used
+  std::vector<double> edges_{0, 0};  // never used for a single window
   std::vector<double> shares_;       // empty: equal ones
 };
 

@@ -19,8 +19,8 @@ std::uint64_t fingerprint(const pde::Points& points);
 // L_j: mean square residual of chunk j as the file states it, without the term's weight in the loss: a weight
 // that brings a large residual down to the size of the others must not switch causality off. Chunks hold
 // equal numbers of points. With several equations every chunk takes the smallest of their weights (as the
-// authors' code does). Only terms on the interior are weighed. Not in the paper: weights are recomputed every
-// n steps; n = 1 is the paper. A computation costs one forward pass.
+// authors' code does). Only interior terms are weighted. Not in the paper: weights are recomputed every n
+// steps; n = 1 is the paper. A computation costs one forward pass.
 class CausalWeighting final : public Weighting {
  public:
   CausalWeighting(const CausalOptions& options, const pde::Problem& problem);

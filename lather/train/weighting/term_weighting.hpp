@@ -1,7 +1,7 @@
 #pragma once
-// Weights of whole terms that bring their scales into balance, renewed every n steps beginning with step 0
-// and the problem's weights. Terms the problem gives weight 0 stay out of it. L_k is the mean square residual
-// of term k without its weight lambda_k, but with the weights of its points.
+// Weights of whole terms that bring their scales into balance, updated every n steps, starting at step 0 from
+// the problem's weights. Terms with weight 0 in the problem are left out. L_k is the mean square residual of
+// term k without its weight lambda_k, but with the weights of its points.
 //
 // gradient-norm and ntk:
 //
@@ -35,7 +35,7 @@ class TermWeighting : public Weighting {
 
  protected:
   virtual std::string_view name() const = 0;
-  // New weights for those the objective has; false: nothing to go by, the weights stay.
+  // New weights to replace the objective's; false: nothing to go by, the weights stay.
   virtual bool renew(pde::PinnObjective& objective, std::span<const double> x, std::span<double> lambda) = 0;
 
  private:
@@ -53,7 +53,7 @@ class ScaleWeighting : public TermWeighting {
 
  protected:
   bool renew(pde::PinnObjective& objective, std::span<const double> x, std::span<double> lambda) override;
-  // s_k for every term; `lambda` are the weights the objective has.
+  // s_k for every term; `lambda`: the objective's weights.
   virtual std::vector<double> scales(pde::PinnObjective& objective, std::span<const double> x,
                                      std::span<const double> lambda) = 0;
 

@@ -19,7 +19,7 @@ class FixedWeighting final : public Weighting {
   std::string describe() const override { return "fixed"; }
 };
 
-// Weights of points first: norms of gradients depend on them.
+// Point weights first: gradient norms depend on them.
 class CausalAndTerms final : public Weighting {
  public:
   CausalAndTerms(std::unique_ptr<Weighting> causal, std::unique_ptr<Weighting> terms)

@@ -31,11 +31,11 @@ class Weighting {
   // The first step after `step` before which weights may change; kNever: they stay.
   virtual std::int64_t next_change(std::int64_t step) const = 0;
   virtual void state(StateVisitor& visitor) = 0;
-  virtual std::string describe() const = 0;  // one line: the method and where it stands
+  virtual std::string describe() const = 0;  // one line: the method and its current state
 };
 
-// `causal`: weights in time beside those of `weighting`. Throws Error for combinations that make no sense and
-// a causal weight without a coordinate for the time.
+// `causal`: weights in time, in addition to those of `weighting`. Throws Error for combinations that make no
+// sense and for causal weights without a time coordinate.
 std::unique_ptr<Weighting> make_weighting(const WeightingOptions& options,
                                           const std::optional<CausalOptions>& causal,
                                           const pde::Problem& problem);

@@ -1,6 +1,6 @@
 #pragma once
-// How a recipe says that terms and points are weighed; what the letters mean stands in term_weighting.hpp and
-// point_weighting.hpp.
+// How a recipe specifies the weighting of terms and points; term_weighting.hpp and point_weighting.hpp
+// explain the letters.
 
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Cholesky factors on the device: those of the host, for sizes around the edges of blocks (64) and panels (256).
+// Cholesky factors on the device equal the host's, for sizes around block (64) and panel (256) edges.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace lather::optim {
 namespace {
 
-// A A^T + n I of a random A, row-major.
+// A A^T + n I for a random A, row-major.
 std::vector<double> positive_matrix(std::size_t n) {
   const std::size_t rank = 20;
   const auto a = testing_support::normal_numbers(5, n, n * rank);
@@ -28,7 +28,7 @@ std::vector<double> positive_matrix(std::size_t n) {
   return matrix;
 }
 
-// With the matrix above the diagonal and on it; NaN below, which nobody may read.
+// The matrix above and on the diagonal; NaN below, which must not be read.
 void put(DeviceGram& gram, const std::vector<double>& matrix) {
   const std::size_t n = gram.size(), stride = cuda::row_stride(n);
   std::vector<double> upper(n * stride, std::numeric_limits<double>::quiet_NaN());
@@ -53,7 +53,7 @@ void expect_factor_of(std::size_t n) {
   DeviceGram gram(n, blas, stream);
   put(gram, matrix);
   const auto b = testing_support::normal_numbers(6, n, n);
-  for (const double s : {0.5, 3.0}) {  // the second time from what the first one left
+  for (const double s : {0.5, 3.0}) {  // the second time from what the first left
     std::vector<double> shift(n), expected(matrix), lower(n * n), x(b), on_host(b);
     for (std::size_t i = 0; i < n; ++i) {
       shift[i] = s * (1.0 + static_cast<double>(i % 3));

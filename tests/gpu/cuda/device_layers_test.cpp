@@ -1,4 +1,4 @@
-// Kernels of Kronecker methods one by one, against the host's functions, to rounding.
+// Kernels of Kronecker methods one by one, against the host's functions, up to rounding.
 #include "lather/optim/cuda/device_layers.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ struct Blocks {
       device->state(reader, l);
     }
   }
-  // What the device has now, into pairs of the host's kind.
+  // Copies what the device has now into pairs of the host's kind.
   std::vector<KroneckerPair> download() {
     stream.synchronize();
     auto copy = host;
@@ -85,7 +85,7 @@ struct Blocks {
     return std::span(flat).subspan(b.offset, b.size());
   }
 
-  static constexpr std::size_t kLongest = 8;  // of the last block one side is longer
+  static constexpr std::size_t kLongest = 8;  // the last block has one longer side
   ParameterLayout layout;
   std::vector<KroneckerPair> host;
   cuda::Stream stream;
@@ -148,8 +148,8 @@ TEST(DeviceLayers, AccumulateFactorsAndTheirSquaresAsTheHostDoes) {
   }
 }
 
-// Eigenvectors of the factor, made unique; with pairs of equal eigenvalues too, where only the plane they
-// span is determined and linalg::make_canonical says which basis of it is meant.
+// Eigenvectors of the factor, made unique; also with pairs of equal eigenvalues, where only the plane they
+// span is determined and linalg::make_canonical chooses its basis.
 TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
   REQUIRE_GPU();
   for (const bool ties : {false, true})
@@ -166,7 +166,7 @@ TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
       for (std::size_t s = 0; s < changed.size(); ++s) changed[s] = s % static_cast<std::size_t>(every) == 0;
       cuda::check(cudaMemcpy(b.device->changed(), changed.data(), changed.size() * sizeof(int),
                              cudaMemcpyHostToDevice));
-      cuda::check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default one
+      cuda::check(cudaStreamSynchronize(nullptr));  // our streams do not wait for the default stream
       b.device->read_changed();
       b.device->replace_bases({.from = DeviceLayers::Square::factor,
                                .compose = compose,
@@ -200,7 +200,7 @@ TEST(DeviceLayers, ReplaceBasesAsTheHostDoes) {
     }
 }
 
-// The orthonormal factor of A, of both sides of a block that have it; they must be the same.
+// The orthonormal factor of A, used as both sides of a block; the results must be the same.
 Values orthonormal_factor_on_device(const Values& A, std::size_t d) {
   ParameterLayout layout;
   layout.add_matrix("square", d, d);
@@ -238,7 +238,7 @@ TEST(DeviceLayers, OrthonormalFactorIsThatOfTheHost) {
   }
 }
 
-// Where A determines Q badly or not at all: Q is orthonormal all the same, and Q^T A upper triangular.
+// If A determines Q badly or not at all, Q is still orthonormal, and Q^T A upper triangular.
 TEST(DeviceLayers, OrthonormalFactorHoldsForGradedAndSingularMatrices) {
   REQUIRE_GPU();
   const std::size_t d = 50;
@@ -250,7 +250,7 @@ TEST(DeviceLayers, OrthonormalFactorHoldsForGradedAndSingularMatrices) {
   Values repeated = graded(1), empty = graded(1);
   for (std::size_t i = 0; i < d; ++i) {
     repeated[i * d + 20] = repeated[i * d + 19];  // within a panel
-    repeated[i * d + 40] = repeated[i * d + 3];   // of different ones
+    repeated[i * d + 40] = repeated[i * d + 3];   // in different ones
     empty[i * d] = empty[i * d + 33] = 0;
   }
   for (const auto& A : {graded(0.5), graded(1e-3), repeated, empty, Values(d * d)}) {

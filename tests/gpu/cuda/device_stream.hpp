@@ -1,5 +1,5 @@
 #pragma once
-// Gradients that are given, on the host and on the device: the same bits for an optimizer on either side.
+// Given gradients on the host and on the device: the same bits for an optimizer on either side.
 
 #include <algorithm>
 #include <cmath>

@@ -25,7 +25,7 @@ ParameterLayout foreign_layout() {
   return layout;
 }
 
-// Every block in memory of its own, as tensors are.
+// Every block in its own memory, like tensors.
 template <class T>
 class DeviceTensors {
  public:

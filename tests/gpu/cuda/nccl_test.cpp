@@ -27,7 +27,7 @@ TEST(NcclOnTheDevice, OneRankSendsToItselfAndAddsUpInsideAGraph) {
     ranks.enqueue_exchange(sends, receives, stream);
     ranks.enqueue_sum(second.data(), third.data(), kCount, stream);
   };
-  enqueue();  // connections are made outside of captures
+  enqueue();  // connections are set up outside captures
   stream.synchronize();
   const cuda::Graph graph(stream, enqueue);
   for (const double start : {0.5, 100.25}) {

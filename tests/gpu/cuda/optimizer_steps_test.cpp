@@ -1,4 +1,4 @@
-// Optimizers that live on the GPU against the same ones on the host, step by step on the same gradients.
+// Optimizers on the GPU against the same ones on the host, step by step on the same gradients.
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -70,7 +70,7 @@ TEST_P(OnGivenGradients, TakesTheStepsOfTheHost) {
   EXPECT_GT(largest_difference(host.x, start), 1e-3);
   const std::string method = settings["name"];
   if (method.starts_with("ss-esoap") || method == "purifying-shampoo" || method == "soap") {
-    EXPECT_GT(host.basis_updates, 2);  // or bases would not have been compared
+    EXPECT_GT(host.basis_updates, 2);  // otherwise bases would not have been compared
     EXPECT_EQ(device.basis_updates, host.basis_updates);
   }
 }

@@ -1,4 +1,4 @@
-// The orthogonal form on the device, from rows that are given.
+// The orthogonal form on the device, from given rows.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(OrthogonalFactorOnCuda, SolvesWhatCholeskyCannot) {
     }
     EXPECT_NEAR(Jtr[i], expected, 1e-13 * size);
   }
-  for (const double shift : {1e-23, 1e-18, 1e-4}) {  // from damping next to none to strong
+  for (const double shift : {1e-23, 1e-18, 1e-4}) {  // from almost no damping to strong
     ASSERT_TRUE(factor->damp(shift, std::vector<double>(kColumns, 1.0)));
     factor->solve(d);
     const auto exact = exact_solution(J, r, shift);

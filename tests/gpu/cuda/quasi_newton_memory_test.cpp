@@ -1,4 +1,4 @@
-// What quasi-Newton methods keep on the GPU, against the same on the host, to rounding.
+// What quasi-Newton methods keep on the GPU, against the same on the host, up to rounding.
 #include <gtest/gtest.h>
 
 #include "device_stream.hpp"

@@ -1,4 +1,4 @@
-// A^T A of large matrices is made of blocks: the same numbers as one by one, and nothing beside the triangle.
+// A^T A of large matrices is made of blocks: the same numbers as one by one, nothing outside the triangle.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #pragma once
-// What generated kernels are written in terms of. Real, the precision, and
-// LATHER_FUNCTION are defined by what includes this (net/cuda/kernel_source.cpp).
+// The building blocks of generated kernels. Real, the precision, and LATHER_FUNCTION are defined by the
+// including source (net/cuda/kernel_source.cpp).
 
 struct Piece {
   int row, points, stash_row, block, blocks, point, total, unused;

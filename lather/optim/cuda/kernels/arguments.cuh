@@ -1,9 +1,9 @@
 #pragma once
-// What kernels of optimizers work on; host and kernels read this file.
+// Arguments of the optimizer kernels; host and kernels read this file.
 //
 // A step is a chain of kernels and products. One of them may find that the host is needed (a new basis) or
 // that nothing can be done (a NaN): it sets Control::halt, and every kernel that changes state then does
-// nothing, so that steps already launched pass without effect.
+// nothing, so that steps already launched have no effect.
 
 #include "lather/optim/formulas/ss_esoap.hpp"
 
@@ -14,7 +14,7 @@ enum Halt { kRunning = 0, kBasisWanted = 1, kGradientNotFinite = 2, kStepNotFini
 struct Control {
   long long t;  // steps taken, as the optimizer counts them
   int halt;
-  int index;  // of the next step in the present row: its learning-rate factor
+  int index;  // of the next step in the current row: its learning-rate factor
   int secant_valid;
   int points_changed;
   int eigensolver_failed;
@@ -27,7 +27,7 @@ struct Control {
   double correction2;
 };
 
-// What every method has.
+// Common to all methods.
 struct StepKernelArgs {
   Control* control;
   double* x;
@@ -79,7 +79,7 @@ struct DeviceSide {
   int d;
   int layer;
   int slot;   // in memory order
-  int first;  // where its values begin among those of all
+  int first;  // where its values begin among those of all sides
 };
 
 struct KroneckerKernelArgs {
@@ -128,7 +128,7 @@ struct ElementKernelArgs {
   double* rotated;    // G~
   double* U_rotated;
   double* U;
-  double adam_rate_ratio;  // of Adam for the blocks that are not layers, over the rate
+  double adam_rate_ratio;  // Adam's rate for the blocks that are not layers, over the rate
   int coupled_decay;
   int correct_bias;
 };
@@ -188,7 +188,7 @@ struct EsoapKernelArgs {
 };
 
 constexpr int kPanel = 16;             // columns of a panel
-constexpr int kReflectedColumns = 32;  // that a thread block applies a panel to
+constexpr int kReflectedColumns = 32;  // to which a thread block applies a panel
 struct OrthonormalKernelArgs {
   KroneckerKernelArgs k;
   const Control* control;
@@ -282,7 +282,7 @@ struct InverseHessianKernelArgs {
   long long n;
 };
 
-// Of square matrices whose rows begin `stride` numbers apart.
+// For square matrices whose rows begin `stride` numbers apart.
 struct TriangleKernelArgs {
   const double* matrix;
   const double* shift;

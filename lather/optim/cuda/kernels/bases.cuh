@@ -1,5 +1,5 @@
 #pragma once
-// New bases: eigenvectors from the solver, made unique as linalg::make_canonical does.
+// New bases: eigenvectors from the solver, made unique as in linalg::make_canonical.
 
 #include "lather/linalg/formulas/canonical.hpp"
 #include "lather/optim/cuda/kernels/kronecker.cuh"
@@ -76,8 +76,8 @@ __device__ __forceinline__ int layers_with_factors(const KroneckerKernelArgs& k)
   return count;
 }
 
-// How many slots a side that changes moves down when those
-// that do not change, of its dimension, are left out.
+// How many slots a side that changes moves down when the sides
+// of its dimension that do not change are left out.
 __device__ __forceinline__ int slots_left_out(const KroneckerKernelArgs& k, const DeviceSide& side) {
   int count = 0;
   for (int s = 0; s < k.side_count; ++s)
@@ -85,7 +85,7 @@ __device__ __forceinline__ int slots_left_out(const KroneckerKernelArgs& k, cons
   return count;
 }
 
-// The sides that change, one after another into `product`, for the eigensolver.
+// Packs the sides that change into `product`, one after another, for the eigensolver.
 extern "C" __global__ void __launch_bounds__(256)
     gather_for_eigensolver(const __grid_constant__ BasisKernelArgs w) {
   if (!w.k.changed[blockIdx.y]) return;
@@ -116,7 +116,7 @@ __device__ __forceinline__ bool tied(const DeviceSide& s, int k) {
   return linalg::in_one_cluster(s.values[k + 1], s.values[k], scale);
 }
 
-// Eigenvectors that stand alone need a sign only. One warp each.
+// Eigenvectors outside clusters only need a sign. One warp each.
 extern "C" __global__ void __launch_bounds__(256) canonical_signs(const __grid_constant__ BasisKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const int d = s.d, lane = threadIdx.x % 32;

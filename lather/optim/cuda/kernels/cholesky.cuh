@@ -1,5 +1,5 @@
 #pragma once
-// The parts of a Cholesky factorization that are no products of matrices.
+// The parts of a Cholesky factorization that are not matrix products.
 
 #include "lather/optim/cuda/kernels/cholesky_arguments.cuh"
 
@@ -9,8 +9,8 @@ __device__ __forceinline__ int row_count(const CholeskyPanelKernelArgs& w) {
   return w.right_side ? w.size + 1 : w.size;
 }
 
-// The columns as the matrix has them above its diagonal, which is diagonal + shift. A thread block takes a tile of
-// 32 x 32.
+// Loads the columns from above the diagonal of the matrix; the diagonal is diagonal + shift. A thread block
+// takes a 32 x 32 tile.
 extern "C" __global__ void __launch_bounds__(256)
     load_panel(const __grid_constant__ CholeskyPanelKernelArgs w) {
   __shared__ double tile[32][33];
@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// What has become of them, on and below the diagonal of the matrix.
+// Stores the result on and below the diagonal of the matrix.
 extern "C" __global__ void __launch_bounds__(256)
     store_panel(const __grid_constant__ CholeskyPanelKernelArgs w) {
   const int j = blockIdx.y * 32 + threadIdx.x % 32, last = blockIdx.x * 32 + 32;
@@ -43,11 +43,11 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// A = C C^T for the block, then B <- B C^{-T} for the rows B below it. Every thread block factors A for itself and
-// takes some of the rows. A narrower block is continued by the identity.
+// A = C C^T for the block, then B <- B C^{-T} for the rows B below it. Every thread block factors A itself
+// and takes some of the rows. A narrower block is padded with the identity.
 //
-// A thread has 4 x 4 entries of A, rows x + 16 p and columns y + 16 q. Column by column, a_ij <- a_ij - a_ik a_jk / a_kk
-// for j > k; roots are drawn in the end, from all a_kk at once.
+// A thread has 4 x 4 entries of A, rows x + 16 p and columns y + 16 q. Column by column,
+// a_ij <- a_ij - a_ik a_jk / a_kk for j > k; square roots are taken at the end, of all a_kk at once.
 extern "C" __global__ void __launch_bounds__(256)
     factor_block(const __grid_constant__ CholeskyBlockKernelArgs w) {
   constexpr int kSide = 16, kOwn = kCholeskyBlock / kSide;
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(256)
       a[p][q] = row < w.width ? w.block[row * kCholeskyPanel + other] : i == j ? 1.0 : 0.0;
     }
 #pragma unroll
-  for (int present = 0; present < kOwn; ++present)  // a constant for the compiler: a stays in registers
+  for (int present = 0; present < kOwn; ++present)  // a compile-time constant: a stays in registers
     for (int owner = 0; owner < kSide; ++owner) {
       const int k = kSide * present + owner;
       double* a_k = column[k % 2];  // the other one may still be read

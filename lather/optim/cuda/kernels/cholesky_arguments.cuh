@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of cholesky.cuh are given; host and kernels read this file.
+// Arguments of the kernels in cholesky.cuh; host and kernels read this file.
 
 namespace lather::optim {
 
@@ -22,11 +22,11 @@ struct CholeskyPanelKernelArgs {
 // A block on the diagonal of a panel, and the rows below it.
 struct CholeskyBlockKernelArgs {
   double* block;   // in the panel
-  double* factor;  // goes here: other thread blocks still read the block
-  int* failed;     // becomes 1 where the matrix is not positive definite
+  double* factor;  // written here: other thread blocks still read the block
+  int* failed;     // set to 1 if the matrix is not positive definite
   int width;
   int below;
-  int rows_per_block;  // of those below, at most 256, by a thread block
+  int rows_per_block;  // of those below, per thread block; at most 256
   int unused;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of foreign_parameters.cuh work on; host and kernels read this file.
+// Arguments of the kernels in foreign_parameters.cuh; host and kernels read this file.
 
 namespace lather::optim {
 

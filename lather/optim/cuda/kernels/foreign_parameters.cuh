@@ -1,5 +1,5 @@
 #pragma once
-// Blocks in someone else's memory to and from flat arrays of doubles. Row y of the grid takes block y.
+// Copies blocks in someone else's memory to and from flat arrays of doubles. Row y of the grid takes block y.
 
 #include "lather/optim/cuda/kernels/foreign_arguments.cuh"
 

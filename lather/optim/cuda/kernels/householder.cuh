@@ -1,10 +1,12 @@
 #pragma once
-// The orthonormal factor Q of A = Q R, for the square `result` of every side at once: `basis` becomes Q, signs as
-// linalg::orthonormal_factor has them. By panels of columns: one thread block turns a panel into reflectors, many
-// apply them to the columns behind it; at the end all reflectors are applied to the identity, last panel first.
+// The orthonormal factor Q of A = Q R, for the square `result` of every side at once: `basis` becomes Q, with
+// signs as in linalg::orthonormal_factor. In panels of columns: one thread block turns a panel into
+// reflectors, many apply them to the columns behind it; at the end all reflectors are applied to the
+// identity, last panel first.
 //
-// The product of a panel's reflectors is I - V T V^T. Column l of V has a 1 in row first + l, zeros above. What is
-// below stays in A; T, upper triangular, takes the place of R between them, which nobody asks for.
+// The product of a panel's reflectors is I - V T V^T. Column l of V has a 1 in row first + l, zeros above.
+// What is below stays in A; T, upper triangular, takes the place of the panel's part of R, which is not
+// needed.
 
 #include "lather/optim/cuda/kernels/kronecker.cuh"
 
@@ -21,8 +23,8 @@ __device__ __forceinline__ Reflection reflection_of(double alpha, double tail) {
   return {(beta - alpha) / beta, 1 / (alpha - beta)};
 }
 
-// T of I - V T V^T, column by column: T[.][k] = -c_k T (V^T v_k). `products` holds V^T V above the diagonal and the
-// coefficients on it; it becomes T. By the first 16 threads of the block.
+// T of I - V T V^T, column by column: T[.][k] = -c_k T (V^T v_k). `products` holds V^T V above the diagonal
+// and the coefficients on it; it becomes T. Done by the first 16 threads of the block.
 __device__ __forceinline__ void close_panel(double (*products)[kPanel + 1]) {
   const int x = threadIdx.x;
   for (int k = 1; k < kPanel; ++k) {
@@ -141,7 +143,7 @@ __device__ void apply_panel(const double* A, int d, int first, bool transposed, 
   __syncthreads();
 }
 
-// What a panel does to the columns behind it. Grid (blocks of columns, sides).
+// Applies a panel to the columns behind it. Grid (blocks of columns, sides).
 extern "C" __global__ void __launch_bounds__(256)
     reflect_behind(const __grid_constant__ OrthonormalKernelArgs w) {
   if (w.control->halt) return;
@@ -150,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (column < s.d) apply_panel(s.result, s.d, first, true, s.result, column);
 }
 
-// Q from all panels. Grid (blocks of columns, sides). The identity's columns before a panel are not touched by it.
+// Q from all panels. Grid (blocks of columns, sides). Panels do not touch the identity's columns before them.
 extern "C" __global__ void __launch_bounds__(256)
     multiply_panels(const __grid_constant__ OrthonormalKernelArgs w) {
   if (w.control->halt) return;

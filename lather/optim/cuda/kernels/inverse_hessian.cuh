@@ -1,5 +1,5 @@
 #pragma once
-// A dense symmetric matrix and its corrections of rank three.
+// A dense symmetric matrix and its rank-three corrections.
 
 #include "lather/optim/cuda/kernels/arguments.cuh"
 
@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256)
   double* row = w.H + blockIdx.x * w.n;
   const double p = w.p[blockIdx.x], q = w.q[blockIdx.x], r = w.r[blockIdx.x];
   for (long long j = threadIdx.x; j < w.n; j += 256) {
-    // Products by themselves, not fused: entry (i, j) and entry (j, i) get the same bits.
+    // Separate products, not fused: entries (i, j) and (j, i) get the same bits.
     const double pp = __dmul_rn(p, w.p[j]), qq = __dmul_rn(q, w.q[j]), rr = __dmul_rn(r, w.r[j]);
     row[j] = row[j] * w.scale - pp + w.sign * qq + rr;
   }

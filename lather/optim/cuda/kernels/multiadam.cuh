@@ -1,5 +1,5 @@
 #pragma once
-// MultiAdam, letters of optim/first_order/multiadam.cpp.
+// MultiAdam, notation of optim/first_order/multiadam.cpp.
 
 #include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/cuda/kernels/reductions.cuh"

@@ -1,5 +1,5 @@
 #pragma once
-// Muon, letters of optim/first_order/muon.cpp; the products of Newton–Schulz are batched ones.
+// Muon, notation of optim/first_order/muon.cpp; the Newton–Schulz products are batched.
 
 #include "lather/optim/cuda/kernels/arguments.cuh"
 #include "lather/optim/cuda/kernels/reductions.cuh"
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(256) muon_momentum(const __grid_con
   if (threadIdx.x == 0) w.partials[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
-// Where element k of X (d × length) stands in the block.
+// Where element k of X (d × length) is in the block.
 __device__ __forceinline__ i64 muon_position(const MuonLayer& layer, i64 k) {
   return layer.offset + (layer.tall ? k % layer.length * layer.d + k / layer.length : k);
 }

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(256) damping_shift(const __grid_con
     w.shift[i] = w.lambda * damping_element(w.marquardt != 0, w.diagonal[i], mean);
 }
 
-// A row of thread blocks for every point.
+// One row of thread blocks per point.
 extern "C" __global__ void __launch_bounds__(256) path_points(const __grid_constant__ PathKernelArgs w) {
   double* to = w.to + blockIdx.y * w.size;
   for (i64 i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += (i64)gridDim.x * 256)
@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(256) negate_vector(const __grid_con
   for (i64 i = blockIdx.x * 256 + threadIdx.x; i < w.size; i += (i64)gridDim.x * 256) w.to[i] = -w.from[i];
 }
 
-// One thread block. Zero becomes of an acceleration that bends the path too much, or is not finite.
+// One thread block. An acceleration that bends the path too much, or is not finite, becomes zero.
 extern "C" __global__ void __launch_bounds__(256) limit_bend(const __grid_constant__ BendKernelArgs w) {
   double a = 0, d = 0;
   for (i64 i = threadIdx.x; i < w.size; i += 256) {

@@ -1,9 +1,9 @@
 #pragma once
-// What the kernels of path.cuh are given; host and kernels read this file.
+// Arguments of the kernels in path.cuh; host and kernels read this file.
 
 namespace lather::optim {
 
-constexpr int kPathPoints = 3;  // at the most, at a time
+constexpr int kPathPoints = 3;  // at most, at a time
 
 struct DampingKernelArgs {
   const double* diagonal;  // of J^T J

@@ -6,7 +6,7 @@
 
 namespace lather::optim {
 
-// `result` = A, the factor without its bias, plus epsilon on the diagonal.
+// `result` = A, the bias-corrected factor plus epsilon on the diagonal.
 extern "C" __global__ void __launch_bounds__(256) purify_factors(const __grid_constant__ PurifyKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const StepKernelArgs& p = w.e.s;

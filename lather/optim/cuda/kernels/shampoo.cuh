@@ -1,5 +1,5 @@
 #pragma once
-// Shampoo, letters of optim/kronecker/shampoo.cpp; `basis` holds the inverse roots.
+// Shampoo, notation of optim/kronecker/shampoo.cpp; `basis` holds the inverse roots.
 
 #include "lather/optim/cuda/kernels/kronecker.cuh"
 #include "lather/optim/formulas/adam.hpp"
@@ -7,8 +7,8 @@
 
 namespace lather::optim {
 
-// `product` = the factor without its bias, plus epsilon on the diagonal. In a step that has no effect the
-// factors may be anything, and the eigensolver gets the identity.
+// `product` = the bias-corrected factor plus epsilon on the diagonal. In a step that has no effect the
+// factors may be anything, so the eigensolver gets the identity.
 extern "C" __global__ void __launch_bounds__(256)
     shampoo_factors(const __grid_constant__ ShampooKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// Rows of `product` are eigenvectors: each times its eigenvalue to the power -1/(2 r), r the root.
+// Rows of `product` are eigenvectors; multiplies each by its eigenvalue to the power -1/(2 r), r the root.
 extern "C" __global__ void __launch_bounds__(256) shampoo_scale(const __grid_constant__ ShampooKernelArgs w) {
   const DeviceSide s = w.k.sides[blockIdx.y];
   const DeviceLayer layer = w.k.layers[s.layer];
@@ -69,7 +69,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (threadIdx.x == 0) w.partials[2 * (blockIdx.y * gridDim.x + blockIdx.x)] = sum;
 }
 
-// P_s = L^(-1/4) M^ R^(-1/4), of which `U_rotated` has the roots of sides longer than 1, and its squares.
+// P_s = L^(-1/4) M^ R^(-1/4) and its squares; `U_rotated` already has the roots of sides longer than 1.
 extern "C" __global__ void __launch_bounds__(256)
     shampoo_precondition(const __grid_constant__ ShampooKernelArgs w) {
   if (w.e.s.control->halt) return;
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (threadIdx.x == 0) w.partials[2 * (blockIdx.y * gridDim.x + blockIdx.x) + 1] = sum;
 }
 
-// U = P_s, as long as P_g if that is grafted.
+// U = P_s, scaled to the length of P_g if that is grafted.
 extern "C" __global__ void __launch_bounds__(256) shampoo_graft(const __grid_constant__ ShampooKernelArgs w) {
   if (w.e.s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];

@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256) soap_sort(const __grid_constan
   for (i64 i = t; i < (i64)d * d; i += 256) s.result[i] = s.product[i / d * d + order[i % d]];
 }
 
-// V goes with the columns.
+// V is permuted with the columns.
 extern "C" __global__ void __launch_bounds__(256) soap_permute(const __grid_constant__ SoapKernelArgs w) {
   if (w.e.s.control->halt) return;
   const DeviceLayer layer = w.k.layers[blockIdx.y];

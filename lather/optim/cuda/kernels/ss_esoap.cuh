@@ -1,11 +1,11 @@
 #pragma once
-// SS-eSOAP, letters of optim/kronecker/ss_esoap.cpp.
+// SS-eSOAP, notation of optim/kronecker/ss_esoap.cpp.
 
 #include "lather/optim/cuda/kernels/bases.cuh"
 #include "lather/optim/formulas/ss_esoap.hpp"
 
 namespace lather::optim {
-// One block. The ratio rho of every layer; the step halts where a basis is to be replaced.
+// One block. The ratio rho of every layer; the step halts if a basis is to be replaced.
 extern "C" __global__ void __launch_bounds__(256) esoap_trigger(const __grid_constant__ EsoapKernelArgs w) {
   Control& c = *w.e.s.control;
   if (c.halt) return;
@@ -55,7 +55,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_order(const __grid_const
   }
 }
 
-// `rotated` = V with its rows and columns in that order, where their basis is a new one.
+// `rotated` = V with its rows and columns in that order, where their basis is new.
 extern "C" __global__ void __launch_bounds__(256) esoap_permute(const __grid_constant__ EsoapKernelArgs w) {
   const DeviceLayer layer = w.k.layers[blockIdx.y];
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_resume(const __grid_cons
   c.halt = kRunning;
 }
 
-// Moments in the basis, and what c and the cosine are made of.
+// Moments in the basis, and the sums that c and the cosine are computed from.
 extern "C" __global__ void __launch_bounds__(256) esoap_moments(const __grid_constant__ EsoapKernelArgs w) {
   const StepKernelArgs& s = w.e.s;
   if (s.control->halt) return;

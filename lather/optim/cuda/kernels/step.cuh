@@ -2,7 +2,7 @@
 // The kernels of every step, in this order; Adam is a step with nothing between begin_step and descend:
 //   gradient_norms   |g|^2, in parts
 //   clip_gradient    if asked for
-//   begin_step       t <- t + 1, learning rate, bias corrections; halts where loss or gradient are not finite
+//   begin_step       t <- t + 1, learning rate, bias corrections; halts if loss or gradient is not finite
 //   descend          change = -rate (u + decay w), u by the method for layers and by Adam for the rest
 //   apply_change     w <- w + change
 
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(256) gradient_norms(const __grid_co
   if (threadIdx.x == 0) w.gradient_norms[blockIdx.x] = sum;
 }
 
-// After gradient_norms. What is not finite is let through: the step will find it.
+// After gradient_norms. Non-finite values are let through: the step will find them.
 extern "C" __global__ void __launch_bounds__(256) clip_gradient(const __grid_constant__ ClipKernelArgs w) {
   double sum = 0;
   for (int i = threadIdx.x; i < w.s.gradient_blocks; i += 256) sum += w.s.gradient_norms[i];
@@ -49,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(256) begin_step(const __grid_consta
     c.halt = kGradientNotFinite;
     return;
   }
-  if (c.points_changed) c.secant_valid = 0;  // gradients of two functions have no difference
+  if (c.points_changed) c.secant_valid = 0;  // gradients of two functions: no meaningful difference
   c.t += 1;
   c.rate = w.learning_rate * w.factors[c.index];
   c.correction1 = bias_correction(w.beta1, (double)c.t);
@@ -59,7 +59,7 @@ extern "C" __global__ void __launch_bounds__(256) begin_step(const __grid_consta
 // W <- W + change, unless the change is not finite.
 extern "C" __global__ void __launch_bounds__(256) apply_change(const __grid_constant__ StepKernelArgs w) {
   Control& c = *w.control;
-  if (c.halt) return;  // by block 0 of this very launch too: it found the same sum
+  if (c.halt) return;  // perhaps set by block 0 of this very launch: it found the same sum
   double sum = 0;
   for (int i = threadIdx.x; i < w.change_blocks; i += 256) sum += w.change_norms[i];
   sum = block_sum(sum);
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(256) apply_change(const __grid_cons
   }
 }
 
-// Adam's moments and change of one element; `decay` is that of the step, not of the gradient.
+// Adam's moments and change of one element; `decay` applies to the step, not to the gradient.
 __device__ __forceinline__ double adam_change(const ElementKernelArgs& w, i64 i, double decay) {
   const StepKernelArgs& s = w.s;
   const Control& c = *s.control;

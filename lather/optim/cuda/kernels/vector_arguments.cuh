@@ -1,5 +1,5 @@
 #pragma once
-// What kernels of least squares on many parameters work on; host and kernels read this file.
+// Arguments of the kernels for least squares with many parameters; host and kernels read this file.
 
 namespace lather::optim {
 
@@ -24,7 +24,7 @@ struct FoldKernelArgs {
   int columns;
 };
 
-// to += R from for rows that follow one another, `stride` numbers apart
+// to += R from for consecutive rows, `stride` numbers apart
 struct HashRowsKernelArgs {
   const double* from;
   double* to;

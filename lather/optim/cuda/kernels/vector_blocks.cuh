@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-// A block takes a row.
+// One thread block per row.
 extern "C" __global__ void __launch_bounds__(256) fold_columns(const __grid_constant__ FoldKernelArgs w) {
   for (int k = blockIdx.x; k < w.rows; k += gridDim.x) {
     const double* row = w.from + k * w.from_stride;
@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(256) fold_columns(const __grid_cons
   }
 }
 
-// A thread takes a column and one hash, which has rows of its own: sums have one order.
+// One thread per column and hash; each hash has its own rows, so sums have one order.
 extern "C" __global__ void __launch_bounds__(256) hash_rows(const __grid_constant__ HashRowsKernelArgs w) {
   const int h = blockIdx.y;
   for (int j = blockIdx.x * 256 + threadIdx.x; j < w.columns; j += gridDim.x * 256)

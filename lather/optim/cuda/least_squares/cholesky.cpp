@@ -57,7 +57,7 @@ void DeviceCholesky::enqueue(double* matrix, const double* diagonal, const doubl
   }
 }
 
-// Block by block; each is then taken from the columns right of it.
+// Block by block; each is then subtracted from the columns to its right.
 void DeviceCholesky::factor_panel(int rows, int width, int* failed) {
   constexpr int kMultiprocessors = 132;  // of an H200: each takes its share of the rows, in one go
   for (int from = 0; from < width; from += kCholeskyBlock) {

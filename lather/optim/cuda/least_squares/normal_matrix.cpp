@@ -92,7 +92,7 @@ class CudaNormalMatrix final : public NormalMatrix {
   cuda::Blas blas_;
   DeviceGram gram_;
   std::optional<DevicePath> path_;
-  cuda::Event ready_;  // what another stream made
+  cuda::Event ready_;  // the result of another stream
 };
 
 }  // namespace

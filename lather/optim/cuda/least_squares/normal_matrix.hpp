@@ -15,16 +15,17 @@ namespace lather::optim {
 
 class DevicePathWork;
 
-// The Jacobian of residuals on the GPU. Upper triangles, row-major, of matrices on the device; their rows and those of J
-// begin cuda::row_stride(columns) apart.
+// The Jacobian of residuals on the GPU. Matrices are upper triangles, row-major, on the device; their rows
+// and those of J begin cuda::row_stride(columns) apart.
 class DeviceJacobian {
  public:
   virtual ~DeviceJacobian() = default;
-  // J^T J at x and J^T r; returns r^T r. finish(stream) may enqueue what is to be done with J^T J before the host goes on.
+  // J^T J at x and J^T r; returns r^T r. finish(stream) may enqueue work on J^T J to be done before the host
+  // goes on.
   using Finish = std::function<void(cudaStream_t)>;
   virtual double normal_matrix(std::span<const double> x, double* JtJ, std::span<double> Jtr,
                                const Finish& finish) = 0;
-  // J^T w at x, to be read behind the work of the stream.
+  // J^T w at x, to be read after the stream's work.
   struct Enqueued {
     const double* vector;
     cudaStream_t stream;
@@ -38,17 +39,17 @@ class DeviceJacobian {
   virtual void visit_rows(std::span<const double> x, const RowVisitor& visit) = 0;
 };
 
-// The parts of a step along a path, of which only the last one waits.
+// The parts of a step along a path; only the last one waits.
 class DevicePathWork {
  public:
   virtual ~DevicePathWork() = default;
-  // J^T J at x and J^T r. Empty where J is not in one piece, or others have a part in it.
+  // J^T J at x and J^T r. Empty if J is not in one piece, or others have a part in it.
   virtual std::optional<DeviceJacobian::Enqueued> enqueue_normal_matrix(
       std::span<const double> x, double* JtJ, const DeviceJacobian::Finish& finish) = 0;
-  // Room for x + h d, x - h d and x; behind `after`, which writes them, J^T r'' with J as it is.
+  // Room for x + h d, x - h d and x; then J^T r'' with the present J, behind `after`, which writes them.
   virtual double* bend_points() = 0;
   virtual DeviceJacobian::Enqueued enqueue_bend(double h, cudaStream_t after) = 0;
-  // Room for x at two lengths; behind `after` the values there, which are waited for. J^T r, and r^T r returned.
+  // Room for x at two lengths; then the values there, behind `after`, and J^T r. Waits; returns r^T r.
   virtual double* value_points() = 0;
   virtual double finish(cudaStream_t after, std::span<double> Jtr, std::span<double> values) = 0;
 };

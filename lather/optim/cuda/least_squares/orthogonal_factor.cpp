@@ -1,5 +1,5 @@
 // J = Q R by Cholesky factorizations in passes (shifted CholeskyQR, Fukaya et al. 2020): each is a SYRK, a
-// Cholesky factorization and a triangular solution for blocks of rows, all at the speed of matrix products.
+// Cholesky factorization and a triangular solve for blocks of rows, all at the speed of matrix products.
 //
 //   G = Q^T Q + s I with Q = J L^{-T}   L = R^T so far (the first pass: Q = J), s as small as Cholesky allows
 //   C C^T = G,  L <- L C                every pass multiplies the condition number of Q by about sqrt(s)
@@ -155,8 +155,8 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     block_.download(to);
   }
 
-  // Where damping is weak: S = L, X = I, Y = L^{-1} sqrt(lambda D), and Y Y^T goes to the Gram matrix, whose
-  // I is still to be added. False if damping is strong beside the least directions of J.
+  // If damping is weak: S = L, X = I, Y = L^{-1} sqrt(lambda D), and Y Y^T goes to the Gram matrix, to which
+  // I is still to be added. False if damping is strong compared to the weakest directions of J.
   bool start_from_factor(std::span<const double> shift) {
     constexpr double kStrong = 1e10;
     const auto pivots = gram_.diagonal_of(L_.data());
@@ -173,8 +173,8 @@ class CudaOrthogonalFactor final : public OrthogonalFactor {
     return true;
   }
 
-  // Factors G + diag(shift) + s I. True if s = 0 did and the factor is well-conditioned: no further pass is
-  // needed.
+  // Factors G + diag(shift) + s I. True if s = 0 was enough and the factor is well-conditioned: no further
+  // pass is needed.
   bool factor_gram(std::vector<double> shift) {
     const auto on_diagonal = gram_.diagonal();
     const double trace = std::accumulate(on_diagonal.begin(), on_diagonal.end(), 0.0);

@@ -24,7 +24,7 @@ class DevicePath {
 
   double* d() const { return d_.data(); }
   double* a() const { return a_.data(); }
-  // Once the download has been waited for.
+  // Valid once the download has been waited for.
   std::vector<double> host_d() const { return {host_.data() + size_, host_.data() + 2 * size_}; }
   std::vector<double> host_a() const { return {host_.data() + 2 * size_, host_.data() + 3 * size_}; }
 

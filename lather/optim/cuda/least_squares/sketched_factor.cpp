@@ -126,7 +126,7 @@ class SketchedJacobian final : public DeviceJacobian {
   cuda::Stream stream_;
   cuda::KernelModule module_;
   cudaKernel_t fold_kernel_, hash_kernel_;
-  std::int64_t loaded_ = 0, drawn_ = 0;  // which draw of the sketch lies here, and which B is of
+  std::int64_t loaded_ = 0, drawn_ = 0;  // which draw of the sketch is here, and which one B is from
   cuda::Memory<unsigned int> starts_, members_, bins_;
   cuda::Memory<double> entries_, row_entries_, folded_, B_, r_;
 };

@@ -95,7 +95,7 @@ void DeviceGram::enqueue_factor() {
   };
   if (!factorization_) {
     const auto lock = cuda::alone();
-    enqueue();  // kernels and library code are loaded now, which a capture must not meet
+    enqueue();  // loads kernels and library code, which must not happen in a capture
     factorization_ = cuda::Graph(stream_, enqueue);
   }
   factorization_.launch(stream_);
@@ -160,7 +160,7 @@ void DeviceGram::copy_factor(double* to) { launch(lower_, matrix_.data(), to, tr
 void DeviceGram::write_roots(std::span<const double> shift, double* to) {
   enqueue_upload(host_shift_, shift, shift_);
   launch(roots_, matrix_.data(), to, true, stream_);
-  cuda::check(cudaStreamSynchronize(stream_));  // the next shift may come
+  cuda::check(cudaStreamSynchronize(stream_));  // host_shift_ may now be reused
 }
 
 }  // namespace lather::optim

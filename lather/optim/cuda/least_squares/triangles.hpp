@@ -10,12 +10,12 @@
 
 namespace lather::optim {
 
-// Copies a matrix of the device to rows of `columns` numbers.
+// Copies a matrix on the device to rows of `columns` numbers.
 void download_rows(const double* from, std::size_t rows, std::size_t columns, double* to);
 
 // A symmetric matrix and its shifted Cholesky factor in one square of memory: the matrix above the diagonal,
-// the factor C (C C^T) on and below it. What stood on the diagonal is kept beside it. Below the square is a row for the
-// right side that is solved for on the way.
+// the factor C (C C^T) on and below it. The matrix's own diagonal is kept separately. Below the square is a
+// row for the right side that is solved for on the way.
 class DeviceGram {
  public:
   DeviceGram(std::size_t size, const cuda::Blas& blas, cudaStream_t stream);
@@ -33,24 +33,24 @@ class DeviceGram {
 
   // Factors the matrix + diag(shift). False if that is not positive definite in this precision.
   bool factor(std::span<const double> shift);
-  // The same, and where it is b = (C C^T)^{-1} b.
+  // The same, and if it is, b = (C C^T)^{-1} b.
   bool factor_and_solve(std::span<const double> shift, std::span<double> b);
-  // The same in steps without the host, all on the stream: the shift is written by who asks, b is on the device,
-  // and was_positive() holds once the stream was waited for.
+  // The same in steps without the host, all on the stream: the caller writes the shift, b is on the device,
+  // and was_positive() is valid once the stream has been waited for.
   const double* device_diagonal() const { return diagonal_.data(); }
   double* device_shift() const { return shift_.data(); }
   double* device_right_side() const { return right_side_.data(); }
   void enqueue_factor();
-  void enqueue_solution(double* x);  // of the right side there was when the matrix was factored
-  void enqueue_solve(double* b);     // of any
+  void enqueue_solution(double* x);  // for the right side given when the matrix was factored
+  void enqueue_solve(double* b);     // for any
   bool was_positive() const { return host_failed_[0] == 0; }
   const double* factor() const { return matrix_.data(); }  // the lower triangle
   std::vector<double> factor_diagonal() { return diagonal_of(matrix_.data()); }
-  std::vector<double> diagonal_of(double* matrix);  // of another one of this size, on the device
+  std::vector<double> diagonal_of(double* matrix);  // of another matrix of this size, on the device
   void copy_factor(double* to);                     // with zeros above the diagonal, on the device
   void write_roots(std::span<const double> shift, double* to);  // diag(sqrt(shift)), on the device
   void solve(std::span<double> b);                              // b = (C C^T)^{-1} b
-  // The same for b on the device, behind the work of `stream`.
+  // The same for b on the device, after the work of `stream`.
   void solve(const double* b, cudaStream_t stream, std::span<double> solution);
 
  private:
@@ -72,7 +72,7 @@ class DeviceGram {
   cuda::Memory<int> failed_;
   cuda::PinnedMemory<double> host_diagonal_, host_shift_, host_solution_;
   cuda::PinnedMemory<int> host_failed_;
-  cuda::Event ready_;  // what another stream made
+  cuda::Event ready_;  // the result of another stream
 };
 
 }  // namespace lather::optim

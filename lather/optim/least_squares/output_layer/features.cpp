@@ -8,7 +8,7 @@ namespace lather::optim {
 
 void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std::uint64_t seed,
                    std::span<double> x) {
-  double inputs = 0;  // of the layer whose weight came last; 0: not a hidden one
+  double inputs = 0;  // of the layer of the last weight seen; 0: not a hidden one
   std::uint64_t stream = 0;
   for (const auto& block : layout.blocks()) {
     const Random random(seed, stream++);

@@ -1,6 +1,6 @@
 #pragma once
-// Hidden weights that are drawn once and make a good basis: each neuron's slope and place at random, at one
-// scale.
+// Hidden weights that are drawn once and make a good basis: each neuron's slope and position are random, at
+// one scale.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@ namespace lather::optim {
 
 struct FeatureScale {
   double scale = 1;
-  std::vector<double> of_inputs = {};  // factors of the first layer's weights, by input; empty: 1
+  std::vector<double> of_inputs = {};  // factors of the first layer's weights, per input; empty: 1
 };
 
 // Weights and biases of hidden layers, uniform in [-s, s] with s = scale sqrt(2 / inputs of the layer): with
@@ -21,7 +21,7 @@ struct FeatureScale {
 void draw_features(const ParameterLayout& layout, const FeatureScale& scale, std::uint64_t seed,
                    std::span<double> x);
 
-// The parameters of the output layer: a weight of it and the bias that follows.
+// The parameters of the output layer: its weight and the bias that follows.
 std::vector<std::size_t> output_columns(const ParameterLayout& layout);
 
 }  // namespace lather::optim

@@ -14,10 +14,10 @@ namespace lather::optim {
 
 namespace {
 
-constexpr double kFall = 1e4;        // of the cutoff
-constexpr double kGrowth = 10;       // of a direction that stays in what J sees
-constexpr double kRounding = 1e-2;   // of a value that may be rounding alone
-constexpr double kWorthwhile = 0.5;  // of the value, of a step by a larger cutoff where the least one fails
+constexpr double kFall = 1e4;        // factor by which the cutoff falls
+constexpr double kGrowth = 10;       // largest growth of a direction that stays in what J sees
+constexpr double kRounding = 1e-2;   // relative rounding of a value that may be rounding alone
+constexpr double kWorthwhile = 0.5;  // of the value, to be promised by a larger cutoff if the least one fails
 
 }  // namespace
 
@@ -46,7 +46,7 @@ GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions
       trial_(size_),
       cutoff_(std::max(options.cutoff, options.first_cutoff)) {}
 
-// The residuals at x, and their squares to the precision that steps are judged by.
+// The residuals at x, and their squares in the precision used to judge steps.
 void GaussNewton::take_value(Residuals& source, std::span<const double> x, StepReport& report) {
   residuals_.resize(source.residual_count());
   source.residuals(x, residuals_);
@@ -55,7 +55,7 @@ void GaussNewton::take_value(Residuals& source, std::span<const double> x, StepR
   report.loss = value_;
 }
 
-// |r + J d|^2. What the damped model promises by d.(lambda D d - J^T r) is lost in rounding where J is
+// |r + J d|^2. The decrease the damped model promises, d.(lambda D d - J^T r), is lost in rounding if J is
 // ill-conditioned.
 double GaussNewton::value_of_model(Residuals& source, std::span<const double> x) const {
   std::vector<double> w(residuals_.size());
@@ -64,7 +64,7 @@ double GaussNewton::value_of_model(Residuals& source, std::span<const double> x)
   return near_rounding_ ? compensated_squares(w) : dot(w, w);
 }
 
-// The direction of a cutoff, and |r + J d|^2; infinite if there is none.
+// The direction for a cutoff; returns |r + J d|^2, infinite if there is none.
 double GaussNewton::solve(Residuals& source, std::span<const double> x, double cutoff) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   if (!linear_->damp(lambda(cutoff))) return kNone;
@@ -72,8 +72,8 @@ double GaussNewton::solve(Residuals& source, std::span<const double> x, double c
   return all_finite(direction_) ? value_of_model(source, x) : kNone;
 }
 
-// Lowers the cutoff as long as the direction leaves too much of the value, or grows little by that; keeps the
-// direction that leaves least.
+// Lowers the cutoff as long as the direction leaves too much of the value, or grows little as a result; keeps
+// the direction that leaves least.
 double GaussNewton::descend(Residuals& source, std::span<const double> x) {
   double left = solve(source, x, cutoff_);
   std::vector<double> kept;
@@ -102,7 +102,7 @@ double GaussNewton::search(Objective& objective, std::span<const double> x, doub
     for (std::size_t i = 0; i < size_; ++i) trial_[i] = x[i] + length * direction_[i];
     trial_values(objective, trial_, near_rounding_, std::span(&value_after_, 1));
     ++report.evaluations;
-    if (value_after_ <= value_ - 0.1 * length * promised)  // not NaN either
+    if (value_after_ <= value_ - 0.1 * length * promised)  // false for NaN
       return length;
   }
   return 0;
@@ -112,7 +112,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
   require_residuals(objective, "gauss-newton", x);
   Residuals& source = objective.source();
   if (!linear_ || !linear_->fits(source)) {
-    linear_ = nullptr;  // its memory is free for the next
+    linear_ = nullptr;  // frees its memory for the next one
     linear_ = make_linearization(
         source,
         {.form = LeastSquaresForm::orthogonal, .damping = DampingMatrix::marquardt, .damp_whole = true});
@@ -140,7 +140,7 @@ StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
           "Gauss-Newton has converged: a step promises to lower the loss by {:.1e} of it", promised / value_);
     }
     const double length = promised > 0 ? search(objective, x, promised, report) : 0;
-    // A step that fits rounding promises parameters / residuals of the loss, and does not keep it.
+    // A step that fits rounding promises parameters / residuals of the loss, and does not deliver it.
     const double kept = length > 0 ? value_ - value_after_ : 0;
     if (report.status == Status::running && attempt == 0 && promised < 0.5 * value_ &&
         kept < 0.5 * promised && rounding_of_value(objective, x) > kRounding * value_) {

@@ -1,18 +1,18 @@
 #pragma once
-// Gauss–Newton by QR, with next to no damping: for residuals that bend little, as those of a network whose
-// hidden layers are fixed (`network.train = "output"`), where a handful of steps is all training there is.
+// Gauss–Newton by QR, with next to no damping: for residuals that bend little, such as those of a network
+// whose hidden layers are fixed (`network.train = "output"`), where training takes only a handful of steps.
 //
 //   min over d of |r + J d|^2 + n (cutoff |D (x + d)|)^2   by QR of J, so the condition number is not squared;
 //                                                          D: the norms of the n columns of J
 //   x + s d for s = 1, 1/2, 1/4, …                         the first that lowers the value enough
 //
 // The cutoff falls from first_cutoff to the least: from step to step, as long as |r + J d|^2 is not a small
-// part of |r|^2. A first step of the least cutoff would fit what is not linear in r by enormous parameters in
-// directions that J hardly sees, and rounding leaves a tenth of those, or all of them, to the next step.
-// For the same reason it is x + d that stays small, not d: parameters that time windows hand on would
-// otherwise gather in such directions, and J cannot undo what they do beyond that window.
-// Where no s lowers the value, the cutoff is raised for this step. Converged: the step promises hardly any
-// decrease, or no more than rounding could make it promise, and does not keep it.
+// part of |r|^2. A first step with the least cutoff would fit the nonlinear part of r with enormous
+// parameters in directions that J hardly sees, and rounding leaves a tenth of those, or all of them, to the
+// next step. For the same reason x + d is kept small, not d: parameters handed from one time window to the
+// next would otherwise accumulate in such directions, and J cannot undo what they do beyond that window.
+// If no s lowers the value, the cutoff is raised for this step. Converged: the step promises hardly any
+// decrease, or no more than rounding could make it promise, and does not deliver it.
 
 #include <memory>
 
@@ -58,8 +58,8 @@ class GaussNewton final : public Optimizer {
   std::vector<double> residuals_;  // of this step, for all its cutoffs
   std::vector<double> direction_, trial_;
   double cutoff_;               // of the last step
-  double value_ = 0;            // at x, that others are compared with
-  bool near_rounding_ = false;  // values are sums to twice the precision
+  double value_ = 0;            // at x; other values are compared with it
+  bool near_rounding_ = false;  // values are summed in twice the precision
   double value_after_ = 0;      // where the last search ended
   std::int64_t steps_ = 0;
   std::vector<Diagnostic> diagnostics_;

@@ -71,7 +71,7 @@ std::vector<double> Linear::residuals(Objective& objective, std::span<const doub
   return chosen;
 }
 
-// The weights of the output layer for these residuals; the others are left alone.
+// Fits the weights of the output layer to these residuals; the others are left alone.
 void Linear::fit(Objective& objective, std::span<double> x, Rows rows) const {
   const std::size_t n = objective.size(), m = objective.residual_count(), k = columns_.size();
   for (const std::size_t column : columns_) x[column] = 0;

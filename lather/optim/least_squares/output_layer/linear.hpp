@@ -1,12 +1,12 @@
 #pragma once
-// The output layer exactly. Where equations and conditions are linear in the fields, residuals are linear in
-// the weights w of the output layer, r = r_0 + A w, and one orthogonal least-squares solution is all training
-// there is:
+// Solves for the output layer exactly. If equations and conditions are linear in the fields, residuals are
+// linear in the weights w of the output layer, r = r_0 + A w, and one orthogonal least-squares solve is all
+// the training:
 //
 //   min |r_0 + A w|^2 + (cutoff |A| |w|)^2       by QR of the rows of [A r_0], which are never held whole
 //
 // The hidden weights are not trained but drawn, and their scale decides the error: several are tried. Every
-// fifth residual is held out of these fits and judges them; the best scale is fitted to all residuals.
+// fifth residual is held out of these fits to judge them; the best scale is fitted to all residuals.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/optimizer.hpp"

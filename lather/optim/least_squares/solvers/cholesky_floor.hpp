@@ -1,9 +1,9 @@
 #pragma once
 // When the orthogonal form pays. Near the floor of Cholesky, lambda can fall no further and steps may creep;
 // without the floor they may leap, or be the same as before at several times the cost. So it is tried: after
-// kPatience steps at the floor, kProbe steps are taken orthogonally, and the form stays if the logarithm of
-// the value falls kCost times as fast in the last of them, when lambda has fallen, as it did before. All of
-// it is counted in steps, not in seconds: runs repeat bit for bit.
+// kPatience steps at the floor, kProbe steps are taken orthogonally, and the form is kept if in the last of
+// them, when lambda has fallen, the logarithm of the value falls kCost times as fast as before. Everything is
+// counted in steps, not seconds, so that runs repeat bit for bit.
 
 #include <cstdint>
 
@@ -46,10 +46,10 @@ class CholeskyFloor {
 
  private:
   static constexpr std::int64_t kPatience = 20, kProbe = 15, kCompared = 5;
-  static constexpr double kCost = 3;  // of a step: 5 measured on a GPU; what is gained lasts
+  static constexpr double kCost = 3;  // of a step: 5 measured on a GPU, but the gain lasts
   bool pays_ = false;
   std::int64_t waited_ = 0, probing_ = 0;
-  double before_ = 0, during_ = 0;  // what the logarithm of the value fell by, in kCompared steps
+  double before_ = 0, during_ = 0;  // fall of the logarithm of the value in kCompared steps
 };
 
 }  // namespace lather::optim

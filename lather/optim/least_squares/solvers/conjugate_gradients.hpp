@@ -1,5 +1,5 @@
 #pragma once
-// Preconditioned conjugate gradients for A x = b with A known by its products.
+// Preconditioned conjugate gradients for A x = b with A given by its products.
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ConjugateGradientOptions {
 struct ConjugateGradientResult {
   std::int64_t iterations = 0;
   double residual = 0;              // |b - A x| / |b|
-  bool negative_curvature = false;  // p^T A p <= 0 was met: A is not positive definite, x is from before
+  bool negative_curvature = false;  // p^T A p <= 0: A is not positive definite, x is from before
 };
 
 // `x` holds the start and the result. product(p, Ap) and precondition(r, z), z = M^{-1} r, write their second

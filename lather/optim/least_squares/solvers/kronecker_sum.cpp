@@ -18,7 +18,7 @@ using linalg::MatrixView;
 bool diagonalize_both(ConstMatrixView given_first, ConstMatrixView given_second, AlignedVector& K,
                       AlignedVector& s) {
   const std::size_t n = given_first.rows;
-  // On cache lines: the last bits of vectorized sums depend on the address, and a resumed run has others.
+  // Cache-aligned: the last bits of vectorized sums depend on the address, which differs in a resumed run.
   const AlignedVector first_values(given_first.data, given_first.data + given_first.size());
   const AlignedVector second_values(given_second.data, given_second.data + given_second.size());
   const ConstMatrixView first{first_values.data(), n, n}, second{second_values.data(), n, n};
@@ -28,7 +28,7 @@ bool diagonalize_both(ConstMatrixView given_first, ConstMatrixView given_second,
   const MatrixView Q_view{Q.data(), n, n}, P_view{P.data(), n, n}, K_view{K.data(), n, n},
       work_view{work.data(), n, n}, middle_view{middle.data(), n, n};
   if (!linalg::eigenvectors(first, values, Q_view)) return false;
-  // Rounding may have taken the damping away; nothing below it is known.
+  // Rounding may have swallowed the damping; nothing below rounding is known.
   const double floor = std::max(values[0] * std::numeric_limits<double>::epsilon() * static_cast<double>(n),
                                 std::numeric_limits<double>::min());
   for (std::size_t i = 0; i < n; ++i)

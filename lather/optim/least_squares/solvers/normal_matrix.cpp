@@ -10,8 +10,8 @@ namespace lather::optim {
 
 namespace {
 
-// Matrix and factor in one square of memory: the matrix above the diagonal, the factor on and below it. What
-// stood on the diagonal is kept beside it.
+// Matrix and factor share one square array: the matrix above the diagonal, the factor on and below it. The
+// matrix's diagonal is kept separately.
 class HostNormalMatrix final : public NormalMatrix {
  public:
   HostNormalMatrix(Residuals& residuals, std::size_t dimension)

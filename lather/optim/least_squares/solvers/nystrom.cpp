@@ -11,21 +11,21 @@ namespace lather::optim {
 
 namespace {
 
-// Eigenvalues below this times the largest are rounding of the Gram matrix they are taken from.
+// Eigenvalues below this times the largest are rounding errors of the Gram matrix they are taken from.
 constexpr double kSmallestEigenvalue = 1e-13;
-// P^{-1} stays positive beside the rounding of U^T U.
+// Keeps P^{-1} positive despite the rounding of U^T U.
 constexpr double kSmallestRatio = 1e-12;
 
 bool factor_lower(std::vector<double>& matrix, std::size_t n) {
   return all_finite(matrix) && linalg::cholesky({matrix.data(), n, n});
 }
 
-// Orthonormal rows of A, each in the span of itself and those before it.
+// Makes the rows of A orthonormal, each in the span of itself and those before it.
 bool orthonormalize(VectorBlocks& blocks) {
   const std::size_t k = blocks.count();
   auto C = blocks.inner(VectorBlocks::Block::A, VectorBlocks::Block::A);
   for (std::size_t i = 0; i < k; ++i)
-    if (C[i * (k + 1)] == 0) C[i * (k + 1)] = 1;  // a row of zeros stays one
+    if (C[i * (k + 1)] == 0) C[i * (k + 1)] = 1;  // a row of zeros stays zero
   if (!factor_lower(C, k)) return false;
   blocks.solve_lower(C, VectorBlocks::Block::A);
   return true;
@@ -53,7 +53,7 @@ bool Nystrom::factor(std::uint64_t seed, std::uint64_t stream,
   if (!std::isfinite(size)) return false;
 
   // C C^T = Phi^T (H + shift I) Phi, B = C^{-1} Phi^T (H + shift I). Departs from the paper: the shift is
-  // relative to H, where a fixed machine epsilon is nothing beside a large one, and grows while M is not
+  // relative to H, since a fixed machine epsilon is nothing compared with a large H, and grows while M is not
   // positive.
   double shift = std::numeric_limits<double>::epsilon() * size;
   std::vector<double> C;
@@ -66,7 +66,7 @@ bool Nystrom::factor(std::uint64_t seed, std::uint64_t stream,
   blocks_->add_shift(shift);
   blocks_->solve_lower(C, VectorBlocks::Block::B);
 
-  // B = V^T Sigma U by way of B B^T, in matrix products; U is made orthonormal again after it.
+  // B = V^T Sigma U via B B^T, in matrix products; U is made orthonormal again afterwards.
   auto V = blocks_->inner(VectorBlocks::Block::B, VectorBlocks::Block::B);
   std::vector<double> squares(k);
   if (!blocks_->eigenvectors(V, squares)) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// Randomized Nyström approximation of a symmetric matrix H that is known by its products, and the
-// preconditioner of conjugate gradients that it gives (Frangella, Tropp & Udell 2023).
+// Randomized Nyström approximation of a symmetric matrix H given by its products, and the resulting
+// preconditioner for conjugate gradients (Frangella, Tropp & Udell 2023).
 //
 //   U, Lambda   H ~ U^T diag(Lambda) U with orthonormal rows of U, as many as the blocks have; Lambda
 //               descends
@@ -21,14 +21,14 @@ namespace lather::optim {
 class Nystrom {
  public:
   explicit Nystrom(std::unique_ptr<VectorBlocks> blocks) : blocks_(std::move(blocks)) {}
-  // `product` makes B = H A of the blocks. False if the approximation cannot be had (H is not finite);
-  // P is the identity then.
+  // `product` computes B = H A in the blocks. False if the approximation fails (H is not finite); P is then
+  // the identity.
   bool build(std::uint64_t seed, std::uint64_t stream, const std::function<void(VectorBlocks&)>& product);
   void precondition(double mu, std::span<const double> r, std::span<double> z) const;  // z = P^{-1} r
   void clear() { Lambda_.clear(); }
   std::span<const double> Lambda() const { return Lambda_; }
   std::size_t blocks_bytes() const { return blocks_->bytes(); }
-  void state(StateVisitor& visitor) { visitor.array("Lambda", Lambda_); }  // U is the blocks'
+  void state(StateVisitor& visitor) { visitor.array("Lambda", Lambda_); }  // U belongs to the blocks
 
  private:
   bool factor(std::uint64_t seed, std::uint64_t stream, const std::function<void(VectorBlocks&)>& product);

@@ -1,6 +1,6 @@
 #pragma once
-// f(0) … f(tasks - 1) on the threads of a team, or on this one. What a task computes does not depend on how
-// many threads there are.
+// f(0) … f(tasks - 1) on the threads of a team, or on this thread. What a task computes does not depend on
+// the number of threads.
 
 #include <cstddef>
 

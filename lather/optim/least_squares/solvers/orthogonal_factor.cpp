@@ -11,10 +11,10 @@ namespace lather::optim {
 
 namespace {
 
-// Rows of J at a time: beside them the triangle is read and written once.
+// Rows of J at a time: for each chunk the triangle is read and written once.
 constexpr std::size_t kChunkRows = 512;
 
-// r is one more column of J: what stands in that column of the triangle is c.
+// r is one more column of J: that column of the triangle is c.
 class HostOrthogonalFactor final : public OrthogonalFactor {
  public:
   explicit HostOrthogonalFactor(Residuals& residuals) : residuals_(residuals), n_(residuals.size()) {}

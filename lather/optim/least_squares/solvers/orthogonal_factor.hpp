@@ -1,6 +1,6 @@
 #pragma once
 // The triangle R of J = Q R at one x, c = Q^T r, and those of the damped problem [J; sqrt(lambda D)], without
-// ever forming J^T J: its condition number is that of J, not the square. Held where the rows of J are made; J
+// ever forming J^T J: the condition number is that of J, not its square. Held where the rows of J are made; J
 // itself is not held.
 
 #include <memory>
@@ -15,7 +15,7 @@ class OrthogonalFactor {
  public:
   virtual ~OrthogonalFactor() = default;
   virtual std::size_t bytes() const = 0;
-  // R and c at x; J^T r is written, r^T r returned.
+  // R and c at x; writes J^T r, returns r^T r.
   virtual double build(std::span<const double> x, std::span<double> Jtr) = 0;
   virtual std::vector<double> diagonal() const = 0;        // of R^T R = J^T J
   virtual void copy_upper(std::span<double> R) const = 0;  // row-major, to the host

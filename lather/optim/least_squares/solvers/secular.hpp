@@ -1,9 +1,9 @@
 #pragma once
-// The damping at which a step is just as long as it may be: the root of the secular equation |d(lambda)| =
-// radius for (J^T J + lambda D) d = -J^T r. Newton's method on 1/|d| - 1/radius (Hebden; Moré & Sorensen 1983),
-// which is nearly linear in lambda where |d| has poles. Every lambda costs a factorization, so few are wanted:
-// Newton's next one is taken if it lies between those known to be too small and too large, otherwise their
-// geometric mean; ten times the last where none is known to be too large and Newton creeps.
+// The damping at which a step is exactly as long as allowed: the root of the secular equation |d(lambda)| =
+// radius for (J^T J + lambda D) d = -J^T r. Newton's method on 1/|d| - 1/radius (Hebden; Moré & Sorensen
+// 1983), which is nearly linear in lambda where |d| has poles. Every lambda costs a factorization, so few
+// should be tried: Newton's next one is taken if it lies between those known to be too small and too large,
+// otherwise their geometric mean; ten times the last if none is known to be too large and Newton creeps.
 
 #include <cmath>
 #include <limits>
@@ -21,8 +21,8 @@ struct SecularOptions {
   int tries = 20;
 };
 
-// The lambda, from a first guess on. `at(lambda)` gives the length of its step and is last called with the
-// lambda that is returned. Nothing: not found.
+// The lambda, starting from a guess. `at(lambda)` gives the length of its step and is last called with the
+// lambda returned. Empty: not found.
 template <class At>
 std::optional<double> solve_secular(At&& at, double lambda, double radius,
                                     const SecularOptions& options = {}) {

@@ -1,13 +1,13 @@
 #pragma once
 // A random two-sided sketch R J C of a Jacobian that is too large, drawn anew for every step.
 //
-//   C   parameters × columns: the parameters are dealt at random to as many groups of equal size (but for
-//       one), and a column of C is the sum of its group with random signs, of length 1. The columns are
-//       orthonormal, and so d = C y is as long as y. J C costs one addition per entry of J; a cosine
-//       transform in place of groups would cost the logarithm of the parameters more, and is worth that only
-//       for steps that live on few parameters.
+//   C   parameters × columns: the parameters are dealt at random to as many groups of equal size (to
+//       within one), and a column of C is the sum of its group with random signs, scaled to length 1. The
+//       columns are orthonormal, so d = C y is as long as y. J C costs one addition per entry of J; a cosine
+//       transform instead of groups would cost a factor log(parameters) more, and is worth that only for
+//       steps that live on few parameters.
 //   R   rows × residuals: every residual is added to kHashes rows with random signs (CountSketch). It is left
-//       out where J has no more than `rows` residuals.
+//       out if J has no more than `rows` residuals.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ class Sketch {
   explicit Sketch(const SketchSize& size) : size_(size) {}
   void draw(std::uint64_t stream);
   const SketchSize& size() const { return size_; }
-  std::int64_t draws() const { return draws_; }  // how many there were
+  std::int64_t draws() const { return draws_; }  // number of draws so far
 
   // to = C^T from, for a row of J, J^T r, …, and d = C y.
   void fold(std::span<const double> from, std::span<double> to) const;

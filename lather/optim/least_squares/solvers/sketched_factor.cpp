@@ -25,7 +25,7 @@ class SketchedResiduals final : public Residuals {
   }
   ThreadTeam* team() override { return residuals_.team(); }
 
-  // Asked for once, before the rows.
+  // Called once, before the rows are requested.
   void residuals(std::span<const double> x, std::span<double> r) override {
     if (sketch_.size().rows == 0) return residuals_.residuals(x, r);
     std::vector<double> all(sketch_.size().residuals);

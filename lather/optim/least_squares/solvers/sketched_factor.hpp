@@ -1,5 +1,5 @@
 #pragma once
-// The orthogonal factor of a sketch of J: that of the rows which `Source` makes of it.
+// The orthogonal factor of a sketch of J, whose rows are made by `Source`.
 
 #include <memory>
 

@@ -15,7 +15,7 @@ namespace lather::optim {
 
 namespace {
 
-constexpr std::size_t kVectorGroup = 32;   // vectors that one thread takes at once
+constexpr std::size_t kVectorGroup = 32;   // vectors a thread takes at a time
 constexpr std::size_t kProductRows = 512;  // of J
 
 class JacobianBlocks final : public HostVectorBlocks {

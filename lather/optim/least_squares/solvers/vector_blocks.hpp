@@ -1,6 +1,6 @@
 #pragma once
 // Two blocks of vectors as long as x, A and B, held as rows where the rows of J are made (on the host or on
-// the GPU), and what nystrom.cpp does with them. Matrices of count × count lie on the host.
+// the GPU), and what nystrom.cpp does with them. The count × count matrices are on the host.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ class VectorBlocks {
   virtual std::vector<double> inner(Block left, Block right) const = 0;  // left right^T
   virtual void solve_lower(std::span<const double> C, Block block) = 0;  // block = C^{-1} block
   virtual void combine(std::span<const double> W) = 0;                   // A = W B
-  // K = V^T diag(values) V, values descending, one eigenvector in each row of V, in place of K.
+  // K = V^T diag(values) V, values descending; V, with one eigenvector per row, overwrites K.
   virtual bool eigenvectors(std::span<double> K, std::span<double> values) = 0;
 
   virtual std::vector<double> project(std::span<const double> v) const = 0;                // A v
@@ -54,7 +54,7 @@ class HostVectorBlocks : public VectorBlocks {
  protected:
   double* data(Block block) { return (block == Block::A ? A_ : B_).data(); }
   const double* data(Block block) const { return (block == Block::A ? A_ : B_).data(); }
-  // f(first vector, their number), in groups that do not depend on the number of threads.
+  // f(first vector, number of vectors), in groups that do not depend on the number of threads.
   template <class F>
   void over_groups(const F& f) const;
 

@@ -6,8 +6,8 @@
 
 namespace lather::pde {
 
-// What a residual's entries of one layer are made of: the layer's inputs and the signals at its outputs, component by
-// component and, within, point by point of its group.
+// What a residual's entries for one layer are made of: the layer's inputs and the signals at its outputs,
+// component by component and, within each, point by point of its group.
 struct SignalsInPlace {
   const JacobianLayersKernelArgs& w;
   const JacobianLayer& layer;
@@ -39,7 +39,8 @@ struct SignalsAtHand {
   }
 };
 
-// By `threads` threads, of which this is number `t`; each stays in its columns, rows of weights stand side by side.
+// Run by `threads` threads, of which this is number `t`; each stays in its columns, rows of weights are side
+// by side.
 template <class Signals>
 __device__ __forceinline__ void write_layer(const JacobianLayer& l, int group, const Signals& signals,
                                             int threads, int t, double root, double* row) {
@@ -69,9 +70,9 @@ __device__ __forceinline__ void wait_for_team(int threads) {
     __syncthreads();
 }
 
-// A warp or, where layers are large, a whole thread block for every residual, layer after layer. It reads a layer's
-// signals once, into its part of the shared memory, where they fit there. Measured: a thread block for every residual of
-// four layers of 32 neurons spends four fifths of its time on anything but the entries.
+// A warp or, if layers are large, a whole thread block for every residual, layer after layer. It reads a
+// layer's signals once, into its part of the shared memory, if they fit. Measured: a thread block for every
+// residual of four layers of 32 neurons spends four fifths of its time on anything but the entries.
 extern "C" __global__ void __launch_bounds__(256)
     jacobian_layers(const __grid_constant__ JacobianLayersKernelArgs w) {
   __shared__ double kept_by_all[kJacobianRoom];
@@ -98,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(256)
         }
       wait_for_team(w.threads);
       write_layer(l, w.group, at_hand, w.threads, t, root, row);
-      wait_for_team(w.threads);  // before the next signals come
+      wait_for_team(w.threads);  // before the next signals arrive
     }
   }
 }

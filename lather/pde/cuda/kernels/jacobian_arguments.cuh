@@ -3,8 +3,8 @@
 
 namespace lather::pde {
 
-// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. Where a
-// residual is the sum over `group` points, one after the other, these are sums over them too. With
+// One layer's part of the rows of J: row p is root weight * sum_c in_cp out_bar_cp^T, and the bias. If a
+// residual is the sum over `group` consecutive points, these are sums over them too. With
 // W = V diag(g): dV = dW diag(g), dg_j = sum_i V_ij dW_ij.
 struct JacobianLayer {
   const double *in, *out_bar, *V, *g;  // g: null without factors
@@ -20,7 +20,7 @@ struct JacobianLayersKernelArgs {
   long long stride;             // from row to row
   int first, residuals, group;  // residuals of the window before these; these; points of each
   int window, components;       // window: its points
-  int threads;                  // for a residual: 32 or 256
+  int threads;                  // per residual: 32 or 256
   int layers, unused;
   JacobianLayer layer[kJacobianLayers];
 };
@@ -33,8 +33,8 @@ struct JacobianScalarKernelArgs {
   int residuals, width, from_stride, group;
 };
 
-// Of one term, from its values at the points of three trials: root weight times the second difference over h of
-// the residuals, each the sum of `group` values.
+// For one term, from its values at the points of three trials: root weight times the second difference over h
+// of the residuals, each the sum of `group` values.
 struct BendTermKernelArgs {
   const double *here, *ahead, *behind, *root_weights;
   double* to;

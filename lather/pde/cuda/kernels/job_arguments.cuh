@@ -3,8 +3,8 @@
 
 namespace lather::pde {
 
-// W (rows × columns, double, times column factors if given) to `to` in the engine's precision with padded
-// rows; and its transpose, unless null.
+// Copies W (rows × columns, double, times column factors if given) to `to` in the engine's precision with
+// padded rows; and its transpose, unless null.
 struct WeightJob {
   const double *from, *scale;
   void *to, *transposed;
@@ -27,7 +27,7 @@ struct FactorJob {
   int rows, columns;
 };
 
-// sums[q] = sum over j of values[q * group + j], for groups q of [first, first + groups)
+// sums[q] = sum over j of values[q * group + j], for groups q in [first, first + groups)
 struct GroupSumKernelArgs {
   const void* values;  // in the engine's precision
   double* sums;

@@ -1,7 +1,7 @@
 #pragma once
 // Kernels that do not depend on the problem: weights into the form the
-// products want, and sums into the gradient. Each works through a list of
-// jobs. Real is the precision of the engine, defined by what includes this.
+// products need, and sums into the gradient. Each works through a list of
+// jobs. Real is the engine's precision, defined by the including source.
 
 #include "lather/pde/cuda/kernels/job_arguments.cuh"
 
@@ -47,7 +47,7 @@ extern "C" __global__ void __launch_bounds__(1024) close_sums(const __grid_const
   }
 }
 
-// A block of threads per group: every thread adds its points in order, then the threads are added in order.
+// A thread block per group: every thread adds its points in order, then the threads are added in order.
 extern "C" __global__ void __launch_bounds__(256) add_groups(const __grid_constant__ GroupSumKernelArgs w) {
   __shared__ double shared[256];
   const Real* values = static_cast<const Real*>(w.values);

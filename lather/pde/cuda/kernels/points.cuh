@@ -1,6 +1,6 @@
 #pragma once
-// Points drawn on the device, with the bits of pde/sampling/sampling.cpp.
-// Number is the precision of the coordinates, defined by what includes this.
+// Points drawn on the device, with the same bits as in pde/sampling/sampling.cpp.
+// Number is the precision of the coordinates, defined by the including source.
 
 #include "lather/pde/cuda/kernels/point_arguments.cuh"
 #include "lather/pde/formulas/sampling.hpp"

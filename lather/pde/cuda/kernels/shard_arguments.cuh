@@ -1,9 +1,9 @@
 #pragma once
-// What the kernels of shards.cuh are given; host and kernels read this file.
+// Arguments of the kernels in shards.cuh; host and kernels read this file.
 
 namespace lather::pde {
 
-// slots[a][k] += slots[b][k] for k of [first, first + count), one pair (a, b) after another.
+// slots[a][k] += slots[b][k] for k in [first, first + count), one pair (a, b) after another.
 struct ShardPairsKernelArgs {
   double* slots;
   const int* pairs;
@@ -18,7 +18,7 @@ struct AddTriangleKernelArgs {
   long long n, stride;  // from row to row
 };
 
-// to[k] += from[k] for k of [0, count).
+// to[k] += from[k] for k in [0, count).
 struct AddNumbersKernelArgs {
   double* to;
   const double* from;

@@ -1,5 +1,5 @@
 #pragma once
-// Conditions on several places at once: [[integral]], and [[condition]] with the key `linked`.
+// Conditions that involve several places at once: [[integral]], and [[condition]] with the key `linked`.
 
 #include "lather/core/formats/toml.hpp"
 #include "lather/pde/problem_builder.hpp"

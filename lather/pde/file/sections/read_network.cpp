@@ -29,7 +29,7 @@ void read_network(const TomlValue& root, ProblemBuilder& builder) {
       throw Error(harmonics->where, "harmonics has no effect without periodic coordinates");
     builder.harmonics(static_cast<int>(count));
   }
-  // What cannot be meant, before memory is asked for.
+  // Rejects what cannot be meant, before memory is allocated.
   constexpr double kMostWeights = 2e9;
   const auto& network = builder.problem().network;
   const double weights =

@@ -104,7 +104,7 @@ class ShapeReader {
     return at(text.where, [&] { return call(name, arguments); });
   }
 
-  // Errors of the geometry have no place; they get that of the call.
+  // Errors from the geometry have no place; they get that of the call.
   template <class F>
   static ShapePtr at(const SourceLocation& where, const F& make) {
     try {
@@ -244,7 +244,7 @@ class ShapeReader {
     return f.make(arguments);
   }
 
-  // The argument of extrude is a shape of the plane.
+  // The argument of extrude is a shape in the plane.
   ShapePtr flat(const SourceText& text) {
     const int dimension = std::exchange(dimension_, 2);
     flat_ = true;

@@ -16,17 +16,17 @@
 
 namespace lather::pde {
 
-// The shapes of a file, and which of its coordinates they are made of; none if it has no [shape]. Parameters
-// have been read. Mesh files are looked for in `folder`, or, unless it is empty, in `kept_files`. Their paths
+// The shapes of a file, and which of its coordinates they use; none if it has no [shape]. Parameters must
+// have been read. Mesh files are looked for in `kept_files` or, if that is empty, in `folder`. Their paths
 // are added to the problem's files.
 std::shared_ptr<Geometry> read_shapes(const TomlValue& root, const std::vector<SourceText>& coordinates,
                                       const std::filesystem::path& folder,
                                       const std::filesystem::path& kept_files, ProblemBuilder& builder);
 
-// The coordinates that are space: all but one called t, time or tau.
+// The spatial coordinates: all but one called t, time or tau.
 std::vector<int> space_coordinates(const std::vector<std::string>& names);
 
-// The box of a problem without shapes, in its coordinates of space. Throws Error at `where` if there are none
+// The box of a problem without shapes, in its spatial coordinates. Throws Error at `where` if there are none
 // or more than 3.
 std::shared_ptr<const Geometry> box_geometry(const Problem& problem, const SourceLocation& where);
 

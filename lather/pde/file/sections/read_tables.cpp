@@ -22,7 +22,7 @@ using Axis = CoefficientTable::Axis;
 struct TableRequest {
   std::string name, column;
   SourceText file;
-  std::vector<Axis> axes;  // without their values; none: those that the file has
+  std::vector<Axis> axes;  // without their values; empty: those in the file
   SourceLocation where;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// [table]: coefficients whose values on a grid stand in a file.
+// [table]: coefficients whose values on a grid are in a file.
 
 #include <filesystem>
 

@@ -114,7 +114,7 @@ class TermReader {
     double weight = 1;
     bool uses_geometry = false;  // normals, distances
   };
-  // A weight that depends on the place becomes part of the residuals, by its root: w r^2 = (sqrt(w) r)^2.
+  // A weight that depends on position becomes part of the residuals, as its root: w r^2 = (sqrt(w) r)^2.
   WeightedResiduals weighted_residuals(const TomlValue& table, const std::string& what) {
     WeightedResiduals result;
     const auto columns = declare_geometry_columns();
@@ -148,7 +148,7 @@ class TermReader {
     for (Expr& r : residuals) r = sqrt(w) * r;
   }
 
-  // The names of normals and distances, as far as the file does not use them for something else.
+  // The names of normals and distances, except those the file uses for something else.
   std::vector<std::string> declare_geometry_columns() {
     const auto& names = builder_.problem().symbols->coordinate_names();
     std::vector<std::string> declared;
@@ -189,7 +189,7 @@ class TermReader {
     return name;
   }
 
-  // Columns by name: the coordinates first, as the engine wants them, then the values.
+  // Columns by name: the coordinates first, as the engine expects, then the values.
   void add_data(const TomlValue& table, const SourceText& name, const std::filesystem::path& path,
                 const CsvTable& data, const SourceLocation& where) {
     const auto& coordinates = builder_.problem().symbols->coordinate_names();

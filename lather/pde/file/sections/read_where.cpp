@@ -62,7 +62,7 @@ class WhereReader {
     if (all.boundary_of.empty()) {
       piece = builder_.face(all.fixed, text.place(0));
     } else {
-      // On a boundary an equality of space chooses points; one of another coordinate fixes it.
+      // On a boundary an equality in a spatial coordinate chooses points; one in another coordinate fixes it.
       std::vector<std::pair<std::string, double>> others;
       for (const auto& [name, value] : all.fixed) {
         const auto& space = surroundings(text)->names;
@@ -101,7 +101,7 @@ class WhereReader {
     return box_;
   }
 
-  // One factor of the top level: it may carry the points.
+  // A factor at the top level: it may carry the points.
   void add(const SourceText& factor, Conjunction& all) {
     if (const auto name = boundary_name(factor); !name.empty()) {
       if (!all.boundary_of.empty())
