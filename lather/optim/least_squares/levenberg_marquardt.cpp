@@ -31,6 +31,7 @@ namespace {
 constexpr double kCholeskyFloor = std::numeric_limits<double>::epsilon();
 
 constexpr double kDifference = 0.1;  // step of the second difference along d: Transtrum & Sethna
+constexpr double kHidden = 10;       // times its rounding: decreases of the loss that may be hidden by it
 
 }  // namespace
 
@@ -256,7 +257,8 @@ double LevenbergMarquardt::decrease(Objective& objective, std::span<double> x, S
   return 0;
 }
 
-// A decrease that the rounding of the residuals would hide cannot be found by any step.
+// A decrease that the rounding of the residuals would hide cannot be found by any step. How large that rounding
+// is, one change of the parameters in their last digit shows to an order of magnitude.
 void LevenbergMarquardt::report_floor(Objective& objective, std::span<const double> x, StepReport& report) {
   const double rounding = rounding_of_value(objective, x);
   report.evaluations += 2;
@@ -265,7 +267,7 @@ void LevenbergMarquardt::report_floor(Objective& objective, std::span<const doub
                                 ? "damping reached its limit: no step along the gradient lowers the loss"
                                 : fmt::format("no decrease in {} values of the damping", options_.tries);
   report.message =
-      promised_ <= rounding
+      promised_ <= kHidden * rounding
           ? fmt::format(
                 "rounding floor reached: a step promises {:.1e} less, rounding changes the loss by {:.1e}",
                 promised_, rounding)

@@ -10,14 +10,16 @@ KnownValues::Numbers KnownValues::get(const std::string& key, const std::functio
     if (!known) known = std::make_shared<Entry>();
     entry = known;
   }
-  std::call_once(entry->once, [&] {
-    entry->numbers = compute();
-    const std::lock_guard lock(mutex_);
-    kept_ += entry->numbers.size();
-    if (kept_ <= most_) return;
+  const std::lock_guard alone(entry->mutex);
+  if (entry->known) return entry->numbers;
+  entry->numbers = compute();
+  entry->known = true;
+  const std::lock_guard lock(mutex_);
+  kept_ += entry->numbers.size();
+  if (kept_ > most_) {
     entries_.clear();
     kept_ = 0;
-  });
+  }
   return entry->numbers;
 }
 

@@ -25,7 +25,9 @@ class KnownValues {
 
  private:
   struct Entry {
-    std::once_flag once;
+    // Held while the numbers are computed. (ThreadSanitizer hangs on a std::call_once that throws.)
+    std::mutex mutex;
+    bool known = false;
     Numbers numbers;
   };
   std::size_t most_;  // numbers; beyond it, all are forgotten
