@@ -7,7 +7,8 @@ faults=0
 fault() { echo "$1"; faults=1; }
 
 anchors() { grep -E '^#+ ' "$1" | sed -E 's/^#+ //' | tr '[:upper:]' '[:lower:]' | sed -E 's/[^[:alnum:] _-]//g; s/ /-/g'; }
-for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+pages=(README.md CONTRIBUTING.md CHANGELOG.md docs/*.md)
+for page in "${pages[@]}"; do
   folder=$(dirname "$page")
   while IFS= read -r link; do
     case $link in http*:* | mailto:* | "") continue ;; esac
@@ -30,7 +31,7 @@ ragged=$(awk -F'|' '
   { gsub(/\\\|/, "") }
   !/^\|/ { head = 0; next }
   !head { head = NF }
-  NF != head { print FILENAME ":" FNR ": " NF - 2 " cells, the head of the table has " head - 2 }' README.md CONTRIBUTING.md CHANGELOG.md docs/*.md)
+  NF != head { print FILENAME ":" FNR ": " NF - 2 " cells, the head of the table has " head - 2 }' "${pages[@]}")
 [ -z "$ragged" ] || fault "$ragged"
 
 grep '^## ' docs/optimizer-options.md | sed 's/^## //' | grep -E '^[a-z-]+$' | while read -r name; do

@@ -118,11 +118,11 @@ KroneckerKernelArgs DeviceLayers::work() const {
           0};
 }
 
-void DeviceLayers::launch(const char* kernel, unsigned x, unsigned y, const cuda::Parameter& parameter,
-                          unsigned threads, unsigned rows) const {
+void DeviceLayers::launch(const char* kernel, unsigned x, unsigned y,
+                          const cuda::Parameter& parameter) const {
   auto& found = kernels_[kernel];
   if (!found) found = module_->kernel(kernel);
-  cuda::launch(found, {dim3(x, y), dim3(threads, rows)}, parameter, stream_);
+  cuda::launch(found, {dim3(x, y), dim3(kDeviceThreads)}, parameter, stream_);
 }
 
 double* DeviceLayers::square(Square which) const {

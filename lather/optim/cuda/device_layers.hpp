@@ -66,8 +66,8 @@ class DeviceLayers {
 
   void state(StateVisitor& visitor, std::size_t layer);
   const cuda::Blas& blas() const { return *blas_; }
-  void launch(const char* kernel, unsigned x, unsigned y, const cuda::Parameter& parameter,
-              unsigned threads = kDeviceThreads, unsigned rows = 1) const;
+  // On a grid of x × y blocks of kDeviceThreads.
+  void launch(const char* kernel, unsigned x, unsigned y, const cuda::Parameter& parameter) const;
   unsigned factor_blocks() const { return factor_blocks_; }
 
  private:

@@ -13,6 +13,9 @@
 namespace lather::optim {
 
 constexpr int kPanelRows = 256;  // of a panel that fits shared memory
+// A thread block of 256 has one thread for every column and group of rows.
+constexpr int kPanelGroups = 256 / kPanel, kReflectedGroups = 256 / kReflectedColumns;
+static_assert(kPanelGroups == kPanel && 2 * kPanel == 32);  // a thread per entry of T, two groups per warp
 
 struct Reflection {
   double coefficient, scale;  // I - coefficient v v^T; v is the column times scale, with a 1 on the diagonal
@@ -39,7 +42,7 @@ __device__ __forceinline__ void close_panel(double (*products)[kPanel + 1]) {
   }
 }
 
-// Grid (1, sides) of 256 threads: 16 columns, 16 groups of rows.
+// Grid (1, sides).
 extern "C" __global__ void __launch_bounds__(256)
     reflect_panel(const __grid_constant__ OrthonormalKernelArgs w) {
   if (w.control->halt) return;
@@ -50,33 +53,33 @@ extern "C" __global__ void __launch_bounds__(256)
             columns = rows < kPanel ? rows : kPanel;
   const bool mine = x < columns;
   __shared__ double copy[kPanelRows][kPanel + 1];
-  __shared__ double partial[8][kPanel], products[kPanel][kPanel + 1];
+  __shared__ double partial[kPanelGroups / 2][kPanel], products[kPanel][kPanel + 1];
   double* corner = s.result + (i64)first * d + first;
   // The panel's row r begins at panel + r stride.
   const bool fits = rows <= kPanelRows;
   double* panel = fits ? copy[0] : corner;
   const i64 stride = fits ? kPanel + 1 : d;
   if (fits && mine)
-    for (int r = y; r < rows; r += 16) panel[r * stride + x] = corner[(i64)r * d + x];
+    for (int r = y; r < rows; r += kPanelGroups) panel[r * stride + x] = corner[(i64)r * d + x];
   products[y][x] = 0;
   __syncthreads();
   for (int k = 0; k < columns; ++k) {
     double sum = 0;  // column k with column x, below row k
     if (mine)
-      for (int r = y; r < rows; r += 16)
+      for (int r = y; r < rows; r += kPanelGroups)
         if (r > k) sum += panel[r * stride + k] * panel[r * stride + x];
-    sum += __shfl_xor_sync(0xffffffffu, sum, 16);
-    if (threadIdx.x % 32 < 16) partial[threadIdx.x / 32][x] = sum;
+    sum += __shfl_xor_sync(0xffffffffu, sum, kPanel);
+    if (y % 2 == 0) partial[y / 2][x] = sum;
     __syncthreads();
     double dot = 0, tail = 0;
-    for (int g = 0; g < 8; ++g) dot += partial[g][x], tail += partial[g][k];
+    for (int g = 0; g < kPanelGroups / 2; ++g) dot += partial[g][x], tail += partial[g][k];
     const double alpha = panel[k * stride + k], across = mine ? panel[k * stride + x] : 0;
     const Reflection h = reflection_of(alpha, tail);
     const double with_v = across + h.scale * dot, change = h.coefficient * with_v;
     __syncthreads();
     if (y == 0 && x < k) products[x][k] = with_v;
     if (y == 0 && x == k) products[k][k] = h.coefficient;
-    for (int r = y; r - y < rows; r += 16) {
+    for (int r = y; r - y < rows; r += kPanelGroups) {
       const bool below = r > k && r < rows;
       const double v = below ? h.scale * panel[r * stride + k] : 1;
       __syncwarp();
@@ -90,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   close_panel(products);
   if (!mine) return;
-  for (int r = y; r < rows; r += 16) {
+  for (int r = y; r < rows; r += kPanelGroups) {
     if (r <= x)
       corner[(i64)r * d + x] = products[r][x];
     else if (fits)
@@ -99,9 +102,9 @@ extern "C" __global__ void __launch_bounds__(256)
 }
 
 // Columns `column` ... of X become those of (I - V T V^T) X, or of its transpose, with the panel that begins at
-// `first` of A. 256 threads: 32 columns, 8 groups of rows.
+// `first` of A.
 __device__ void apply_panel(const double* A, int d, int first, bool transposed, double* X, int column) {
-  __shared__ double partial[8][kPanel][kReflectedColumns];
+  __shared__ double partial[kReflectedGroups][kPanel][kReflectedColumns];
   __shared__ double products[kPanel][kReflectedColumns], turned[kPanel][kReflectedColumns];
   const int x = threadIdx.x % kReflectedColumns, y = threadIdx.x / kReflectedColumns, rows = d - first,
             columns = rows < kPanel ? rows : kPanel;
@@ -111,20 +114,20 @@ __device__ void apply_panel(const double* A, int d, int first, bool transposed, 
   const auto reflector = [&](int r, int l) { return r > l ? corner[(i64)r * d + l] : r == l ? 1. : 0.; };
   double sums[kPanel] = {};
   if (mine)
-    for (int r = y; r < rows; r += 8) {
+    for (int r = y; r < rows; r += kReflectedGroups) {
       const double value = below[(i64)r * d];
       for (int l = 0; l < kPanel; ++l)
         if (l < columns) sums[l] += reflector(r, l) * value;
     }
   for (int l = 0; l < kPanel; ++l) partial[y][l][x] = sums[l];
   __syncthreads();
-  for (int l = y; l < kPanel; l += 8) {
+  for (int l = y; l < kPanel; l += kReflectedGroups) {
     double sum = 0;
-    for (int g = 0; g < 8; ++g) sum += partial[g][l][x];
+    for (int g = 0; g < kReflectedGroups; ++g) sum += partial[g][l][x];
     products[l][x] = sum;  // V^T X
   }
   __syncthreads();
-  for (int l = y; l < kPanel; l += 8) {
+  for (int l = y; l < kPanel; l += kReflectedGroups) {
     double sum = 0;
     const int begin = transposed ? 0 : l, end = transposed ? l + 1 : columns;
     if (l < columns)
@@ -134,7 +137,7 @@ __device__ void apply_panel(const double* A, int d, int first, bool transposed, 
   }
   __syncthreads();
   if (mine)
-    for (int r = y; r < rows; r += 8) {
+    for (int r = y; r < rows; r += kReflectedGroups) {
       double change = 0;
       for (int l = 0; l < kPanel; ++l)
         if (l < columns) change += reflector(r, l) * turned[l][x];
@@ -161,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(256)
   if (column >= d) return;
   const int x = threadIdx.x % kReflectedColumns, y = threadIdx.x / kReflectedColumns;
   if (column + x < d)
-    for (int r = y; r < d; r += 8) s.basis[(i64)r * d + column + x] = r == column + x;
+    for (int r = y; r < d; r += kReflectedGroups) s.basis[(i64)r * d + column + x] = r == column + x;
   __syncthreads();
   const int last = (column + kReflectedColumns < d ? column + kReflectedColumns : d) - 1;
   for (int panel = last / kPanel; panel >= 0; --panel)
