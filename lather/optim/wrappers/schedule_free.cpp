@@ -12,7 +12,7 @@ StepReport ScheduleFree::step(Objective& objective, std::span<double> x) {
     y[i] = (1 - beta) * z_[i] + beta * x[i];  // y = (1 - beta) z + beta x
   const std::vector<double> y_before = y;
   StepReport report = inner_->step(objective, y);
-  if (report.status != Status::running) return report;  // nothing has moved
+  if (report.status != Status::running) return report;  // x and z stay
 
   const double weight = factor_ * factor_;
   weight_sum_ += weight;

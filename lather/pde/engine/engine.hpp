@@ -38,8 +38,8 @@ class Engine {
                                                     std::span<const symbolic::Expr> expressions,
                                                     const Points& points,
                                                     std::span<const std::string> columns) = 0;
-  // The weighted residuals and products with their Jacobian,
-  // formed on the device. Throws Error in single precision.
+  // The weighted residuals and products with their Jacobian, formed on the device. Not for single precision:
+  // throws Error, on some devices only when derivatives are asked for.
   virtual optim::Residuals& jacobian() = 0;
   virtual void visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                              std::span<const double> seeds, PinnObjective::SignalVisitor& visitor,

@@ -7,7 +7,7 @@
 
 namespace lather::pde {
 
-// Throws Error with line and column, also if there are no rows.
+// Throws Error: the file cannot be read, is not a table of finite numbers (with line and column), or has no rows.
 CsvTable read_data_file(const std::filesystem::path& path);
 
 }  // namespace lather::pde

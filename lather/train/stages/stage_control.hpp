@@ -5,8 +5,9 @@
 // stages to come. What it does not use passes to the later ones. It ends before its share is used up when it
 // is solved (the held-out residual is at or below `target`), when the optimizer has converged or stalled, or
 // on a plateau of the held-out loss. A stage that has used up its share and is not solved gets another one
-// (`prolong`), or its window (its step in the parameter) is halved and begun again (`halve`). Without a
-// target a stage counts as not solved when there are signs that it is not: judge().
+// (`prolong`), or its window (its step in the parameter) is halved and begun again (`halve`), or the next
+// stage begins where it ended (`hand-over`). Without a target a stage counts as not solved when there are
+// signs that it is not: judge().
 //
 //   stages = {target = 1e-4, plateau = 10, unsolved = "prolong", tries = 2}
 

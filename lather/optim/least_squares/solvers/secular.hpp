@@ -2,8 +2,9 @@
 // The damping at which a step is exactly as long as allowed: the root of the secular equation |d(lambda)| =
 // radius for (J^T J + lambda D) d = -J^T r. Newton's method on 1/|d| - 1/radius (Hebden; Moré & Sorensen
 // 1983), which is nearly linear in lambda where |d| has poles. Every lambda costs a factorization, so few
-// should be tried: Newton's next one is taken if it lies between those known to be too small and too large,
-// otherwise their geometric mean; ten times the last if none is known to be too large and Newton creeps.
+// should be tried: Newton's next one is taken if it lies between those known to be too small and too large
+// and the last one halved the distance, in orders of magnitude, to the radius. Otherwise the next is their
+// geometric mean, or ten times or a tenth of the last where only one of the two is known.
 
 #include <cmath>
 #include <limits>
