@@ -316,9 +316,12 @@ bool is_timed(Quantity quantity) {
          quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
 }
 
+bool is_residual(Quantity quantity) {
+  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss;
+}
+
 bool is_of_the_solution(Quantity quantity) {
-  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss ||
-         quantity == Quantity::l2 || quantity == Quantity::h1;
+  return is_residual(quantity) || quantity == Quantity::l2 || quantity == Quantity::h1;
 }
 
 bool MapsEntry::shows(const std::string& problem) const {

@@ -89,6 +89,7 @@ enum class Quantity {
 };
 std::string_view name_of(Quantity quantity);
 bool is_timed(Quantity quantity);            // concurrent runs would change it
+bool is_residual(Quantity quantity);         // or a loss
 bool is_of_the_solution(Quantity quantity);  // a residual, a loss or an error
 
 struct MetricEntry {

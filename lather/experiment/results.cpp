@@ -128,12 +128,22 @@ bool has_diverged(const Json& summary, const std::filesystem::path& run) {
   return summary.value("reason", "") == "non_finite" || blew_up(summary, run);
 }
 
+// False also where errors are not measured, or the quantity says itself how far off the solution is.
+bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, const Json& summary) {
+  if (!is_residual(metric.quantity)) return false;
+  return worst_in(summary[result.plan->experiment->best ? "best" : "final"], "l2") > kUnsolved;
+}
+
+// What the steps that a run did not take would have changed.
+bool is_of_the_end(Quantity quantity) {
+  return is_of_the_solution(quantity) || quantity == Quantity::seconds;
+}
+
 // Not a number also if the run has diverged.
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
-  const bool asks_for_the_end = is_of_the_solution(metric.quantity) || metric.quantity == Quantity::seconds;
-  if (!best && asks_for_the_end && has_diverged(summary, run))
+  if (!best && is_of_the_end(metric.quantity) && has_diverged(summary, run))
     return std::numeric_limits<double>::quiet_NaN();
   return value_in(metric, summary, run, best);
 }
@@ -198,7 +208,7 @@ double Measured::centre() const { return is_spread() ? median() : mean(); }
 
 std::optional<double> Measured::rank_value() const {
   if (pending > 0 || failed > 0 || !is_tested()) return {};
-  if (static_cast<int>(values.size()) != seeds) return kInfinity;
+  if (static_cast<int>(values.size()) != seeds || unsolved > 0) return kInfinity;
   double logarithms = 0;
   for (const double v : values) {
     if (!(v > 0)) return mean();
@@ -214,6 +224,8 @@ std::string Measured::text() const {
   };
   note(out_of_memory, "out of memory");
   note(diverged, "diverged");
+  note(unsolved, "not solved");
+  note(cut_off, "cut off by the time limit");
   note(without, "did not reach it");
   note(failed, "failed");
   note(pending, "not run");
@@ -249,12 +261,15 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
     const Json summary = read_summary(run);
     if (!summary.is_object()) continue;
     const double value = reported_value(result, metric, summary, run.folder);
-    if (std::isfinite(value))
+    if (is_of_the_end(metric.quantity)) measured.cut_off += summary.value("reason", "") == "time";
+    if (std::isfinite(value)) {
       measured.values.push_back(value);
-    else if (metric.quantity == Quantity::seconds_to_target)
+      measured.unsolved += is_unsolved(result, metric, summary);
+    } else if (metric.quantity == Quantity::seconds_to_target) {
       ++measured.without;
-    else if (has_diverged(summary, run.folder))
+    } else if (has_diverged(summary, run.folder)) {
       ++measured.diverged;
+    }
   }
   return measured;
 }
@@ -264,8 +279,9 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
   std::vector<double> values;
   for (const auto& run : cell.seeds) {
     const Json summary = read_summary(run);
-    values.push_back(summary.is_object() ? reported_value(result, metric, summary, run.folder)
-                                         : std::numeric_limits<double>::quiet_NaN());
+    values.push_back(summary.is_object() && !is_unsolved(result, metric, summary)
+                         ? reported_value(result, metric, summary, run.folder)
+                         : std::numeric_limits<double>::quiet_NaN());
   }
   return values;
 }

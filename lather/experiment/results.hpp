@@ -15,6 +15,9 @@ const CellResult* find_cell(const ExperimentResult& result, const std::string& p
 std::vector<const ProblemEntry*> problems_of(const ExperimentResult& result);
 std::vector<const VariantEntry*> variants_of(const ExperimentResult& result);
 
+// Above this relative L² error a problem is not solved, and a residual belongs to something else.
+constexpr double kUnsolved = 0.5;
+
 // One metric of one cell, over its seeds.
 struct Measured {
   std::vector<double> values;  // finite ones
@@ -22,6 +25,8 @@ struct Measured {
   int pending = 0, out_of_memory = 0, failed = 0;
   int diverged = 0;  // not a number at the end, or a held-out loss more than ten times the first one
   int without = 0;   // the target was not reached
+  int unsolved = 0;  // residuals and losses of runs with an error above kUnsolved; values hold them
+  int cut_off = 0;   // by the time limit, before the last step; values hold them
   double mean() const;
   double standard_error() const;  // 0 for one value
   double median() const;
@@ -30,7 +35,7 @@ struct Measured {
   bool is_known() const { return !values.empty(); }
   // Something was measured: a number, or that there is none.
   bool is_tested() const { return is_known() || out_of_memory > 0 || diverged > 0 || without > 0; }
-  // The geometric mean if every seed has a value, infinity if one has none.
+  // The geometric mean if every seed has a value, infinity if one has none or has not solved its problem.
   std::optional<double> rank_value() const;
   // "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "out of memory", "did not reach it", …
   std::string text() const;
@@ -40,7 +45,7 @@ struct Measured {
 double value_of(const RunRecord& run, Quantity quantity, bool best);
 
 Measured measure(const ExperimentResult& result, const MetricEntry& metric, const CellResult& cell);
-// By seed; not a number where a run has none.
+// By seed; not a number where a run has none, or where it is a residual of a run that has not solved its problem.
 std::vector<double> values_by_seed(const ExperimentResult& result, const MetricEntry& metric,
                                    const CellResult& cell);
 

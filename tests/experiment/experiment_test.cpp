@@ -113,13 +113,24 @@ TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
   EXPECT_EQ(config.stop.steps, 40);
   EXPECT_EQ(config.threads, 1);
   EXPECT_EQ(config.problem.file, "heat-1d.toml");
-  EXPECT_TRUE(config.record.reference);  // there is a metric l2
-  Experiment without = e;
-  without.metrics.pop_back();
-  const Plan other = make_plan(without, "quick", Device::cpu);
-  EXPECT_FALSE(std::get<train::Config>(other.run(other.cells[1], {}, 7)).record.reference);
-  without.maps = {{"heat-1d"}, "adam"};
-  EXPECT_TRUE(std::get<train::Config>(other.run(other.cells[1], {}, 7)).record.reference);
+}
+
+TEST(Plan, MeasuresErrorsWhereASolutionIsJudgedAndNotWhereTimeIs) {
+  Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const auto measures = [&] {
+    return std::get<train::Config>(plan.run(plan.cells[1], {}, 7)).record.reference;
+  };
+  EXPECT_TRUE(measures());  // there is a metric l2
+  e.metrics.pop_back();
+  EXPECT_TRUE(measures());  // a residual may belong to something else than the solution
+  e.metrics[0].quantity = Quantity::storage;
+  EXPECT_FALSE(measures());
+  e.metrics.push_back({});
+  e.metrics[0].quantity = Quantity::seconds_to_target;
+  EXPECT_FALSE(measures());
+  e.maps = {{"heat-1d"}, "adam"};
+  EXPECT_TRUE(measures());
 }
 
 // One cell of every experiment and budget; `lather check` looks at all of them.

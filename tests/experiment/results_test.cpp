@@ -145,6 +145,27 @@ TEST_F(Verdicts, AreNotGivenWhereNoMethodSolvesTheProblem) {
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::untested);
 }
 
+// A small residual of something else than the solution wins nothing.
+TEST_F(Verdicts, CountARunThatHasNotSolvedItsProblemAsLast) {
+  of({4, 4.4}, {1, 1.1});
+  l2_ = 0.9;
+  for (RunRecord& seed : result_.cells[1].seeds) seed = run(1);
+  EXPECT_EQ(judge(result_, experiment_.metrics[0], "heat-1d").kind, Verdict::Kind::holds);
+  EXPECT_EQ(check(0).kind, CheckVerdict::Kind::holds);
+  EXPECT_EQ(measured(1).text(), "1.00e+00 ± 0.0e+00; not solved");
+  EXPECT_EQ(measured(0).unsolved, 0);
+}
+
+TEST_F(Verdicts, SayWhichRunsTheTimeLimitCutOff) {
+  of({1, 1.1}, {4, 4});
+  const auto file = result_.cells[1].seeds[0].folder / "summary.json";
+  auto summary = nlohmann::json::parse(read_file(file));
+  summary["reason"] = "time";
+  write_file_atomically(file, summary.dump());
+  EXPECT_EQ(measured(1).text(), "4.00e+00 ± 0.0e+00; 1 of 2 cut off by the time limit");
+  EXPECT_EQ(measured(0).cut_off, 0);
+}
+
 TEST_F(Verdicts, OnClaimsInWords) {
   of({1, 1.1}, {4, 4.4});
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::holds);

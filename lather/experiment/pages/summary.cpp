@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "lather/experiment/verdicts/verdict.hpp"
 
@@ -100,6 +103,21 @@ std::string missing_in(const ExperimentResult& result) {
                      fmt::join(cells, ", "));
 }
 
+// Of the reported runs; those of two sections count once.
+std::string effort_of(std::span<const ExperimentResult> results) {
+  std::set<std::filesystem::path> folders;
+  double seconds = 0;
+  for (const auto& result : results)
+    for (const auto& cell : result.cells)
+      for (const auto& run : cell.seeds)
+        if (const auto summary = read_summary(run); summary.is_object() && folders.insert(run.folder).second)
+          seconds += summary.value("seconds", 0.0);
+  return fmt::format(
+      "The {} runs behind the numbers trained for {:.1f} hours in all, several side by side; tuning is not "
+      "counted.",
+      folders.size(), seconds / 3600);
+}
+
 }  // namespace
 
 void add_summary(Document& page, std::span<const ExperimentResult> results) {
@@ -118,6 +136,7 @@ void add_summary(Document& page, std::span<const ExperimentResult> results) {
     page.table(claims_table(checked));
   }
   if (const auto rankings = rankings_table(results); !rankings.rows.empty()) page.table(rankings);
+  page.paragraph(effort_of(results));
   std::vector<std::string> missing;
   for (const auto& result : results)
     if (auto words = missing_in(result); !words.empty()) missing.push_back(std::move(words));

@@ -44,6 +44,7 @@ std::string conditions_of(const ExperimentResult& result) {
   const Budget& budget = *result.plan->budget;
   std::string text = fmt::format("Budget `{}`: {} steps, {} seed{}", result.plan->budget_name, budget.steps,
                                  budget.seeds, budget.seeds == 1 ? "" : "s");
+  if (budget.time_limit > 0) text += fmt::format(", at most {:g} s a run", budget.time_limit);
   if (budget.tuning_steps > 0)
     text +=
         fmt::format("; settings chosen by the held-out loss after {} steps on a seed that is not reported",
@@ -118,7 +119,11 @@ void add_explanations(Document& page) {
       "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation). Where the "
       "largest seed is more than ten times the smallest, a mean says nothing, and the median and the range "
       "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times the first "
-      "one; such seeds are counted, not averaged. \"Ratio\" is ours divided by the paper's; the paper's "
+      "one; such seeds are counted, not averaged. \"Not solved\": the relative L² error is above 0.5, so the "
+      "residual beside it belongs to something else than the solution (errors are not measured where time "
+      "is, nor on problems whose file in `experiments/` says `training.reference = false`). \"Cut off by the "
+      "time limit\": at fewer steps than the budget has. \"Ratio\" is ours divided by the paper's; the "
+      "paper's "
       "values depend on budgets and normalizations that it does not state, so a ratio shows the distance and "
       "does not compare methods. The paper's \"residual\" is taken as a mean square.");
   page.paragraph(
@@ -127,7 +132,8 @@ void add_explanations(Document& page) {
       "that it names with 95 % confidence (Student's t of the logarithms of these ratios), and does not hold "
       "where it is behind one of them with the same confidence. Otherwise the seeds cannot tell: three of "
       "them show only differences that are large or very regular. A method with more seeds that diverged, "
-      "ran out of memory or missed a target than another (\"without a value\") is behind it, which is a rule "
+      "did not solve the problem, ran out of memory or missed a target than another (\"without a value\") is "
+      "behind it, which is a rule "
       "and no test. \"One seed\": whoever has the smaller value is ahead. \"No method solves it here\": the "
       "best relative L² error is above 0.5, and the order of residuals says little. A claim that names a "
       "factor (\"a third of the time\") holds where the whole interval around ours lies in the range printed "
@@ -136,8 +142,21 @@ void add_explanations(Document& page) {
       "with two standard errors in place of 95 % more claims are decided, for and against (decisions.md has "
       "both counts).");
   page.paragraph(
+      "**SS-eSOAP** is the preset `ss-esoap`. It differs from the paper's formulas where these do not bear a "
+      "change of units or contradict each other, above all in the metric of tau and in where epsilon stands "
+      "(docs/optimizers.md, \"What the paper of SS-eSOAP leaves open\"). The paper's metric is an arm of its "
+      "own in the section on self-scaling, and its preset `ss-esoap-paper` runs on the matrix problems.");
+  page.paragraph(
       "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
-      "that was tried, so the search was not finished.");
+      "that was tried, so the search was not finished. The paper's grids also have beta2, momentum and "
+      "update "
+      "frequencies; budgets below `paper` try the learning rate only, unless a section says otherwise.");
+  page.paragraph(
+      "**What no run tests**: the paper's table of operations per iteration and the columns on computation, "
+      "mini-batches and deep networks of its comparison of methods are orders of growth and properties, not "
+      "measurements. What a step takes and what is stored, over the width, is measured in the sections on "
+      "seconds per 1,000 steps and on storage. A network of ten million parameters (\"Scalability\" in the "
+      "comparison with Adam) was not trained.");
 }
 
 // An experiment that corresponds to nothing in the paper has its own kind of page.
@@ -189,7 +208,7 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
     page.paragraph(
         "Budgets below `paper` train smaller networks for far fewer steps than the paper. They test whether "
         "its rankings appear under equal conditions at that size. What does not hold here may hold at the "
-        "paper's.");
+        "paper's: docs/paper-size.md has SOAP and SS-eSOAP on three problems at that size.");
   page.heading("Summary");
   add_summary(page, results);
   add_explanations(page);

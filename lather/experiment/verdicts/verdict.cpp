@@ -15,8 +15,6 @@ namespace lather::experiment {
 
 namespace {
 
-// Above this error nothing is solved, and the order of residuals says little about methods.
-constexpr double kUnsolved = 0.5;
 constexpr double kWorstTenth = 0.9, kMedian = 0.5;
 constexpr double kNoBound = 1e300;
 
@@ -161,6 +159,12 @@ bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, cons
   return true;
 }
 
+std::string no_value_words(const MetricEntry& metric) {
+  return metric.quantity == Quantity::seconds_to_target ? "no method reaches it"
+         : is_residual(metric.quantity)                 ? "no method has a value and solves the problem"
+                                                        : "no method has a value";
+}
+
 Verdict judge_result(const CheckEntry& check, const Measured& measured) {
   Verdict verdict;
   verdict.words = measured.text();
@@ -216,8 +220,7 @@ Verdict judge_order(const ExperimentResult& result, const MetricEntry& metric, c
   if (is_unsolved(result, metric, problem, verdict)) return verdict;
   verdict.kind = kind_of(contests);
   if (verdict.kind == Verdict::Kind::untested) {
-    verdict.words =
-        metric.quantity == Quantity::seconds_to_target ? "no method reaches it" : "no method has a value";
+    verdict.words = no_value_words(metric);
     return verdict;
   }
   verdict.words = hardest(contests).text();
@@ -261,6 +264,10 @@ Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const s
     if (entrant.variant != leader->variant)
       contests.push_back(contest(result, metric, problem, leader->variant->name, *entrant.variant));
   verdict.kind = kind_of(contests);
+  if (verdict.kind == Verdict::Kind::untested) {
+    verdict.words = no_value_words(metric);
+    return verdict;
+  }
   verdict.words = ranking_words(verdict.kind, leader->variant->label, contests);
   if (std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.one_seed(); }))
     verdict.words += " (one seed)";
