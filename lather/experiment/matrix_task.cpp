@@ -28,6 +28,10 @@ struct TaskOptions {
 
 template <class Problem, class Options>
 MatrixTask make(const Options& defaults, const Json& settings, std::int64_t seed) {
+  if (settings.contains("seed"))
+    throw Error(
+        "task.seed cannot be set, since every run has a seed of its own; how many there are is set with "
+        "--seeds, in an experiment file with seeds");
   TaskOptions<Options> options{defaults, {}};
   options::set_all(options, "task", settings);
   options.problem.seed = seed;
@@ -55,6 +59,22 @@ MatrixTask make_task(const std::string& name, TaskSize size, const Json& setting
         small ? optim::MatrixCompletionOptions{.m = 50, .n = 25, .r = 3} : optim::MatrixCompletionOptions{},
         settings, seed);
   throw Error(unknown_name_message("task", name, task_names()));
+}
+
+std::vector<std::string> task_metric_names(const std::string& task) {
+  return make_task(task, TaskSize::small, Json::object(), 0).problem->metric_names();
+}
+
+void require_usable(const std::string& name, const MatrixTask& task, const optim::OptimizerSpec& spec) {
+  optim::make_composed(task.problem->layout(), spec);
+  const auto small = make_task(name, TaskSize::small, Json::object(), 0);
+  for (const auto* each = &spec; each;
+       each = each->wrappers.then ? each->wrappers.then->optimizer.get() : nullptr) {
+    optim::OptimizerSpec alone = *each;
+    alone.wrappers.then.reset();
+    auto x = small.problem->initial_point();
+    optim::make_composed(small.problem->layout(), alone)->step(*small.problem, x);
+  }
 }
 
 TaskCurve run_task(MatrixTask& task, const optim::OptimizerSpec& spec, const TaskLength& length,

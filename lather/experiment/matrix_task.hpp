@@ -27,14 +27,20 @@ struct TaskRunOptions {
 };
 
 std::vector<std::string> task_names();
+std::vector<std::string> task_metric_names(const std::string& task);
 
 struct MatrixTask {
   std::unique_ptr<optim::MatrixProblem> problem;
   TaskRunOptions run;
 };
-// `settings`: options of the problem and of TaskRunOptions. Throws Error for unknown names and keys.
+// `settings`: options of the problem and of TaskRunOptions. Throws Error for unknown names and keys, and for
+// a seed among them, which would not be used.
 MatrixTask make_task(const std::string& name, TaskSize size, const nlohmann::json& settings,
                      std::int64_t seed);
+
+// Throws Error if the optimizer cannot hold this task's parameters, or needs what the problem does not offer,
+// such as residuals: it takes a step on the small problem, and so do those that it hands over to.
+void require_usable(const std::string& name, const MatrixTask& task, const optim::OptimizerSpec& optimizer);
 
 struct TaskPoint {
   double seconds = 0;

@@ -4,25 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "arguments.hpp"
 #include "commands/commands.hpp"
+#include "commands/task/results.hpp"
 #include "experiments.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
-#include "lather/experiment/matrix_task.hpp"
-#include "lather/optim/catalogue.hpp"
+#include "settings.hpp"
 
 namespace lather::command {
 namespace {
 
-using Json = nlohmann::json;
+using matrix::TaskResults;
+
+constexpr std::int64_t kTuningSeed = 1000;   // not among those of usual runs
+constexpr double kSecondsBetweenSaves = 10;  // many short runs are not slowed down by writing files
 
 struct TaskArguments {
   std::string task, size = "paper", out, data = experiment_folder() / "matrix-tasks.json";
@@ -31,233 +32,206 @@ struct TaskArguments {
   bool tune = false;
 };
 
-constexpr int kCheckpoints = 5;
-
-experiment::MatrixTask task_for(const TaskArguments& arguments, Json settings, std::int64_t seed) {
-  if (arguments.batch >= 0) settings["batch"] = arguments.batch;
-  return experiment::make_task(
-      arguments.task, arguments.size == "small" ? experiment::TaskSize::small : experiment::TaskSize::paper,
-      settings, seed);
+void require_names(const TaskArguments& a) {
+  const auto tasks = experiment::task_names();
+  if (std::find(tasks.begin(), tasks.end(), a.task) == tasks.end())
+    throw Error(unknown_name_message("task", a.task, tasks));
+  for (auto name = a.optimizers.begin(); name != a.optimizers.end(); ++name) {
+    if (std::find(a.optimizers.begin(), name, *name) != name)
+      throw Error(fmt::format("--optimizers: '{}' is named twice", *name));
+    try {
+      optim::find_optimizer(*name);
+    } catch (const Error& error) {
+      throw Error("--optimizers: " + error.message());
+    }
+  }
+  if (a.batch >= 0 && a.task != "logistic")
+    throw Error(fmt::format("--batch: only the logistic task has batches, not {}", a.task));
 }
 
-// {"schedule.decay": "cosine"} -> {"schedule": {"decay": "cosine"}}, with the name of the optimizer.
-optim::OptimizerSpec spec_of(const std::string& name, const Json& settings) {
-  TomlValue table;
-  set_toml(table, "name", Json(name).dump());
-  for (const auto& [key, value] : settings.items())
-    set_toml(table, key, value.is_string() ? value.get<std::string>() : value.dump());
-  return optim::read_optimizer(table, name);
-}
-
-// What the user and the data file set: per optimizer, and for the problem itself.
-struct Settings {
-  std::map<std::string, Json> optimizer;
-  Json task = Json::object();
+// What the data file and then the user set: per optimizer, and for the problem itself.
+struct TaskSettings {
+  std::map<std::string, TomlValue> optimizer;
+  TomlValue task;
 };
 
-Settings read_settings(const TaskArguments& arguments, const Json& data) {
-  Settings settings;
-  for (const auto& name : arguments.optimizers) {
-    const Json stored = data.value("settings", Json::object());
-    settings.optimizer[name] = stored.value(name, Json::object());
+TaskSettings merge_settings(const TaskArguments& a, const matrix::TaskData& data) {
+  TaskSettings settings;
+  for (const auto& name : a.optimizers) {
+    const auto stored = data.settings.find(name);
+    settings.optimizer[name] = stored == data.settings.end() ? TomlValue{} : stored->second;
   }
-  for (const auto& text : arguments.settings) {
+  for (const auto& text : a.settings) {
     const auto dot = text.find('.'), equals = text.find('=');
     if (dot == std::string::npos || equals == std::string::npos || dot > equals)
       throw Error(fmt::format(
           "--set {}: expected OPTIMIZER.KEY=VALUE, optimizer.KEY=VALUE (all of them) or task.KEY=VALUE",
           text));
-    const std::string owner = text.substr(0, dot), key = text.substr(dot + 1, equals - dot - 1),
-                      value = text.substr(equals + 1);
+    const std::string owner = text.substr(0, dot), key = text.substr(dot + 1, equals - dot - 1);
+    if (a.tune && owner != "task" && key == "learning_rate")
+      throw Error(fmt::format("--set {}: --tune chooses the learning rates; give one or the other", text));
+    if (a.batch >= 0 && owner == "task" && key == "batch")
+      throw Error(fmt::format("--set {}: --batch sets the same; give one or the other", text));
+    TomlValue root;
+    set_toml(root, text.substr(0, equals), text.substr(equals + 1));
+    const TomlValue& given = *root.find(owner);
     if (owner == "task")
-      settings.task[key] = value;
+      merge_toml(settings.task, given);
     else if (owner == "optimizer")
-      for (auto& [name, chosen] : settings.optimizer) chosen[key] = value;
+      for (auto& [name, chosen] : settings.optimizer) merge_toml(chosen, given);
     else if (settings.optimizer.count(owner))
-      settings.optimizer[owner][key] = value;
+      merge_toml(settings.optimizer[owner], given);
     else
-      throw Error("--set " + text + ": " + unknown_name_message("optimizer", owner, arguments.optimizers));
+      throw Error("--set " + text + ": " + unknown_name_message("optimizer", owner, a.optimizers));
   }
+  if (a.batch >= 0) set_toml(settings.task, "batch", std::to_string(a.batch));
   return settings;
 }
 
-using Run = experiment::TaskCurve;
-
-Run run_one(experiment::MatrixTask& task, const std::string& name, const Json& settings, std::int64_t steps,
-            std::int64_t record) {
-  experiment::TaskLength length{steps, record, {}};
-  for (int k = 1; k <= kCheckpoints; ++k)
-    length.also.push_back(k * std::max<std::int64_t>(1, steps / kCheckpoints));
-  return experiment::run_task(task, spec_of(name, settings), length);
+experiment::MatrixTask task_for(const TaskArguments& a, const TaskSettings& settings, std::int64_t seed) {
+  return experiment::make_task(a.task,
+                               a.size == "small" ? experiment::TaskSize::small : experiment::TaskSize::paper,
+                               settings.task.to_json(), seed);
 }
 
-struct Summary {
-  double mean, standard_error;
-};
-Summary summarize(const std::vector<double>& values) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0, squares = 0;
-  for (const double v : values) mean += v / n;
-  for (const double v : values) squares += (v - mean) * (v - mean);
-  return {mean, n > 1 ? std::sqrt(squares / (n - 1) / n) : 0};
-}
-std::string show(const Summary& s) { return fmt::format("{:.2e} ± {:.1e}", s.mean, s.standard_error); }
-
-using Runs = std::map<std::string, std::vector<Run>>;  // by optimizer, one per seed
-
-std::string show_at(const std::vector<Run>& runs, std::int64_t step, std::size_t metric) {
-  std::vector<double> values;
-  for (const auto& run : runs) values.push_back(run.points.at(step).metrics[metric]);
-  return show(summarize(values));
-}
-
-// Markdown, readable as is in a terminal.
-std::string make_table(const TaskArguments& arguments, const Json& data, const Runs& runs,
-                       const std::vector<std::string>& metric_names, std::size_t main_metric,
-                       std::int64_t steps) {
-  constexpr int kWidth = 20;
-  const Json paper = arguments.size == "paper" ? data.value("paper", Json::object()) : Json::object();
-  std::string text = fmt::format("{} of the {} task, mean ± standard error over {} seeds\nPaper: {}\n\n",
-                                 metric_names[main_metric], arguments.task, arguments.seeds,
-                                 data.value("citation", "no numbers"));
-  const std::int64_t every = std::max<std::int64_t>(1, steps / kCheckpoints);
-  text += fmt::format("| {:<24} |", "steps");
-  for (std::int64_t step = every; step <= steps; step += every)
-    text += fmt::format(" {:<{}} |", step, kWidth);
-  text += fmt::format("\n|{:-<26}|", "");
-  for (std::int64_t step = every; step <= steps; step += every)
-    text += fmt::format("{:-<{}}|", "", kWidth + 2);
-  for (const auto& name : arguments.optimizers) {
-    text += fmt::format("\n| {:<24} |", name);
-    for (std::int64_t step = every; step <= steps; step += every)
-      text += fmt::format(" {:<{}} |", show_at(runs.at(name), step, main_metric), kWidth);
-    if (!paper.contains(name)) continue;
-    text += fmt::format("\n| {:<24} |", name + " (paper)");
-    for (std::int64_t step = every; step <= steps; step += every)
-      text += fmt::format(" {:<{}} |", paper.at(name).value(std::to_string(step), "-"), kWidth);
+// Fails before hours are spent, not after.
+void require_all_usable(const TaskResults& results, const experiment::MatrixTask& task) {
+  for (const auto& [name, spec] : results.specs) {
+    try {
+      experiment::require_usable(results.task, task, spec);
+    } catch (const Error& error) {
+      throw Error(fmt::format("--optimizers: {} cannot be used on the {} task: {}", name, results.task,
+                              error.message()));
+    }
   }
-  text += fmt::format("\n\nAt the last step\n\n| {:<24} |", "optimizer");
-  for (const auto& metric : metric_names) text += fmt::format(" {:<{}} |", metric, kWidth + 4);
-  text += fmt::format(" seconds per seed |\n|{:-<26}|", "");
-  for (std::size_t i = 0; i < metric_names.size(); ++i) text += fmt::format("{:-<{}}|", "", kWidth + 6);
-  text += fmt::format("{:-<18}|", "");
-  for (const auto& name : arguments.optimizers) {
-    text += fmt::format("\n| {:<24} |", name);
-    for (std::size_t i = 0; i < metric_names.size(); ++i)
-      text += fmt::format(" {:<{}} |", show_at(runs.at(name), steps, i), kWidth + 4);
-    double seconds = 0;
-    for (const auto& run : runs.at(name)) seconds += run.seconds / static_cast<double>(runs.at(name).size());
-    text += fmt::format(" {:<16.1f} |", seconds);
-  }
-  return text + "\n";
 }
 
-void write_curves(const std::string& file, const TaskArguments& arguments, const Runs& runs,
-                  const std::vector<std::string>& metric_names) {
-  std::ofstream csv(file);
-  if (!csv) throw Error("cannot write " + file);
-  csv << fmt::format("optimizer,seed,step,{}\n", fmt::join(metric_names, ","));
-  for (const auto& name : arguments.optimizers)
-    for (std::size_t seed = 0; seed < runs.at(name).size(); ++seed)
-      for (const auto& [step, point] : runs.at(name)[seed].points)
-        csv << fmt::format("{},{},{},{}\n", name, seed, step, fmt::join(point.metrics, ","));
+experiment::TaskCurve run_one(experiment::MatrixTask& task, const optim::OptimizerSpec& spec,
+                              std::int64_t steps, std::int64_t record) {
+  return experiment::run_task(task, spec, {steps, record, matrix::table_steps(steps)},
+                              CatchInterrupts::caught);
 }
 
-// The learning rate from the paper's grid with the lowest final value of the main metric, tried on a separate
-// seed.
-double best_learning_rate(experiment::MatrixTask& task, const std::string& name, Json settings,
-                          std::int64_t steps, const Json& grid, std::size_t metric) {
+// The learning rate with the lowest final value of the metric; none: interrupted.
+std::optional<double> best_learning_rate(const TaskResults& results, experiment::MatrixTask& task,
+                                         const std::string& name, TomlValue settings) {
   double best_rate = 0, best = std::numeric_limits<double>::infinity();
-  for (const double rate : grid.get<std::vector<double>>()) {
-    settings["learning_rate"] = rate;
-    const double reached = run_one(task, name, settings, steps, steps).points.at(steps).metrics[metric];
-    fmt::print("  {} learning_rate {:g}: {:.3e}\n", name, rate, reached);
+  for (const double rate : results.data.learning_rates) {
+    set_toml(settings, "learning_rate", nlohmann::json(rate).dump());
+    const auto curve = run_one(task, matrix::spec_of(name, settings), results.steps, results.steps);
+    if (curve.interrupted) return {};
+    const double reached = curve.points.at(results.steps).metrics[results.judged];
+    fmt::print("  {} learning_rate {:g}: {} {:.3e}\n", name, rate, results.data.metric, reached);
     std::fflush(stdout);
     if (best_rate == 0 || !(best <= reached)) best_rate = rate, best = reached;
   }
   return best_rate;
 }
 
-Json read_data(const std::string& file) {
-  std::ifstream stream(file);
-  Json data = stream ? Json::parse(stream, nullptr, false) : Json();
-  if (!data.is_object())
-    throw Error(fmt::format("{}: expected the JSON data of the matrix tasks (option --data)", file));
-  return data;
+// On a seed that is not reported. False: interrupted.
+bool tune(TaskResults& results, experiment::MatrixTask task, TaskSettings& settings) {
+  for (const auto& name : results.optimizers) {
+    const auto described = optim::find_optimizer(name).describe();
+    if (std::none_of(described.begin(), described.end(),
+                     [](const auto& field) { return field.name == "learning_rate"; }))
+      continue;
+    const auto rate = best_learning_rate(results, task, name, settings.optimizer[name]);
+    if (!rate) return false;
+    set_toml(settings.optimizer[name], "learning_rate", nlohmann::json(*rate).dump());
+    results.specs[name] = matrix::spec_of(name, settings.optimizer[name]);
+  }
+  return true;
 }
 
-void run_task(const TaskArguments& arguments) {
-  const Json all = read_data(arguments.data);
-  const Json data = all.value(arguments.task, Json::object());
-  auto settings = read_settings(arguments, data);
-  const std::int64_t steps = arguments.steps > 0 ? arguments.steps : data.value("steps", 1500);
-  const std::int64_t record = arguments.record > 0 ? arguments.record : std::max<std::int64_t>(1, steps / 30);
-
-  // Before spending hours, check that all names and options exist.
-  const auto names = task_for(arguments, settings.task, 0).problem->metric_names();
-  for (const auto& name : arguments.optimizers) spec_of(name, settings.optimizer[name]);
-  const auto main = static_cast<std::size_t>(
-      std::find(names.begin(), names.end(), data.value("metric", "loss")) - names.begin());
-  if (arguments.tune) {
-    auto task = task_for(arguments, settings.task, 1000);
-    for (const auto& name : arguments.optimizers) {
-      const auto described = optim::find_optimizer(name).describe();
-      if (std::none_of(described.begin(), described.end(),
-                       [](const auto& f) { return f.name == "learning_rate"; }))
-        continue;
-      settings.optimizer[name]["learning_rate"] =
-          best_learning_rate(task, name, settings.optimizer[name], steps, all.at("learning_rate_grid"), main);
-    }
-  }
-  Runs runs;
-  for (std::int64_t seed = 0; seed < arguments.seeds; ++seed) {
-    auto task = task_for(arguments, settings.task, seed);
-    for (const auto& name : arguments.optimizers) {
-      auto run = run_one(task, name, settings.optimizer[name], steps, record);
-      fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, names[main],
-                 run.points.at(steps).metrics[main], steps, run.seconds,
-                 run.ending.empty() ? "" : " (" + run.ending + ")");
+// Saves what has ended every few seconds, so that it survives whatever happens later. False: interrupted.
+bool run_all(const TaskArguments& a, const TaskSettings& settings, TaskResults& results) {
+  const std::int64_t record = a.record > 0 ? a.record : std::max<std::int64_t>(1, results.steps / 30);
+  const Stopwatch clock;
+  double next_save = 0;
+  for (std::int64_t seed = 0; seed < a.seeds; ++seed) {
+    auto task = task_for(a, settings, seed);
+    for (const auto& name : a.optimizers) {
+      auto curve = run_one(task, results.specs.at(name), results.steps, record);
+      if (curve.interrupted) return false;
+      fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, results.data.metric,
+                 curve.points.at(results.steps).metrics[results.judged], results.steps, curve.seconds,
+                 curve.ending.empty() ? "" : " (" + curve.ending + ")");
       std::fflush(stdout);
-      runs[name].push_back(std::move(run));
+      results.curves[name].push_back(std::move(curve));
+      if (a.out.empty() || clock.seconds() < next_save) continue;
+      matrix::write_results(results, a.out);
+      next_save = clock.seconds() + kSecondsBetweenSaves;
     }
   }
-  const auto table = make_table(arguments, data, runs, names, main, steps);
-  fmt::print("\n{}\n", table);
-  for (const auto& name : arguments.optimizers)
-    fmt::print("{}: {}\n", name, options::to_json(spec_of(name, settings.optimizer[name])).dump());
-  if (arguments.out.empty()) return;
-  std::filesystem::create_directories(arguments.out);
-  write_curves(arguments.out + "/curves.csv", arguments, runs, names);
-  std::ofstream(arguments.out + "/table.md") << table;
-  Json used = Json::object();
-  for (const auto& name : arguments.optimizers)
-    used[name] = options::to_json(spec_of(name, settings.optimizer[name]));
-  std::ofstream(arguments.out + "/settings.json") << Json{{"task", arguments.task},
-                                                          {"size", arguments.size},
-                                                          {"steps", steps},
-                                                          {"seeds", arguments.seeds},
-                                                          {"optimizers", used}}
-                                                         .dump(2)
-                                                  << "\n";
-  fmt::print("wrote {0}/curves.csv, {0}/table.md and {0}/settings.json\n", arguments.out);
+  return true;
+}
+
+void print_results(const TaskResults& results) {
+  if (results.curves.empty()) return;
+  fmt::print("\n{}\n", matrix::table_of(results));
+  for (const auto& name : results.optimizers)
+    fmt::print("{}: {}\n", name, options::to_json(results.specs.at(name)).dump());
+}
+
+int compare_on_task(const TaskArguments& a) {
+  require_names(a);
+  TaskResults results{.task = a.task, .size = a.size, .optimizers = a.optimizers, .seeds = a.seeds};
+  results.data = matrix::read_task_data(a.data, a.task);
+  if (a.tune && results.data.learning_rates.empty())
+    throw Error(fmt::format("--tune: {} has no learning_rate_grid", a.data));
+  results.steps = a.steps > 0 ? a.steps : results.data.steps;
+  auto settings = merge_settings(a, results.data);
+  for (const auto& name : a.optimizers) results.specs[name] = matrix::spec_of(name, settings.optimizer[name]);
+  {
+    const auto task = task_for(a, settings, 0);
+    results.metrics = task.problem->metric_names();
+    require_all_usable(results, task);
+  }
+  results.judged = static_cast<std::size_t>(
+      std::find(results.metrics.begin(), results.metrics.end(), results.data.metric) -
+      results.metrics.begin());
+  if (!a.out.empty()) matrix::require_writable(a.out);
+
+  const CatchInterrupts guard;
+  bool complete = false;
+  try {
+    complete = (!a.tune || tune(results, task_for(a, settings, kTuningSeed), settings)) &&
+               run_all(a, settings, results);
+  } catch (...) {  // a full disk, say: what has ended is at least shown
+    print_results(results);
+    throw;
+  }
+  print_results(results);
+  const bool written = !a.out.empty() && !results.curves.empty();
+  if (written) {
+    matrix::write_results(results, a.out);
+    fmt::print("wrote {0}/curves.csv, {0}/table.md and {0}/settings.json\n", a.out);
+  }
+  if (complete) return 0;
+  fmt::print(stderr, "interrupted: {} of {} runs have ended{}\n", results.runs_ended(), results.runs(),
+             written ? " and are in " + a.out : "");
+  return 130;
 }
 
 }  // namespace
 
-void add_task(CLI::App& app, int&) {
+void add_task(CLI::App& app, int& exit_status) {
   auto* task = app.add_subcommand("task", "Compare optimizers on the paper's matrix problems");
   auto a = std::make_shared<TaskArguments>();
   task->add_option("task", a->task, "quadratic, logistic or completion")->required();
   task->add_option("--optimizers", a->optimizers, "names, separated by commas")
       ->delimiter(',')
       ->capture_default_str();
-  task->add_option("--seeds", a->seeds, "number of seeds")->check(CLI::PositiveNumber)->capture_default_str();
+  task->add_option("--seeds", a->seeds, "number of seeds")
+      ->transform(whole_number(1, 1000000))
+      ->capture_default_str();
   task->add_option("--steps", a->steps, "steps per run (default: from the task's data file)")
-      ->check(CLI::PositiveNumber);
-  task->add_option("--batch", a->batch, "logistic: samples per step; 0: all")->check(CLI::NonNegativeNumber);
+      ->transform(whole_number(1, matrix::kMostSteps));
+  task->add_option("--batch", a->batch, "logistic: samples per step; 0: all")
+      ->transform(whole_number(0, matrix::kMostSteps));
   task->add_option("--record", a->record,
                    "steps between points of the curves (default: a thirtieth of the steps)")
-      ->check(CLI::PositiveNumber);
+      ->transform(whole_number(1, matrix::kMostSteps));
   task->add_option("--size", a->size, "paper, or small for a quick run")
       ->check(CLI::IsMember({"paper", "small"}))
       ->capture_default_str();
@@ -265,14 +239,16 @@ void add_task(CLI::App& app, int&) {
                    "OPTIMIZER.KEY=VALUE; optimizer.KEY=VALUE for all of them (schedule.decay=cosine …); "
                    "task.KEY=VALUE for the problem");
   task->add_flag("--tune", a->tune, "first search the paper's grid of learning rates, for each optimizer");
-  task->add_option("--out", a->out, "folder for curves.csv, table.md and settings.json");
+  task->add_option("--out", a->out,
+                   "folder for curves.csv, table.md and settings.json; if interrupted, they hold the runs "
+                   "that have ended");
   task->add_option("--data", a->data, "the paper's numbers and the settings")->capture_default_str();
   task->footer(
       "Examples:\n  lather task quadratic --size small --seeds 1\n"
       "  lather task completion --optimizers adam,ss-esoap --tune --out runs/completion\n"
       "  lather task quadratic --set optimizer.schedule.decay=exponential --set optimizer.schedule.every=25 "
       "--set optimizer.schedule.rate=0.95");
-  task->callback([a] { run_task(*a); });
+  task->callback([a, &exit_status] { exit_status = compare_on_task(*a); });
 }
 
 }  // namespace lather::command

@@ -1,4 +1,4 @@
-// The commands as a user runs them.
+// The command `lather replay` as a user runs it.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -57,33 +57,6 @@ TEST(ReplayCommand, ExitsWithOneOnADeviationAndWithTwoOnADamagedFile) {
   EXPECT_EQ(foreign.status, 2);
   EXPECT_NE(foreign.output.find("did you mean 'objective'"), std::string::npos);
   EXPECT_EQ(run("replay " + (folder / "absent.json").string()).status, 2);
-}
-
-TEST(TaskCommand, PrintsTheTableAndWritesTheCurves) {
-  const lather::test::TemporaryFolder folder;
-  const auto [status, output] =
-      run("task logistic --size small --optimizers lbfgs,ss-broyden --seeds 2 --steps 10 --batch 0 --set "
-          "lbfgs.history=5 --out " +
-          folder.path().string());
-  EXPECT_EQ(status, 0) << output;
-  EXPECT_NE(output.find("| ss-broyden "), std::string::npos);
-  EXPECT_NE(output.find("\"history\":5"), std::string::npos);
-  std::ifstream csv(folder / "curves.csv");
-  std::string header;
-  std::getline(csv, header);
-  EXPECT_EQ(header, "optimizer,seed,step,loss,accuracy,gradient_condition,gradient_nuclear_norm");
-  int rows = 0;
-  for (std::string line; std::getline(csv, line);) ++rows;
-  EXPECT_EQ(rows, 2 * 2 * 11);  // optimizers, seeds, steps 0 … 10
-}
-
-TEST(TaskCommand, RefusesUnknownTasksOptimizersAndKeys) {
-  EXPECT_NE(run("task logistc --size small --optimizers lbfgs").output.find("did you mean 'logistic'"),
-            std::string::npos);
-  EXPECT_EQ(run("task quadratic --size small --optimizers lbfs").status, 2);
-  EXPECT_NE(run("task quadratic --size small --optimizers lbfgs --set lbfgs.histry=3")
-                .output.find("did you mean 'history'"),
-            std::string::npos);
 }
 
 }  // namespace
