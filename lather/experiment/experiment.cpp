@@ -1,6 +1,7 @@
 #include "lather/experiment/experiment.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/matrix_task.hpp"
+#include "lather/experiment/plan.hpp"
 #include "lather/experiment/table_reader.hpp"
 
 namespace lather::experiment {
@@ -62,7 +64,7 @@ void read_axes(const TomlValue& table, const std::string& path, std::vector<Grid
     }
     if (!entry.value.is_array() || entry.value.items.empty())
       throw Error(entry.value.where, fmt::format("grid.{} must be a list of values", here));
-    auto& axis = grid.emplace_back(GridAxis{here, {}});
+    auto& axis = grid.emplace_back(GridAxis{here, {}, entry.where});
     for (const auto& item : entry.value.items) axis.values.push_back(item.to_json().dump());
   }
 }
@@ -91,8 +93,22 @@ void require_known(const char* what, const std::string& name, const std::vector<
 
 std::vector<std::string> known_texts(TableReader& r, const char* key, const char* what,
                                      const std::vector<std::string>& known) {
-  auto names = r.texts(key);
-  for (const auto& name : names) require_known(what, name, known, r.where());
+  std::vector<std::string> names;
+  if (const TomlValue* value = r.find(key))
+    for (const auto& [name, where, places] : value->as_texts(r.name_of(key))) {
+      require_known(what, name, known, where);
+      names.push_back(name);
+    }
+  return names;
+}
+
+// Likewise, each of them once.
+std::vector<std::string> distinct_texts(TableReader& r, const char* key, const char* what,
+                                        const std::vector<std::string>& known) {
+  const auto names = known_texts(r, key, what, known);
+  for (auto name = names.begin(); name != names.end(); ++name)
+    if (std::find(names.begin(), name, *name) != name)
+      throw Error(r.where(), fmt::format("{} names '{}' twice", r.name_of(key), *name));
   return names;
 }
 
@@ -122,28 +138,34 @@ void require_distinct(const std::vector<Entry>& entries, const char* what) {
 ProblemEntry read_problem_entry(TableReader& r) {
   ProblemEntry entry;
   entry.where = r.where();
-  entry.name = r.required_text("name");
+  entry.name = r.required_name("name", "; a file is given by `problem = \"path/to/file.toml\"`");
+  const TomlValue* problem = r.find("problem");
   entry.problem = r.text("problem", entry.name);
   entry.task = r.text("task");
   if (!entry.task.empty()) require_known("task", entry.task, task_names(), r.where());
+  if (problem && !entry.task.empty())
+    throw Error(problem->where, "[[problem]] has a `problem` or a `task`, not both");
   entry.label = r.text("label", entry.name);
   entry.settings = r.settings("settings");
   return entry;
 }
 
-VariantEntry read_variant_entry(TableReader& r, const std::vector<std::string>& problems) {
+VariantEntry read_variant_entry(TableReader& r, const Experiment& e) {
+  const auto problems = names_of(e.problems);
   VariantEntry entry;
   entry.where = r.where();
-  entry.name = r.required_text("name");
+  entry.name = r.required_name("name");
   entry.label = r.text("label", entry.name);
   entry.optimizer = r.text("optimizer", entry.name);
   entry.settings = r.settings("settings");
   if (const TomlValue* grid = r.find("grid"))
     read_axes(grid->as_table("grid of [[variant]]"), "", entry.grid);
-  entry.only = known_texts(r, "only", "problem", problems);
+  entry.only = distinct_texts(r, "only", "problem", problems);
   if (const TomlValue* instead = r.find("instead"))
     for (const auto& [name, where, value] : instead->as_table("instead of [[variant]]").entries) {
       require_known("problem", name, problems, where);
+      if (!e.problem(name).task.empty())
+        throw Error(where, fmt::format("'{}' is a matrix problem: no problem file can take its place", name));
       entry.instead[name] = value.as_text("instead." + name).text;
     }
   return entry;
@@ -152,6 +174,7 @@ VariantEntry read_variant_entry(TableReader& r, const std::vector<std::string>& 
 MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& problems,
                               const std::vector<std::string>& variants) {
   MetricEntry entry;
+  entry.where = r.where();
   entry.quantity = quantity_from(r.required("quantity"), "quantity of [[metric]]", entry.task_metric);
   entry.label =
       r.text("label", entry.task_metric.empty() ? std::string(name_of(entry.quantity)) : entry.task_metric);
@@ -189,14 +212,15 @@ CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
   entry.says = r.required_text("says");
   entry.question = r.text("question");
   entry.metric = metric_index(e.metrics, r.text("metric"), r.where());
-  entry.problems = known_texts(r, "problems", "problem", names_of(e.problems));
+  entry.problems = distinct_texts(r, "problems", "problem", names_of(e.problems));
   if (entry.problems.empty()) entry.problems = names_of(e.problems);
   entry.variant = r.text("variant");
   if (!entry.variant.empty()) require_known("variant", entry.variant, variants, r.where());
-  entry.below = known_texts(r, "below", "variant", variants);
+  entry.below = distinct_texts(r, "below", "variant", variants);
   entry.over = r.text("over");
   if (!entry.over.empty()) require_known("variant", entry.over, variants, r.where());
-  if (const TomlValue* range = r.find("range")) {
+  const TomlValue* range = r.find("range");
+  if (range) {
     const auto& items = range->items;
     if (!range->is_array() || items.size() != 2 || !items[0].is_number() || !items[1].is_number() ||
         !(items[0].real < items[1].real))
@@ -211,12 +235,31 @@ CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
   const int kinds = !entry.below.empty() + !entry.over.empty() + !entry.events.empty() +
                     !entry.result.empty() + !entry.not_tested.empty();
   const bool ranged = !entry.over.empty() || !entry.events.empty();
-  if (kinds != 1 || ranged != (entry.high > 0) || entry.variant.empty() == entry.not_tested.empty())
+  if (kinds != 1 || ranged != (range != nullptr) || entry.variant.empty() == entry.not_tested.empty())
     throw Error(
         r.where(),
         "[[check]] needs a variant and one of `below`, `over` with `range`, `events` with `range`, `result`; "
         "or, without a variant, `not_tested`");
+  if (range && entry.high <= 0 && entry.events != "gradient_cosine_after_10")
+    throw Error(range->where, "range of [[check]]: only the cosine of gradients can be negative");
+  const bool below_itself =
+      std::find(entry.below.begin(), entry.below.end(), entry.variant) != entry.below.end();
+  if (below_itself || (!entry.over.empty() && entry.over == entry.variant))
+    throw Error(r.where(), fmt::format("[[check]] compares the variant '{}' with itself", entry.variant));
   return entry;
+}
+
+// Every row once; in pairs, every pair once, so that one variant can be compared with several.
+void require_distinct_rows(const TableReader& r, const TableEntry& table) {
+  std::vector<std::string> rows;
+  for (std::size_t i = 0; i < table.variants.size(); i += table.pairs ? 2 : 1) {
+    const auto& name = table.variants[i];
+    if (table.pairs && name == table.variants[i + 1])
+      throw Error(r.where(), fmt::format("[[table]] compares the variant '{}' with itself", name));
+    rows.push_back(table.pairs ? name + "' with '" + table.variants[i + 1] : name);
+    if (std::find(rows.begin(), rows.end() - 1, rows.back()) != rows.end() - 1)
+      throw Error(r.where(), fmt::format("variants of [[table]] has '{}' twice", rows.back()));
+  }
 }
 
 TableEntry read_table_entry(TableReader& r, const std::vector<std::string>& variants) {
@@ -229,12 +272,13 @@ TableEntry read_table_entry(TableReader& r, const std::vector<std::string>& vari
     throw Error(r.where(), "variants of [[table]] must name two of them at least");
   if (entry.pairs && entry.variants.size() % 2 != 0)
     throw Error(r.where(), "[[table]] with pairs = true must name an even number of variants");
+  require_distinct_rows(r, entry);
   return entry;
 }
 
 FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& variants) {
   FigureEntry entry;
-  entry.name = r.required_text("name");
+  entry.name = r.required_name("name");
   entry.title = r.text("title");
   if (const TomlValue* quantity = r.find("quantity"))
     entry.quantity = quantity_from(*quantity, "quantity of [[figure]]", entry.task_metric);
@@ -255,7 +299,7 @@ FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& va
 MapsEntry read_maps(TableReader r, const std::vector<std::string>& problems,
                     const std::vector<std::string>& variants) {
   MapsEntry entry;
-  entry.problems = known_texts(r, "problems", "problem", problems);
+  entry.problems = distinct_texts(r, "problems", "problem", problems);
   if (entry.problems.empty()) entry.problems = problems;
   entry.variant = r.required_text("variant");
   require_known("variant", entry.variant, variants, r.where());
@@ -274,17 +318,40 @@ std::map<std::string, Settings> settings_by_name(TableReader& r, const char* key
   return all;
 }
 
+bool is_among(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Something is run, and something that is run is trained if its training is limited.
+void require_cells(TableReader& r, const Experiment& e, const Budget& budget) {
+  bool any = false, trained = false;
+  for (const auto& problem : e.problems)
+    for (const auto& variant : e.variants)
+      if (is_among(budget.problems, problem.name) && is_among(budget.variants, variant.name) &&
+          is_among(variant.only, problem.name))
+        any = true, trained = trained || problem.task.empty();
+  if (!any)
+    throw Error(r.where(), "this budget runs nothing: none of its variants is run on any of its problems");
+  if (const TomlValue* limit = r.find("time_limit"); limit && !trained)
+    throw Error(limit->where, "time_limit has no effect on matrix problems, and this budget has no others");
+}
+
 Budget read_budget(TableReader& r, const Experiment& experiment) {
   Budget budget;
   budget.steps = r.required("steps").as_integer("steps of a budget");
   if (budget.steps < 1) throw Error(r.where(), "a budget needs at least one step");
   budget.tuning_steps = r.integer("tuning_steps", 0, 1);
   budget.seeds = r.integer("seeds", 1, 1);
+  if (budget.seeds >= static_cast<std::int64_t>(kTuningSeed))
+    throw Error(r.find("seeds")->where,
+                fmt::format("seeds of a budget must be less than {}: settings are chosen on seed {}, which "
+                            "must not be reported; got {}",
+                            kTuningSeed, kTuningSeed, budget.seeds));
   budget.grid_values = r.integer("grid_values", 0, 1);
   budget.time_limit = r.positive("time_limit");
   budget.cost = r.positive("cost");
-  budget.problems = known_texts(r, "problems", "problem", names_of(experiment.problems));
-  budget.variants = known_texts(r, "variants", "variant", names_of(experiment.variants));
+  budget.problems = distinct_texts(r, "problems", "problem", names_of(experiment.problems));
+  budget.variants = distinct_texts(r, "variants", "variant", names_of(experiment.variants));
   budget.axes = r.texts("axes");
   std::vector<std::string> axes;
   for (const auto& variant : experiment.variants)
@@ -293,7 +360,85 @@ Budget read_budget(TableReader& r, const Experiment& experiment) {
   budget.settings = r.settings("settings");
   budget.problem = settings_by_name(r, "problem", names_of(experiment.problems));
   budget.variant = settings_by_name(r, "variant", names_of(experiment.variants));
+  require_cells(r, experiment, budget);
   return budget;
+}
+
+bool has_tasks_only(const Experiment& e) {
+  return std::none_of(e.problems.begin(), e.problems.end(), [](const auto& p) { return p.task.empty(); });
+}
+
+// Keys of the file that only trainings heed.
+void require_trainings_for_keys(const TomlValue& root, const Experiment& e) {
+  if (!has_tasks_only(e)) return;
+  for (const char* key : {"recipe", "best", "events", "tau", "maps"})
+    if (const TomlValue* value = root.find(key))
+      throw Error(value->where,
+                  fmt::format("{} has no effect on matrix problems, and this experiment has no others", key));
+}
+
+// What the experiment's matrix problems measure, without "task.".
+std::vector<std::string> task_metrics_of(const Experiment& e) {
+  std::vector<std::string> names, tasks;
+  for (const auto& problem : e.problems)
+    if (!problem.task.empty() && std::find(tasks.begin(), tasks.end(), problem.task) == tasks.end()) {
+      tasks.push_back(problem.task);
+      const auto task = make_task(problem.task, TaskSize::small, nlohmann::json::object(), 0);
+      for (const auto& name : task.problem->metric_names())
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  return names;
+}
+
+// Throws Error for what no problem of the experiment measures: its row would be missing.
+void require_measured(const Experiment& e, Quantity quantity, const std::string& task_metric,
+                      const SourceLocation& where) {
+  const bool of_tasks = quantity == Quantity::seconds || quantity == Quantity::seconds_per_1000_steps;
+  if (quantity == Quantity::task_metric) {
+    const auto names = task_metrics_of(e);
+    if (names.empty())
+      throw Error(where, fmt::format("task.{} is measured on matrix problems, and this experiment has none: "
+                                     "they have a `task`",
+                                     task_metric));
+    require_known("task metric", task_metric, names, where);
+  } else if (!of_tasks && has_tasks_only(e)) {
+    throw Error(where,
+                fmt::format("{} is not measured on matrix problems, and this experiment has no others; "
+                            "they have seconds, seconds_per_1000_steps and task.NAME with NAME one "
+                            "of: {}",
+                            name_of(quantity), fmt::join(task_metrics_of(e), ", ")));
+  }
+}
+
+void require_measured_metrics(const Experiment& e) {
+  std::int64_t longest = 0;
+  for (const auto& [name, budget] : e.budgets) longest = std::max(longest, budget.steps);
+  for (auto metric = e.metrics.begin(); metric != e.metrics.end(); ++metric) {
+    require_measured(e, metric->quantity, metric->task_metric, metric->where);
+    if (metric->step > longest)
+      throw Error(metric->where, fmt::format("no budget has the step {} of this metric; the longest has {}",
+                                             metric->step, longest));
+    if (std::any_of(e.metrics.begin(), metric, [&](const auto& m) { return m.label == metric->label; }))
+      throw Error(metric->where, fmt::format("the metric '{}' is there twice: give one of them another label",
+                                             metric->label));
+  }
+}
+
+// Figures measure something, and no two files have one name.
+void require_distinct_files(const TomlValue& root, const Experiment& e) {
+  const TomlValue* figures = root.find("figure");
+  for (std::size_t i = 0; i < e.figures.size(); ++i)
+    require_measured(e, e.figures[i].quantity, e.figures[i].task_metric, figures->items[i].where);
+  std::map<std::string, std::string> seen;
+  for (const auto& file : output_files(e)) {
+    const auto [other, is_new] = seen.emplace(file.name, file.what);
+    if (is_new) continue;
+    const SourceLocation& where =
+        file.figure ? figures->items[static_cast<std::size_t>(file.figure - e.figures.data())].where
+                    : root.where;
+    throw Error(where, fmt::format("{} and {} would both be written to {}: give one of them another name",
+                                   other->second, file.what, file.name));
+  }
 }
 
 template <class Entry>
@@ -355,7 +500,12 @@ const VariantEntry& Experiment::variant(const std::string& wanted) const {
 Experiment read_experiment(const TomlValue& root) {
   TableReader r(root, "an experiment file");
   Experiment e;
-  e.name = r.required_text("name");
+  e.name = r.required_name("name");
+  if (e.name == "all" || e.name == "index" || e.name == "reproduction")
+    throw Error(root.find("name")->where,
+                fmt::format("an experiment cannot be named '{}': {}", e.name,
+                            e.name == "all" ? "`lather reproduce all` means all of them"
+                                            : "the page about all experiments is"));
   e.title = r.required_text("title");
   e.paper = r.text("paper");
   e.claim = r.text("claim");
@@ -369,8 +519,8 @@ Experiment read_experiment(const TomlValue& root) {
   e.problems = read_list<ProblemEntry>(r, "problem", true, read_problem_entry);
   require_distinct(e.problems, "problem");
   const auto problems = names_of(e.problems);
-  e.variants = read_list<VariantEntry>(r, "variant", true,
-                                       [&](TableReader& v) { return read_variant_entry(v, problems); });
+  e.variants =
+      read_list<VariantEntry>(r, "variant", true, [&](TableReader& v) { return read_variant_entry(v, e); });
   require_distinct(e.variants, "variant");
   const auto variants = names_of(e.variants);
   e.metrics = read_list<MetricEntry>(
@@ -382,14 +532,41 @@ Experiment read_experiment(const TomlValue& root) {
                                      [&](TableReader& f) { return read_figure_entry(f, variants); });
   if (const TomlValue* maps = r.find("maps"))
     e.maps = read_maps(TableReader(*maps, "[maps]"), problems, variants);
-  for (const auto& [name, where, value] : r.required("budget").as_table("[budget]").entries) {
+  const TomlValue& budgets = r.required("budget").as_table("[budget]");
+  if (budgets.entries.empty())
+    throw Error(budgets.where,
+                fmt::format("[budget] is empty: it needs one of {}", fmt::join(kBudgets, ", ")));
+  for (const auto& [name, where, value] : budgets.entries) {
     require_known("budget", name, kBudgets, where);
     TableReader b(value, fmt::format("[budget.{}]", name));
     e.budgets[name] = read_budget(b, e);
     b.done();
   }
   r.done();
+  require_trainings_for_keys(root, e);
+  require_measured_metrics(e);
+  require_distinct_files(root, e);
   return e;
+}
+
+std::vector<OutputFile> output_files(const Experiment& e) {
+  std::vector<OutputFile> files = {{e.name + ".csv", "the table of values"},
+                                   {e.name + "-grid.svg", "the map of what tuning tried"}};
+  if (e.events) files.push_back({e.name + "-events.csv", "the table of events"});
+  if (e.tau) files.push_back({e.name + "-tau.csv", "the table of tau"});
+  for (const auto& problem : e.maps.problems)
+    for (const auto& variant : e.variants)
+      files.push_back({fmt::format("{}-maps-{}-{}.svg", e.name, problem, variant.name),
+                       fmt::format("the maps of '{}' with '{}'", problem, variant.name)});
+  for (const auto& figure : e.figures) {
+    const std::string name = e.name + "-" + figure.name, what = fmt::format("the figure '{}'", figure.name);
+    files.push_back({name + ".svg", what, &figure});
+    if (e.problems.size() == 1) continue;
+    for (const auto& problem : e.problems)
+      files.push_back({fmt::format("{}-{}.svg", name, problem.name),
+                       fmt::format("the panel '{}' of {}", problem.name, what), &figure});
+  }
+  return files;
 }
 
 bool is_experiment(const TomlValue& root) { return root.find("variant") != nullptr; }

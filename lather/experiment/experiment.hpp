@@ -53,6 +53,7 @@ struct ProblemEntry {
 struct GridAxis {
   std::string path;
   std::vector<std::string> values;
+  SourceLocation where = {};
 };
 
 // A column: a method with its settings.
@@ -99,6 +100,7 @@ struct MetricEntry {
   double target = 0;                                               // of seconds_to_target
   bool ranked = true;                                              // whether smaller is better
   std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
+  SourceLocation where;
 };
 
 // A claim of the paper that the runs can check, or the reason why they cannot. One of five kinds:
@@ -177,13 +179,21 @@ struct Experiment {
 // Throws Error with the location of the mistake. `file` names the text in messages.
 Experiment read_experiment(const TomlValue& root);
 Experiment read_experiment_file(const std::filesystem::path& file);
+// A file that an experiment may write into the output folder, named after it and what it shows.
+struct OutputFile {
+  std::string name;                     // "small-steps.svg"; pictures are written as PDF too
+  std::string what;                     // "the figure 'steps'"
+  const FigureEntry* figure = nullptr;  // null: of no figure
+};
+std::vector<OutputFile> output_files(const Experiment& experiment);
 // Whether a TOML file is an experiment and not a problem.
 bool is_experiment(const TomlValue& root);
 
 // Experiments by name, in $LATHER_EXPERIMENTS, the source tree, or where they were installed.
 std::filesystem::path find_experiment(const std::string& name_or_path);
 std::vector<std::string> list_experiments();
-// The experiments with these names; "all": every one that has a place in the paper, not our own studies.
+// The experiments with these names; "all": every one that has a place in the paper, not our own studies. Throws
+// Error for one that is given twice and for two that would write the same file.
 std::vector<Experiment> read_experiments(const std::vector<std::string>& names);
 
 }  // namespace lather::experiment

@@ -87,6 +87,8 @@ TaskSpec task_run(const Plan& plan, const PlannedCell& cell, const Settings& cho
     for (const auto& [path, value] : settings_of(plan, cell, chosen)) {
       if (!path.starts_with("optimizer.") && !path.starts_with("task."))
         throw Error(fmt::format("{}: a matrix problem has settings optimizer.… and task.… only", path));
+      if (path == "task.seed")
+        throw Error("task.seed: the seed of a matrix problem is that of the run, 1, 2, … up to `seeds`");
       set_toml(tree, path, value);
     }
     TomlValue optimizer, task;
@@ -133,6 +135,63 @@ train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Setti
     return resolve_training(request);
   } catch (const Error& error) {
     throw at_cell(plan, cell, error);
+  }
+}
+
+// Throws Error if the experiment shows errors of this cell and there is no solution to measure them by.
+void require_truth(const Plan& plan, const PlannedCell& cell, const train::Config& config) {
+  const Experiment& e = *plan.experiment;
+  const auto is_error = [](const auto& entry) {
+    return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
+  };
+  const auto metric = std::find_if(e.metrics.begin(), e.metrics.end(), is_error);
+  const bool is_shown = metric != e.metrics.end() || e.maps.shows(cell.problem->name) ||
+                        std::any_of(e.figures.begin(), e.figures.end(), is_error);
+  if (!is_shown || !config.record.reference) return;
+  const pde::Problem problem = train::read_problem(config);
+  if (!problem.exact.empty() || !problem.reference.solver.empty()) return;
+  throw at_cell(
+      plan, cell,
+      Error(metric != e.metrics.end() ? metric->where : cell.problem->where,
+            fmt::format("{} cannot be measured: the problem has no [reference]; "
+                        "`training.reference = false` in the settings of its row leaves it out",
+                        metric != e.metrics.end() ? std::string(name_of(metric->quantity)) : "the error")));
+}
+
+// The axis without which a point of the grid that cannot be run can be.
+std::size_t axis_at_fault(const Plan& plan, const PlannedCell& cell, const Settings& point,
+                          std::size_t otherwise) {
+  for (std::size_t a = 0; a < point.size(); ++a) {
+    Settings rest = point;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(a));
+    try {
+      plan.run(cell, rest, 1);
+      return a;
+    } catch (const Error&) {
+    }
+  }
+  return otherwise;
+}
+
+// Tries every value of every axis of the cell's grid, searched in this budget or not. Those of the optimizer are the
+// same on every problem and tried on the first.
+void check_grid(const Plan& plan, const PlannedCell& cell, bool is_first) {
+  const auto& grid = cell.variant->grid;
+  Settings point;
+  for (const auto& axis : grid) point.push_back({axis.path, axis.values.back()});
+  for (std::size_t a = 0; a < grid.size(); ++a) {
+    if (!is_first && grid[a].path.starts_with("optimizer.")) continue;
+    for (const auto& value : grid[a].values) {
+      point[a].value = value;
+      try {
+        plan.run(cell, point, 1);
+      } catch (const Error& error) {
+        plan.run(cell, {}, 1);  // a mistake outside the grid is reported as such
+        const std::size_t at = axis_at_fault(plan, cell, point, a);
+        throw Error(grid[at].where,
+                    fmt::format("grid.{} = {}: {}", grid[at].path, point[at].value, error.message()));
+      }
+    }
   }
 }
 
@@ -222,11 +281,19 @@ Plan make_plan(const Experiment& experiment, const std::string& budget, Device d
   return plan;
 }
 
-void check_runs(const Experiment& experiment, Device device) {
-  for (const auto& [name, budget] : experiment.budgets) {
-    const Plan plan = make_plan(experiment, name, device);
-    for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
+void check_runs(const Plan& plan) {
+  std::vector<const VariantEntry*> seen;
+  for (const auto& cell : plan.cells) {
+    const bool is_first = std::find(seen.begin(), seen.end(), cell.variant) == seen.end();
+    seen.push_back(cell.variant);
+    check_grid(plan, cell, is_first);
+    const RunSpec spec = plan.run(cell, cell.candidates.back(), 1);
+    if (const auto* config = std::get_if<train::Config>(&spec)) require_truth(plan, cell, *config);
   }
+}
+
+void check_runs(const Experiment& experiment, Device device) {
+  for (const auto& [name, budget] : experiment.budgets) check_runs(make_plan(experiment, name, device));
 }
 
 std::vector<std::string> at_the_edge(const Plan& plan, const PlannedCell& cell, const Settings& chosen) {

@@ -53,8 +53,10 @@ struct Plan {
 // Throws Error for a budget the experiment does not have. The experiment must outlive the plan.
 Plan make_plan(const Experiment& experiment, const std::string& budget, Device device);
 
-// Checks that every problem, optimizer and setting of every budget exists; throws Error, naming the cell, if
-// one does not.
+// Checks that every problem, optimizer and setting of a plan exists, with every value of every grid, and that errors
+// that are shown can be measured; throws Error, naming the cell, otherwise.
+void check_runs(const Plan& plan);
+// The same for every budget.
 void check_runs(const Experiment& experiment, Device device = Device::cpu);
 
 // The axes whose chosen value is at the edge of what was searched: the search is not finished there.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace lather::experiment {
 
-// One table of the file: its keys are asked for once each, then done() names what is left.
+// One table of the file: its keys are asked for, then done() names what is left.
 class TableReader {
  public:
   TableReader(const TomlValue& table, std::string what) : table_(table), what_(std::move(what)) {
@@ -21,7 +22,7 @@ class TableReader {
       throw Error(table.where, fmt::format("{} must be a table, not {}", what_, table.kind_name()));
   }
   const TomlValue* find(const char* key) {
-    known_.emplace_back(key);
+    if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
     return table_.find(key);
   }
   const TomlValue& required(const char* key) {
@@ -36,6 +37,23 @@ class TableReader {
     const auto& value = required(key).as_text(name_of(key));
     if (value.text.empty()) throw Error(value.where, fmt::format("{} must not be empty", name_of(key)));
     return value.text;
+  }
+  // A name that files are called after; several of them make one file name. `hint` ends the message.
+  std::string required_name(const char* key, const char* hint = "") {
+    const auto& value = required(key).as_text(name_of(key));
+    const std::string& name = value.text;
+    const auto fits = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+             c == '_' || c == '.';
+    };
+    constexpr std::size_t kLongest = 64;
+    if (name.empty() || name.size() > kLongest || name[0] == '.' || name[0] == '-' ||
+        !std::all_of(name.begin(), name.end(), fits))
+      throw Error(value.where,
+                  fmt::format("{} must be 1 to {} letters, digits, '-', '_' and '.', the first one neither "
+                              "'-' nor '.', since files are named after it; got '{}'{}",
+                              name_of(key), kLongest, one_line(name), hint));
+    return name;
   }
   bool boolean(const char* key, bool otherwise) {
     const TomlValue* value = find(key);

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/experiment/plan.hpp"
 #include "small_experiment.hpp"
+#include "train/small_problem.hpp"
 
 namespace lather::experiment {
 namespace {
@@ -75,6 +77,205 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   says(check("variant = \"adam\""), "[[check]] needs a variant and one of");
   says(check("variant = \"adam\"\nover = \"ss-esoap\""), "[[check]] needs a variant and one of");
   says(check("not_tested = \"why\"\nvariant = \"adam\""), "[[check]] needs a variant and one of");
+}
+
+// What reading the small experiment with one part replaced says; it must name a place.
+void expect_refused(const std::string& part, const std::string& by, const std::string& words) {
+  const std::string message = message_for(part, by);
+  EXPECT_NE(message.find(words), message.npos) << by << "\n" << message;
+  EXPECT_EQ(message.find("small.toml:"), 0U) << message;
+}
+
+TEST(ExperimentFile, NamesAreFitForFiles) {
+  for (const char* name : {"../evil", "a/b", "a b", ".hidden", "-x", "", "Größe", "a\\n"}) {
+    SCOPED_TRACE(name);
+    const std::string other = std::string("name = \"") + name + "\"";
+    expect_refused("name = \"small\"", other, "letters, digits, '-', '_' and '.'");
+    expect_refused("name = \"ss-esoap\"", other, "name of [[variant]] must be");
+    expect_refused("name = \"steps\"", other, "name of [[figure]] must be");
+    expect_refused("name = \"heat-1d\"", other, "name of [[problem]] must be");
+  }
+  expect_refused("name = \"small\"", "name = \"" + std::string(65, 'a') + "\"", "must be 1 to 64");
+  expect_refused("name = \"heat-1d\"", "name = \"path/to/file.toml\"",
+                 "a file is given by `problem = \"path/to/file.toml\"`");
+  expect_refused("name = \"small\"", "name = \"reproduction\"", "cannot be named 'reproduction'");
+  expect_refused("name = \"small\"", "name = \"index\"", "cannot be named 'index'");
+  expect_refused("name = \"small\"", "name = \"all\"", "`lather reproduce all`");
+  EXPECT_EQ(message_for("name = \"small\"", "name = \"Small_1.5-b\""), "no error");
+}
+
+TEST(ExperimentFile, NoTwoPicturesHaveOneName) {
+  const std::string figure = "[[figure]]\nname = \"steps\"";
+  expect_refused(figure, figure + "\n" + figure, "would both be written to small-steps.svg");
+  expect_refused("\"steps\"", "\"grid\"", "the map of what tuning tried and the figure 'grid'");
+  const std::string maps = "[maps]\nvariant = \"adam\"\n";
+  expect_refused(figure, maps + "[[figure]]\nname = \"maps-heat-1d-adam\"",
+                 "the maps of 'heat-1d' with 'adam' and the figure 'maps-heat-1d-adam'");
+  const std::string problem = "[[problem]]\nname = \"heat-1d\"";
+  const std::string two = with(kSmallExperiment, problem, "[[problem]]\nname = \"burgers\"\n\n" + problem);
+  EXPECT_NO_THROW(read_text(two));
+  try {
+    read_text(with(two, figure, figure + "\n[[figure]]\nname = \"steps-burgers\""));
+    ADD_FAILURE() << "the panel of a figure and another figure share a file";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("the panel 'burgers' of the figure 'steps'"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(ExperimentFile, ARangeIsGivenWhereItHasAMeaning) {
+  const auto check = [](const std::string& keys) {
+    return "[[check]]\nsays = \"So.\"\nvariant = \"adam\"\n" + keys + "\n[budget.short]";
+  };
+  expect_refused("[budget.short]", check("below = [\"ss-esoap\"]\nrange = [-2, -1]"), "`over` with `range`");
+  expect_refused("[budget.short]", check("over = \"ss-esoap\"\nrange = [-2, -1]"), "only the cosine");
+  const std::string cosine = check("events = \"gradient_cosine_after_10\"\nrange = [-1, 0]");
+  const Experiment e = read_text(with(kSmallExperiment, "[budget.short]", cosine));
+  EXPECT_EQ(e.checks[0].low, -1);
+  EXPECT_EQ(e.checks[0].high, 0);
+  expect_refused("[budget.short]", check("below = [\"adam\"]"), "compares the variant 'adam' with itself");
+  expect_refused("[budget.short]", check("over = \"adam\"\nrange = [1, 2]"), "'adam' with itself");
+  expect_refused("[budget.short]", check("below = [\"ss-esoap\", \"ss-esoap\"]"), "names 'ss-esoap' twice");
+}
+
+TEST(ExperimentFile, NothingIsThereTwiceOrEmpty) {
+  expect_refused("quantity = \"l2\"", "quantity = \"l2\"\nlabel = \"mean_square\"",
+                 "the metric 'mean_square' is there twice");
+  const auto table = [](const std::string& keys) {
+    return "[[table]]\ntitle = \"T\"\n" + keys + "\n[budget.short]";
+  };
+  expect_refused("[budget.short]", table("variants = [\"adam\", \"ss-esoap\", \"adam\"]"),
+                 "has 'adam' twice");
+  const std::string pair = "\"adam\", \"ss-esoap\"";
+  expect_refused("[budget.short]", table("pairs = true\nvariants = [" + pair + ", " + pair + "]"),
+                 "has 'adam' with 'ss-esoap' twice");
+  expect_refused("[budget.short]", table("pairs = true\nvariants = [\"adam\", \"adam\"]"),
+                 "compares the variant 'adam' with itself");
+  EXPECT_EQ(
+      message_for("[budget.short]", table("pairs = true\nvariants = [" + pair + ", \"ss-esoap\", \"adam\"]")),
+      "no error");
+  const std::string text = kSmallExperiment;
+  const std::string budgets = text.substr(text.find("[budget.quick]"));
+  expect_refused(budgets, "[budget]\n", "[budget] is empty: it needs one of quick, short, paper");
+  expect_refused("label = \"Adam\"", "label = \"Adam\"\nonly = [\"heat-1d\", \"heat-1d\"]",
+                 "'heat-1d' twice");
+  const std::string problem = "[[problem]]\nname = \"heat-1d\"";
+  const std::string two = "[[problem]]\nname = \"burgers\"\n\n" + problem;
+  const std::string apart = with(with(text, problem, two), "label = \"Adam\"", "only = [\"burgers\"]");
+  try {
+    read_text(
+        with(apart, "[budget.short]", "[budget.short]\nproblems = [\"heat-1d\"]\nvariants = [\"adam\"]"));
+    ADD_FAILURE() << "a budget without runs was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("this budget runs nothing"), std::string::npos) << error.what();
+  }
+}
+
+TEST(ExperimentFile, TheSeedOfTuningIsNotReported) {
+  expect_refused("seeds = 2", "seeds = 1000", "settings are chosen on seed 1000, which must not be reported");
+  EXPECT_EQ(message_for("seeds = 2", "seeds = 999"), "no error");
+}
+
+// A matrix problem and a metric of it.
+const char* const kTask = R"(
+name = "task"
+title = "Task"
+[settings]
+task.size = "small"
+[[problem]]
+name = "q"
+task = "quadratic"
+[[variant]]
+name = "adam"
+[[metric]]
+quantity = "task.gap"
+step = 30
+[budget.quick]
+steps = 100
+[budget.short]
+steps = 20
+)";
+
+TEST(ExperimentFile, MetricsAreThoseOfItsProblems) {
+  const auto says = [](const std::string& part, const std::string& by, const std::string& words) {
+    try {
+      check_runs(read_text(with(kTask, part, by)));
+      ADD_FAILURE() << by << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  EXPECT_NO_THROW(check_runs(read_text(kTask)));
+  says("task.gap", "task.gapp", "small.toml:11:1: unknown task metric 'gapp'; did you mean 'gap'?");
+  says("task.gap", "task.accuracy", "unknown task metric 'accuracy'");  // of another problem
+  says("step = 30", "step = 101", "no budget has the step 101 of this metric; the longest has 100");
+  says("\"task.gap\"\nstep = 30", "\"mean_square\"", "mean_square is not measured on matrix problems");
+  says("[budget.quick]", "[[figure]]\nname = \"f\"\n[budget.quick]", "mean_square is not measured");
+  says("[budget.quick]", "[[figure]]\nname = \"f\"\nquantity = \"task.gapp\"\n[budget.quick]",
+       "did you mean 'gap'?");
+  says("task = \"quadratic\"", "task = \"quadratic\"\nproblem = \"burgers\"", "a `problem` or a `task`");
+  says("name = \"adam\"", "name = \"adam\"\ninstead.q = \"burgers\"", "'q' is a matrix problem");
+  says("title", "recipe = \"quick\"\ntitle", "recipe has no effect on matrix problems");
+  says("steps = 20", "steps = 20\ntime_limit = 5", "time_limit has no effect on matrix problems");
+  says("task.size", "task.seed = 3\ntask.size", "task.seed");
+  expect_refused("\"mean_square\"", "\"task.loss\"", "task.loss is measured on matrix problems");
+}
+
+std::string check_message(const std::string& part, const std::string& by) {
+  try {
+    check_runs(read_text(with(kSmallExperiment, part, by)));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ExperimentFile, EveryValueOfEveryGridIsTried) {
+  const auto says = [](const std::string& message, const std::string& words) {
+    EXPECT_NE(message.find(words), message.npos) << message;
+  };
+  says(check_message("[1e-3, 1e-2, 1e-1]", "[\"fast\", 1e-2, 1e-1]"),
+       "small.toml:22:16: grid.optimizer.learning_rate = \"fast\"");
+  says(check_message("[1e-3, 1e-2, 1e-1]", "[1e-3, -1, 1e-1]"),
+       "learning_rate = -1");  // not tried in `quick`
+  says(check_message("steps = 40\ntuning_steps = 15\ngrid_values = 2",
+                     "steps = 40\ntuning_steps = 15\naxes = [\"optimizer.beta2\"]"),
+       "no error");
+  Experiment e = read_text(with(kSmallExperiment, "learning_rate = [1e-3", "learnign_rate = [1e-3"));
+  e.budgets.erase("quick");  // `short` tunes nothing
+  try {
+    check_runs(e);
+    ADD_FAILURE() << "learnign_rate was accepted";
+  } catch (const Error& error) {
+    says(error.what(), "did you mean 'learning_rate'?");
+  }
+  // The axis at fault is named, not the first.
+  says(check_message("optimizer.beta2", "optimizer.bta2"), "grid.optimizer.bta2 = ");
+  // A mistake outside the grid is not blamed on it.
+  const std::string elsewhere = check_message("network.width", "network.wdth");
+  says(elsewhere, "did you mean 'width'");
+  EXPECT_EQ(elsewhere.find("grid."), elsewhere.npos) << elsewhere;
+}
+
+TEST(ExperimentFile, AnErrorNeedsASolutionToBeMeasuredBy) {
+  const testing::TemporaryFolder folder;
+  const auto file = testing::write_small_problem(folder.path());
+  const std::string key = "label = \"Heat\"\nproblem = \"" + file.string() + "\"";
+  EXPECT_EQ(check_message("label = \"Heat\"", key), "no error");
+  const std::string text = read_file(file);
+  write_file_atomically(file, text.substr(0, text.find("[reference]")));
+  const std::string message = check_message("label = \"Heat\"", key);
+  EXPECT_EQ(message.find("small.toml:"), 0U) << message;
+  EXPECT_NE(message.find("small: heat-1d with adam: l2 cannot be measured"), message.npos) << message;
+  EXPECT_EQ(check_message("label = \"Heat\"", key + "\nsettings.training.reference = false"), "no error");
+  const std::string metric = "[[metric]]\nquantity = \"l2\"\n";
+  const auto only_residual = [&](const std::string& by) {
+    Experiment e = read_text(with(with(kSmallExperiment, "label = \"Heat\"", key), metric, by));
+    check_runs(e);
+  };
+  EXPECT_NO_THROW(only_residual(""));
+  EXPECT_THROW(only_residual("[maps]\nvariant = \"adam\"\n"), Error);
+  EXPECT_THROW(only_residual("[[figure]]\nname = \"errors\"\nquantity = \"h1\"\n"), Error);
 }
 
 TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands/commands.hpp"
+#include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/plan.hpp"
 #include "lather/pde/file/find_problem.hpp"
@@ -50,11 +51,14 @@ void check_experiment(const std::filesystem::path& file) {
     const auto plan = experiment::make_plan(experiment, name, Device::cpu);
     fmt::print("{:<12} {} cells, {} runs, {} steps{}\n", name, plan.cells.size(), plan.runs(), budget.steps,
                experiment.timed() ? ", reported runs one at a time" : "");
+    for (const auto& metric : experiment.metrics)
+      if (metric.step > budget.steps)
+        fmt::print("{:<12} no values of '{}', which is measured at step {}\n", "", metric.label, metric.step);
   }
   experiment::check_runs(experiment);
 }
 
-// A problem with that name takes precedence.
+// A problem with that name takes precedence. Throws Error if there is neither.
 bool names_an_experiment(const std::string& name) {
   std::error_code status;
   if (std::filesystem::is_regular_file(name, status))
@@ -62,7 +66,23 @@ bool names_an_experiment(const std::string& name) {
   const auto known = [&](const auto& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
-  return !known(pde::list_problems()) && known(experiment::list_experiments());
+  const auto problems = pde::list_problems();
+  auto names = experiment::list_experiments();
+  if (known(problems)) return false;
+  if (known(names)) return true;
+  if (std::filesystem::is_directory(name, status))
+    throw Error("'" + name + "' is a folder, not a problem or experiment file");
+  if (name.find('/') != name.npos || name.ends_with(".toml")) throw Error("there is no file '" + name + "'");
+  names.insert(names.end(), problems.begin(), problems.end());
+  throw Error(unknown_name_message("problem or experiment", name, names));
+}
+
+// An experiment's runs take nothing from the command line.
+void require_no_options(const CLI::App& check, const std::string& name) {
+  for (const CLI::Option* option : check.get_options())
+    if (option->count() > 0 && !option->get_positional())
+      throw Error(fmt::format("{}: '{}' is an experiment, and only the check of a problem has this option",
+                              option->get_name(), name));
 }
 
 void draw_domain(const train::Config& config, const std::string& file) {
@@ -95,8 +115,9 @@ void add_check(CLI::App& app, int&) {
       "Examples:\n  lather check my_pde.toml\n  lather check experiments/kfac.toml\n  lather check burgers "
       "--recipe paper --set "
       "parameters.nu=0.02\n  lather check disk-with-hole --svg domain.svg");
-  check->callback([a, svg] {
+  check->callback([a, svg, check] {
     if (names_an_experiment(a->problem)) {
+      require_no_options(*check, a->problem);
       check_experiment(experiment::find_experiment(a->problem));
       return;
     }

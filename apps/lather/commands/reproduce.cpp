@@ -66,15 +66,16 @@ int reproduce_all(const ReproduceArguments& a) {
   for (const auto& experiment : experiments)
     plans.push_back(experiment::make_plan(experiment, a.budget, device));
   const fs::path out = a.out.empty() ? fs::path("runs") / ("reproduction-" + a.budget) : fs::path(a.out);
+  for (const auto& plan : plans) experiment::check_runs(plan);  // mistakes are caught before time is spent
 
   std::vector<experiment::ExperimentResult> results;
   if (a.collect) {
+    if (!fs::is_directory(out))
+      throw Error(fmt::format("--collect: there is no folder '{}' with runs to write about", out.string()));
     results = experiment::collect(plans, out);
   } else {
     const int jobs = a.jobs > 0 ? a.jobs : parallel::threads_of(ranks);
     print_estimate(plans, jobs * (ranks ? ranks->size() : 1));
-    for (const auto& plan : plans)  // catch mistakes before time is spent
-      for (const auto& cell : plan.cells) plan.run(cell, cell.candidates.back(), 1);
     const CatchInterrupts guard;
     const Stopwatch watch;
     experiment::ReproduceOptions options;
@@ -111,6 +112,13 @@ int reproduce_all(const ReproduceArguments& a) {
   return a.collect ? 0 : 130;
 }
 
+// Options of runs, where none is run.
+void require_runs_for_options(const CLI::App& reproduce) {
+  for (const char* option : {"--jobs", "--ranks", "--time-limit"})
+    if (reproduce.count(option) > 0)
+      throw Error(fmt::format("{} has no meaning with --collect, which runs nothing", option));
+}
+
 }  // namespace
 
 void add_reproduce(CLI::App& app, int& exit_status) {
@@ -145,7 +153,10 @@ void add_reproduce(CLI::App& app, int& exit_status) {
       "are "
       "shared.\n\nExamples:\n  lather reproduce small-network\n  lather reproduce all --budget quick\n"
       "  lather reproduce final-residual --budget short --device cuda --jobs 16 --time-limit 500");
-  reproduce->callback([a, &exit_status] { exit_status = reproduce_all(*a); });
+  reproduce->callback([a, reproduce, &exit_status] {
+    if (a->collect) require_runs_for_options(*reproduce);
+    exit_status = reproduce_all(*a);
+  });
 }
 
 }  // namespace lather::command
