@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -58,8 +59,9 @@ std::string read_file(const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  static std::atomic<unsigned> written = 0;  // two writers of one file must not share it
   fs::path temporary = path;
-  temporary += ".tmp";
+  temporary += fmt::format(".{}-{}.tmp", ::getpid(), ++written);
   {
     const Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
     if (file.number < 0) fail_at("create", temporary, errno);

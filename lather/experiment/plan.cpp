@@ -41,10 +41,9 @@ std::vector<GridAxis> searched(const Budget& budget, const VariantEntry& variant
 void append(Settings& all, const Settings& more) { all.insert(all.end(), more.begin(), more.end()); }
 
 // A problem's file is part of a run's identity; its name is enough, so that a run can be moved to another
-// machine. Problems with data keep the whole path so that the data can be found.
+// machine. Problems that read other files keep the whole path so that these can be found.
 void leave_out_folder(train::Config& config) {
-  for (const auto& set : train::read_problem(config).point_sets)
-    if (!set.file.empty()) return;
+  if (!train::external_files(config).empty()) return;
   config.problem.file = std::filesystem::path(config.problem.file).filename().string();
 }
 

@@ -36,7 +36,7 @@ double judged_by(const RunRecord& run) {
   const Json summary = read_summary(run);
   if (!summary.is_object() || summary.value("reason", "") == "non_finite")
     return std::numeric_limits<double>::infinity();
-  const Json& loss = summary["final"]["validation_loss"];
+  const Json loss = summary.value("/final/validation_loss"_json_pointer, Json());
   const double value = loss.is_number() ? loss.get<double>() : std::numeric_limits<double>::infinity();
   return std::isfinite(value) ? value : std::numeric_limits<double>::infinity();
 }
@@ -63,8 +63,9 @@ std::string words_of(const RunRecord& run) {
     case RunStatus::done: break;
   }
   const Json summary = read_summary(run);
-  const bool task = summary["final"].contains("task");
-  const Json& value = summary["final"][task ? "validation_loss" : "residual"];
+  const Json final = summary.value("final", Json::object());
+  const bool task = final.contains("task");
+  const Json value = final.value(task ? "validation_loss" : "residual", Json());
   return fmt::format("{}, {} {}, {:.1f} s", summary.value("reason", ""), task ? "loss" : "residual",
                      value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "not a number",
                      summary.value("seconds", 0.0));
@@ -102,7 +103,7 @@ class CellWork {
     if (came.run.status == RunStatus::elsewhere) return came;
     came.words = describe(fmt::format("tuning, {}", words_of(settings)), came.run);
     judged_[candidate] = judged_by(came.run);
-    unfinished_ += !has_ended(came.run);
+    unfinished_ += !is_result(came.run);
     if (--left_ > 0 || unfinished_ > 0) return came;
     choose();
     came.chosen = true;
@@ -123,8 +124,9 @@ class CellWork {
     bool all = true;
     for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
       const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
-      all = all && has_ended(run);
-      if (has_ended(run)) judged_[i] = judged_by(run);
+      all = all && is_result(run);
+      if (is_result(run)) judged_[i] = judged_by(run);
+      if (run.status == RunStatus::failed) result_.failures.push_back(run);
       tuned_[i] = is_result(run);
     }
     left_ = static_cast<std::size_t>(std::count(tuned_.begin(), tuned_.end(), false));
@@ -308,8 +310,18 @@ class Reproduction {
 
 bool ExperimentResult::complete() const {
   return std::all_of(cells.begin(), cells.end(), [](const CellResult& cell) {
-    return std::all_of(cell.seeds.begin(), cell.seeds.end(), has_ended);
+    return std::all_of(cell.seeds.begin(), cell.seeds.end(), is_result);
   });
+}
+
+std::size_t ExperimentResult::failures() const {
+  std::size_t count = 0;
+  for (const auto& cell : cells)
+    count += cell.failures.size() + static_cast<std::size_t>(std::count_if(
+                                        cell.seeds.begin(), cell.seeds.end(), [](const RunRecord& run) {
+                                          return run.status == RunStatus::failed;
+                                        }));
+  return count;
 }
 
 RunStore run_store(const std::filesystem::path& out) { return RunStore(out / "runs"); }

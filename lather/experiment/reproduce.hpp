@@ -29,16 +29,18 @@ inline constexpr std::size_t kPicturedSeed = 0;
 // The results of a cell.
 struct CellResult {
   const PlannedCell* cell = nullptr;
-  Settings chosen;                 // by tuning
-  std::vector<double> judged;      // held-out losses of the candidates; infinity: not a number at the end
-  std::vector<std::string> edges;  // settings whose best value is the first or last that was tried
-  std::vector<RunRecord> seeds;    // of the reported seeds
+  Settings chosen;                  // by tuning
+  std::vector<double> judged;       // held-out losses of the candidates; infinity: not a number at the end
+  std::vector<std::string> edges;   // settings whose best value is the first or last that was tried
+  std::vector<RunRecord> seeds;     // of the reported seeds
+  std::vector<RunRecord> failures;  // tuning runs that failed: nothing is chosen without them
 };
 
 struct ExperimentResult {
   const Plan* plan = nullptr;
   std::vector<CellResult> cells;  // in the order of the plan
-  bool complete() const;          // every run has ended
+  bool complete() const;          // every run has ended, and none has failed
+  std::size_t failures() const;   // runs, including those of tuning
 };
 
 // Where the runs of all experiments are stored inside the output folder.

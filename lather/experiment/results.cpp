@@ -37,6 +37,9 @@ double worst_in(const Json& metrics, const char* key) {
   return worst;
 }
 
+// Of a summary; empty if it is not there.
+Json part_of(const Json& summary, const char* key) { return summary.value(key, Json::object()); }
+
 double seconds_to(double target, const std::filesystem::path& run) {
   for (const auto& point : curve_of(run, Quantity::mean_square))
     if (point.value <= target) return point.seconds;
@@ -64,7 +67,7 @@ double tau_share(const Json& summary, const char* key) {
 }
 
 double value_in(const MetricEntry& metric, const Json& summary, const std::filesystem::path& run, bool best) {
-  const Json& metrics = summary[best ? "best" : "final"];
+  const Json metrics = part_of(summary, best ? "best" : "final");
   switch (metric.quantity) {
     case Quantity::residual: return number_in(metrics, "residual");
     case Quantity::mean_square: return std::pow(number_in(metrics, "residual"), 2);
@@ -115,11 +118,12 @@ double value_in_line(const Json& line, Quantity quantity, const std::string& tas
 constexpr double kBlowUp = 10;
 
 bool blew_up(const Json& summary, const std::filesystem::path& run) {
-  const double last = number_in(summary.value("final", Json()), "validation_loss");
+  const double last = number_in(part_of(summary, "final"), "validation_loss");
   std::ifstream lines(run / "history.jsonl");
   for (std::string text; std::isfinite(last) && std::getline(lines, text);) {
-    const double first = number_in(Json::parse(text, nullptr, false), "validation_loss");
-    if (std::isfinite(first)) return last > kBlowUp * first;
+    const Json line = Json::parse(text, nullptr, false);
+    for (const char* key : {"validation_loss", "task.gap", "task.loss"})  // what `last` is of a task
+      if (const double first = number_in(line, key); std::isfinite(first)) return last > kBlowUp * first;
   }
   return false;
 }
@@ -131,12 +135,12 @@ bool has_diverged(const Json& summary, const std::filesystem::path& run) {
 // False also where errors are not measured, or the quantity says itself how far off the solution is.
 bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, const Json& summary) {
   if (!is_residual(metric.quantity)) return false;
-  return worst_in(summary[result.plan->experiment->best ? "best" : "final"], "l2") > kUnsolved;
+  return worst_in(part_of(summary, result.plan->experiment->best ? "best" : "final"), "l2") > kUnsolved;
 }
 
 // What the steps that a run did not take would have changed.
 bool is_of_the_end(Quantity quantity) {
-  return is_of_the_solution(quantity) || quantity == Quantity::seconds;
+  return is_of_the_solution(quantity) || quantity == Quantity::seconds || quantity == Quantity::task_metric;
 }
 
 // Not a number also if the run has diverged.
@@ -227,6 +231,7 @@ std::string Measured::text() const {
   note(unsolved, "not solved");
   note(cut_off, "cut off by the time limit");
   note(without, "did not reach it");
+  if (absent < seeds) note(absent, "without a value");  // else it is not recorded at all
   note(failed, "failed");
   note(pending, "not run");
   std::string text;
@@ -269,6 +274,8 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
       ++measured.without;
     } else if (has_diverged(summary, run.folder)) {
       ++measured.diverged;
+    } else {
+      ++measured.absent;
     }
   }
   return measured;

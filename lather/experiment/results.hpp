@@ -23,6 +23,7 @@ struct Measured {
   std::vector<double> values;  // finite ones
   int seeds = 0;               // wanted
   int pending = 0, out_of_memory = 0, failed = 0;
+  int absent = 0;    // ended, but did not record it
   int diverged = 0;  // not a number at the end, or a held-out loss more than ten times the first one
   int without = 0;   // the target was not reached
   int unsolved = 0;  // residuals and losses of runs with an error above kUnsolved; values hold them

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr const char* kFailure = "failure.json";
+constexpr const char* kSummary = "summary.json";
 constexpr std::uintmax_t kMostEventBytes = 1 << 20;
 
 // Everything the numbers of a run depend on.
@@ -31,6 +32,13 @@ Json to_json(const RunSpec& spec) {
   if (const auto* config = std::get_if<train::Config>(&spec)) {
     Json json = train::to_json(*config);
     json.erase("lather");
+    // Only problems that read other files keep their folder (plan.cpp). These may change, and where they are
+    // does not matter.
+    if (const fs::path file = config->problem.file; file.has_parent_path()) {
+      json["problem"]["file"] = file.filename().string();
+      for (const auto& other : train::external_files(*config))
+        json["problem"]["files"].push_back(fmt::format("{:016x}", checksum(read_file(other))));
+    }
     return json;
   }
   const auto& task = std::get<TaskSpec>(spec);
@@ -89,6 +97,14 @@ void leave_out(const fs::path& folder, Keep keep) {
     fs::remove(folder / name, ignored);
 }
 
+// After a failure, or if what says how it ended cannot be read.
+void make_ready_again(const fs::path& folder) {
+  fs::remove(folder / kFailure);
+  if (!fs::exists(folder / kSummary)) return;
+  const Json summary = Json::parse(read_file(folder / kSummary), nullptr, false);
+  if (!summary.is_object()) fs::remove(folder / kSummary);
+}
+
 // It resumes from its newest checkpoint, just written; those of large networks are tens of megabytes.
 void leave_out_of_interrupted(const fs::path& folder) {
   std::error_code ignored;
@@ -135,17 +151,16 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
   write_file_atomically(path / "timing.csv", timing);
   write_file_atomically(path / "environment.json", train::to_json(train::find_environment()).dump(2) + "\n");
   const Json judged = last.contains("gap") ? last["gap"] : last["loss"];
-  write_file_atomically(
-      path / "summary.json",
-      Json{{"reason", curve.not_finite ? "non_finite" : "steps"},
-           {"message", curve.ending},
-           {"step", spec.length.steps},
-           {"seconds", curve.seconds},
-           {"steps_per_second", static_cast<double>(spec.length.steps) / std::max(curve.seconds, 1e-9)},
-           {"final", {{"task", last}, {"validation_loss", judged}}},
-           {"best", {{"task", last}, {"validation_loss", judged}}}}
-              .dump(2) +
-          "\n");
+  write_file_atomically(path / kSummary, Json{{"reason", curve.not_finite ? "non_finite" : "steps"},
+                                              {"message", curve.ending},
+                                              {"step", spec.length.steps},
+                                              {"seconds", curve.seconds},
+                                              {"steps_per_second", static_cast<double>(spec.length.steps) /
+                                                                       std::max(curve.seconds, 1e-9)},
+                                              {"final", {{"task", last}, {"validation_loss", judged}}},
+                                              {"best", {{"task", last}, {"validation_loss", judged}}}}
+                                                 .dump(2) +
+                                             "\n");
   return true;
 }
 
@@ -180,11 +195,15 @@ fs::path RunStore::folder_of(const RunSpec& spec, bool alone) const {
 
 RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   const fs::path folder = folder_of(spec, alone);
-  if (fs::exists(folder / kFailure)) return recorded_failure(folder);
-  if (fs::exists(folder / "summary.json")) {
-    const Json summary = train::read_json(folder / "summary.json");
-    if (summary.value("reason", "interrupted") != "interrupted")
-      return {RunStatus::done, folder, summary.value("message", "")};
+  try {
+    if (fs::exists(folder / kFailure)) return recorded_failure(folder);
+    if (fs::exists(folder / kSummary)) {
+      const Json summary = train::read_json(folder / kSummary);
+      if (summary.value("reason", "interrupted") != "interrupted")
+        return {RunStatus::done, folder, summary.value("message", "")};
+    }
+  } catch (const std::exception& error) {  // a damaged file costs its run, not all the others
+    return {RunStatus::failed, folder, fmt::format("{}: {}", folder.string(), error.what())};
   }
   const bool begun = fs::exists(folder / "config.json");
   return {begun ? RunStatus::interrupted : RunStatus::missing, folder, ""};
@@ -199,7 +218,7 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
       record.was_there = true;
       return record;
     }
-    if (record.status == RunStatus::failed) fs::remove(record.folder / kFailure);
+    if (record.status == RunStatus::failed) make_ready_again(record.folder);
     if (alone) {
       train::known_values().forget();
       forget_peak_memory();
@@ -225,7 +244,7 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
 }
 
 Json read_summary(const RunRecord& run) {
-  const fs::path file = run.folder / "summary.json";
+  const fs::path file = run.folder / kSummary;
   return run.status == RunStatus::done && fs::exists(file) ? train::read_json(file) : Json();
 }
 

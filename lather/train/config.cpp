@@ -12,6 +12,7 @@
 #include "lather/core/formats/json_places.hpp"
 #include "lather/core/version.hpp"
 #include "lather/parallel/in_turn.hpp"
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/recipe.hpp"
@@ -199,6 +200,16 @@ void ProblemSource::fields(FieldVisitor& v) {
 const TomlValue& ProblemSource::tree() const {
   if (!tree_) tree_ = std::make_shared<const TomlValue>(parse_toml(text, file));
   return *tree_;
+}
+
+std::vector<std::filesystem::path> external_files(const Config& config) {
+  const pde::Problem problem = read_problem(config);
+  std::vector<std::filesystem::path> files(problem.files.begin(), problem.files.end());
+  for (const auto& set : problem.point_sets)
+    if (!set.file.empty()) files.emplace_back(set.file);
+  for (const auto& table : problem.tables)
+    if (!table->file().empty()) files.emplace_back(table->file());
+  return files;
 }
 
 pde::Problem ProblemSource::read(const std::vector<pde::Override>& more) const {

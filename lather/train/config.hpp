@@ -115,5 +115,7 @@ void require_measurable_target(const Config& config, const pde::Problem& problem
 std::uint64_t identity(const Config& config);
 
 inline pde::Problem read_problem(const Config& config) { return config.problem.read(); }
+// What the problem reads beside its own file: data, tables, meshes.
+std::vector<std::filesystem::path> external_files(const Config& config);
 
 }  // namespace lather::train

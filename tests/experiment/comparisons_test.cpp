@@ -152,7 +152,7 @@ TEST_F(Comparisons, HeatMapHasARowForFurtherAxesAndFramesTheChoice) {
   EXPECT_EQ(last.column, 1U);
   EXPECT_TRUE(last.chosen);
   EXPECT_FALSE(map.panels[0].fields[0].chosen);
-  EXPECT_NE(svg_grid_map(map).find("diverged"), std::string::npos);
+  EXPECT_NE(svg_grid_map(map).find("no value"), std::string::npos);
 }
 
 TEST(TauTable, WeighsLayersByTheirStepsAndJoinsSeeds) {
@@ -168,7 +168,7 @@ TEST(TauTable, WeighsLayersByTheirStepsAndJoinsSeeds) {
                 "parts": [0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0]}}})");
   const RunRecord run{RunStatus::done, folder.path(), ""};
   ExperimentResult result{&plan, {}};
-  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}});
+  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}, {}});
   result.cells[1].seeds = {run, run};
   const auto table = tau_table(result);
   ASSERT_EQ(table.rows.size(), 1U);            // Adam has no tau
@@ -185,7 +185,7 @@ TEST(Figure, ShowsTheVariantsItNames) {
                                       "[[figure]]\nname = \"steps\"\nvariants = [\"ss-esoap\"]"));
   const Plan plan = make_plan(e, "quick", Device::cpu);
   ExperimentResult result{&plan, {}};
-  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}});
+  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}, {}});
   EXPECT_EQ(make_figure(result, e.figures[0]).methods, std::vector<std::string>{"ss-esoap"});
 }
 

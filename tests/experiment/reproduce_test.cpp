@@ -185,6 +185,76 @@ TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
   EXPECT_EQ(store.run(config, false, Keep::history, {}).status, RunStatus::done);
 }
 
+// Otherwise another value would be called the best.
+TEST(Reproduce, ChoosesNothingWhereATuningRunFailed) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  const auto before = reproduce_small(plans, out.path(), 2).results;
+  EXPECT_EQ(before[0].failures(), 0U);
+  const auto& cell = plans[0].cells[0];
+  const auto folder = run_store(out.path()).folder_of(plans[0].tuning_run(cell, cell.candidates[1]), false);
+  write_file_atomically(folder / "failure.json", R"({"message": "the disk is full"})");
+  const auto results = collect(plans, out.path());
+  EXPECT_FALSE(results[0].complete());
+  EXPECT_EQ(results[0].failures(), 1U);
+  EXPECT_TRUE(results[0].cells[0].chosen.empty());
+  EXPECT_EQ(measure(results[0], e.metrics[0], results[0].cells[0]).text(), "not run");
+  const Document page = write_page(results, "lather reproduce small");
+  EXPECT_NE(page.markdown("pictures").find("tuning: the disk is full"), std::string::npos);
+  EXPECT_TRUE(reproduce_small(plans, out.path(), 2).results[0].complete());
+}
+
+TEST(Reproduce, ADamagedFileCostsItsRunAndNoOther) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "short", Device::cpu)};
+  const TemporaryFolder out;
+  const auto before = reproduce_small(plans, out.path(), 1).results;
+  const auto expected = histories(before[0]);
+  const auto folder = before[0].cells[1].seeds[0].folder;
+  for (const char* text : {"{\"reason\": \"st", "[]"}) {
+    write_file_atomically(folder / "summary.json", text);
+    write_file_atomically(folder / "environment.json", text);
+    const auto damaged = collect(plans, out.path());
+    EXPECT_EQ(damaged[0].cells[0].seeds[0].status, RunStatus::done);
+    EXPECT_EQ(damaged[0].cells[1].seeds[0].status, RunStatus::failed);
+    EXPECT_NE(damaged[0].cells[1].seeds[0].message.find(folder.string()), std::string::npos);
+    write_page(damaged, "lather reproduce small");
+    const auto again = reproduce_small(plans, out.path(), 1).results;
+    EXPECT_TRUE(again[0].complete()) << again[0].cells[1].seeds[0].message;
+    EXPECT_EQ(histories(again[0]), expected);
+  }
+}
+
+TEST(Reproduce, DataBelongToTheIdentityOfARunAndWhereTheyAreDoesNot) {
+  const auto name_in = [](const std::filesystem::path& folder, const std::string& data) {
+    write_file_atomically(folder / "points.csv", data);
+    write_file_atomically(folder / "a.toml", R"(
+name = "a"
+coordinates = ["x"]
+fields = ["u"]
+[domain]
+x = [0, 1]
+[[equation]]
+name = "flat"
+residual = "u_xx"
+[[data]]
+name = "data"
+file = "points.csv"
+residual = "u - value"
+)");
+    Experiment e = read_text(kSmallExperiment);
+    e.problems[0].problem = (folder / "a.toml").string();
+    e.settings.clear();
+    const Plan plan = make_plan(e, "short", Device::cpu);
+    return RunStore("runs").folder_of(plan.run(plan.cells[0], {}, 1), false).filename();
+  };
+  const TemporaryFolder one, two;
+  const auto name = name_in(one.path(), "x,value\n0,1\n1,2\n");
+  EXPECT_EQ(name_in(two.path(), "x,value\n0,1\n1,2\n"), name);
+  EXPECT_NE(name_in(two.path(), "x,value\n0,1\n1,3\n"), name);
+}
+
 TEST(Reproduce, WritesTablesAPictureAndAPage) {
   const Experiment e = read_text(kSmallExperiment);
   const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};

@@ -166,6 +166,12 @@ TEST_F(Verdicts, SayWhichRunsTheTimeLimitCutOff) {
   EXPECT_EQ(measured(0).cut_off, 0);
 }
 
+TEST_F(Verdicts, SayWhichRunsHaveNoValue) {
+  of({1, 1.1}, {4, 4});
+  write_file_atomically(result_.cells[1].seeds[0].folder / "summary.json", R"({"reason": "steps"})");
+  EXPECT_EQ(measured(1).text(), "4.00e+00; 1 of 2 without a value");
+}
+
 TEST_F(Verdicts, OnClaimsInWords) {
   of({1, 1.1}, {4, 4.4});
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::holds);

@@ -1,6 +1,10 @@
 #include "lather/train/run_folder/checkpoint.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <thread>
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
@@ -84,9 +88,29 @@ TEST(CheckpointStore, DoesNotTakeTheCheckpointOfAnotherConfiguration) {
 TEST(Files, AFailedReplacementLeavesTheOldContent) {
   TemporaryFolder folder;
   write_file_atomically(folder / "a", "old");
-  std::filesystem::create_directory(folder / "a.tmp");  // in the way of the temporary file
-  EXPECT_THROW(write_file_atomically(folder / "a", "new"), Error);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = before;
+  small.rlim_cur = 2;  // bytes of a file
+  setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(write_file_atomically(folder / "a", "new and longer"), Error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(read_file(folder / "a"), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Files, WritersOfOneFileDoNotDisturbEachOther) {
+  TemporaryFolder folder;
+  const auto write = [&](char letter) {
+    for (int i = 0; i < 100; ++i) write_file_atomically(folder / "a", std::string(1000, letter));
+  };
+  std::thread other(write, 'x');
+  EXPECT_NO_THROW(write('y'));
+  other.join();
+  const std::string left = read_file(folder / "a");
+  EXPECT_TRUE(left == std::string(1000, 'x') || left == std::string(1000, 'y'));
 }
 
 TEST(Files, AppendingToAFullDiskIsAnErrorThatNamesTheReason) {

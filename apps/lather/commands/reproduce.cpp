@@ -109,6 +109,13 @@ int reproduce_all(const ReproduceArguments& a) {
   if (complete == static_cast<std::ptrdiff_t>(results.size())) return 0;
   fmt::print("{} of {} experiments are complete; the same command goes on from here\n", complete,
              results.size());
+  std::size_t failures = 0;
+  for (const auto& result : results) failures += result.failures();
+  if (failures > 0) {
+    fmt::print(stderr, "{} run{} failed: see the end of the sections of {}/reproduction.md\n", failures,
+               failures == 1 ? "" : "s", out.string());
+    return 1;
+  }
   return a.collect ? 0 : 130;
 }
 

@@ -27,7 +27,7 @@ double best_of(const GridMapPanel& panel) {
 void draw_field(Svg& svg, const Box& box, const GridMapField& field, double best) {
   if (!std::isfinite(field.value)) {
     svg.rectangle(box, "#e4e6ea");
-    svg.text(box.left + box.width / 2, box.top + 12, "diverged", "font-size=\"9.5\" fill=\"#6a6f78\"",
+    svg.text(box.left + box.width / 2, box.top + 12, "no value", "font-size=\"9.5\" fill=\"#6a6f78\"",
              "middle");
     return;
   }
@@ -57,7 +57,8 @@ std::string svg_grid_map(const GridMap& map) {
                panel_width = kField * static_cast<double>(map.columns.size()),
                bottom = kTopOfMaps + kLine * static_cast<double>(map.rows.size());
   const double width = left + static_cast<double>(map.panels.size()) * (panel_width + kPanelGap);
-  Svg svg(std::max(width, 360.0), bottom + 44, map.title);
+  const double title_width = 24 + 6.2 * static_cast<double>(map.title.size());
+  Svg svg(std::max(width, title_width), bottom + 44, map.title);
   svg.text(12, 18, map.title, "fill=\"#6a6f78\"");
   for (std::size_t r = 0; r < map.rows.size(); ++r)
     svg.text(left - 8, kTopOfMaps + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");

@@ -28,7 +28,8 @@ std::string machine_of(const ExperimentResult& result) {
   for (const auto& cell : result.cells)
     for (const auto& run : cell.seeds)
       if (const auto file = run.folder / "environment.json"; !run.folder.empty() && fs::exists(file)) {
-        const auto json = train::read_json(file);
+        const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+        if (!json.is_object()) continue;  // damaged
         const bool on_gpu =
             result.plan->device == Device::cuda && !json.value("gpus", nlohmann::json()).empty();
         machines.insert(on_gpu ? json["gpus"][0].get<std::string>() : json.value("cpu", ""));
@@ -63,11 +64,15 @@ std::string conditions_of(const ExperimentResult& result) {
 
 std::vector<std::string> failures_of(const ExperimentResult& result) {
   std::vector<std::string> notes;
-  for (const auto& cell : result.cells)
+  for (const auto& cell : result.cells) {
+    const auto note = [&](const RunRecord& run, const char* kind) {
+      notes.push_back(fmt::format("{} with {}{}: {}", cell.cell->problem->label, cell.cell->variant->label,
+                                  kind, run.message));
+    };
+    for (const auto& run : cell.failures) note(run, ", tuning");
     for (const auto& run : cell.seeds)
-      if (run.status == RunStatus::failed || run.status == RunStatus::out_of_memory)
-        notes.push_back(
-            fmt::format("{} with {}: {}", cell.cell->problem->label, cell.cell->variant->label, run.message));
+      if (run.status == RunStatus::failed || run.status == RunStatus::out_of_memory) note(run, "");
+  }
   std::sort(notes.begin(), notes.end());
   notes.erase(std::unique(notes.begin(), notes.end()), notes.end());
   return notes;

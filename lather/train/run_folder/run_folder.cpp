@@ -28,7 +28,7 @@ void require_no_other_files(const fs::path& folder) {
     throw Error(fmt::format("'{0}' holds a run already; resume it with --resume {0}, or give another --out",
                             folder.string()));
   for (const auto& entry : fs::directory_iterator(folder))
-    if (const auto name = entry.path().filename(); name != "lock" && name != "config.json.tmp")
+    if (const auto name = entry.path().filename(); name != "lock" && name.extension() != ".tmp")
       throw Error(fmt::format("the folder '{}' is not empty (it holds '{}'); give another --out",
                               folder.string(), name.string()));
 }
