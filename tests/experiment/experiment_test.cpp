@@ -77,6 +77,41 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   says(check("not_tested = \"why\"\nvariant = \"adam\""), "[[check]] needs a variant and one of");
 }
 
+TEST(ExperimentFile, FigureOverASettingNeedsAPlaceForEveryProblem) {
+  const std::string heat = "label = \"Heat\"", figure = "name = \"steps\"";
+  // Two problems of these widths, and a figure over it with further keys.
+  const auto message = [&](const std::string& widths, const std::string& keys,
+                           const std::string& change = "") {
+    const std::string text = with(with(kSmallExperiment, heat, heat + widths), figure,
+                                  figure + "\nover = \"network.width\"\n" + keys);
+    try {
+      read_text(text + change);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), text.npos) << text;
+    EXPECT_EQ(text.find("small.toml:"), 0U) << text;
+  };
+  const auto widths = [](const std::string& first, const std::string& second) {
+    return "\nsettings.network.width = " + first +
+           "\n[[problem]]\nname = \"wide\"\nproblem = \"heat-1d\"\nsettings.network.width = " + second + "\n";
+  };
+  EXPECT_EQ(message(widths("6", "12"), "metric = \"l2\""), "no error");
+  says(message(widths("6", "6"), ""), "the problems 'heat-1d' and 'wide' both set it to 6");
+  says(message(widths("6", "12"), "", "problem.wide.network.width = 6\n"), "both set it to 6");
+  says(message(widths("6", "\"wide\""), ""), "the problem 'wide' must set it to a positive number");
+  says(message(widths("6", "-1"), ""), "the problem 'wide' must set it to a positive number");
+  says(message("\n", ""), "unknown axis of [[figure]] 'network.width'");
+  says(message(widths("6", "12"), "metric = \"l3\""), "unknown metric 'l3'; did you mean 'l2'?");
+  says(message(widths("6", "12"), "quantity = \"l2\""), "one over a setting a `metric`");
+  says(message_for(figure, figure + "\nmetric = \"l2\""), "one over a setting a `metric`");
+  says(message(widths("6", "12"), "", "variant.adam.network.width = 3\n"),
+       "the variant 'adam' must not change it");
+}
+
 TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {
   const Experiment e = read_text(with(kSmallExperiment, "optimizer.beta2", "optimizer.bta2"));
   try {
