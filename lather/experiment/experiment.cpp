@@ -276,23 +276,59 @@ TableEntry read_table_entry(TableReader& r, const std::vector<std::string>& vari
   return entry;
 }
 
-FigureEntry read_figure_entry(TableReader& r, const std::vector<std::string>& variants) {
+bool sets(const Settings& settings, const std::string& path) {
+  return std::any_of(settings.begin(), settings.end(), [&](const auto& s) { return s.path == path; });
+}
+
+FigureEntry read_figure_entry(TableReader& r, const Experiment& e) {
   FigureEntry entry;
   entry.name = r.required_name("name");
   entry.title = r.text("title");
-  if (const TomlValue* quantity = r.find("quantity"))
-    entry.quantity = quantity_from(*quantity, "quantity of [[figure]]", entry.task_metric);
+  const TomlValue* quantity = r.find("quantity");
+  if (quantity) entry.quantity = quantity_from(*quantity, "quantity of [[figure]]", entry.task_metric);
   const std::vector<Quantity> drawn = {Quantity::residual, Quantity::mean_square, Quantity::loss,
                                        Quantity::l2,       Quantity::h1,          Quantity::task_metric};
   if (std::find(drawn.begin(), drawn.end(), entry.quantity) == drawn.end())
     throw Error(r.where(), "a figure shows residual, mean_square, loss, l2, h1 or a task metric");
-  const std::string over = r.text("over", "steps");
-  if (over != "steps" && over != "seconds")
-    throw Error(r.where(), unknown_name_message("axis of [[figure]]", over,
-                                                std::vector<std::string>{"steps", "seconds"}));
+  std::vector<std::string> axes = {"steps", "seconds"};
+  for (const auto& problem : e.problems)
+    for (const auto& [path, value] : problem.settings) axes.push_back(path);
+  const std::string over = r.text("over", "steps"), metric = r.text("metric");
+  require_known("axis of [[figure]]", over, axes, r.where());
   entry.over_seconds = over == "seconds";
-  entry.variants = known_texts(r, "variants", "variant", variants);
+  if (over != "steps" && over != "seconds") entry.over_setting = over;
+  if (entry.over_setting.empty() ? !metric.empty() : quantity != nullptr)
+    throw Error(r.where(),
+                "a figure over steps or seconds shows a `quantity`, one over a setting a `metric`");
+  entry.metric = metric_index(e.metrics, metric, r.where());
+  entry.variants = known_texts(r, "variants", "variant", names_of(e.variants));
   return entry;
+}
+
+// A figure over a setting has one place for each problem.
+void require_places(const Experiment& e, const FigureEntry& figure, const Budget& budget) {
+  std::map<double, std::string> places;
+  for (const auto& problem : e.problems) {
+    const auto number = number_set(problem, budget, figure.over_setting);
+    if (!number || !(*number > 0))
+      throw Error(problem.where,
+                  fmt::format("the figure '{}' is over {}: the problem '{}' must set it to a positive number",
+                              figure.name, figure.over_setting, problem.name));
+    if (const auto [other, is_new] = places.emplace(*number, problem.name); !is_new)
+      throw Error(problem.where,
+                  fmt::format("the figure '{}' is over {}, but the problems '{}' and '{}' both set it to {}",
+                              figure.name, figure.over_setting, other->second, problem.name, *number));
+  }
+  for (const auto& variant : e.variants) {
+    const auto own = budget.variant.find(variant.name);
+    if (sets(variant.settings, figure.over_setting) ||
+        (own != budget.variant.end() && sets(own->second, figure.over_setting)) ||
+        std::any_of(variant.grid.begin(), variant.grid.end(),
+                    [&](const GridAxis& axis) { return axis.path == figure.over_setting; }))
+      throw Error(variant.where,
+                  fmt::format("the figure '{}' is over {}: the variant '{}' must not change it", figure.name,
+                              figure.over_setting, variant.name));
+  }
 }
 
 // Without `problems`: all of them.
@@ -473,6 +509,19 @@ bool MapsEntry::shows(const std::string& problem) const {
   return std::find(problems.begin(), problems.end(), problem) != problems.end();
 }
 
+std::optional<double> number_set(const ProblemEntry& problem, const Budget& budget, const std::string& path) {
+  Settings settings = problem.settings;
+  if (const auto instead = budget.problem.find(problem.name); instead != budget.problem.end())
+    settings.insert(settings.end(), instead->second.begin(), instead->second.end());
+  std::optional<double> number;
+  for (const auto& [own, value] : settings) {
+    if (own != path) continue;
+    const auto json = nlohmann::json::parse(value);
+    number = json.is_number() ? std::optional(json.get<double>()) : std::nullopt;
+  }
+  return number;
+}
+
 bool Experiment::is_study() const {
   return paper.empty() &&
          std::all_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.paper.empty(); });
@@ -528,8 +577,8 @@ Experiment read_experiment(const TomlValue& root) {
   e.checks = read_list<CheckEntry>(r, "check", false, [&](TableReader& c) { return read_check_entry(c, e); });
   e.tables =
       read_list<TableEntry>(r, "table", false, [&](TableReader& t) { return read_table_entry(t, variants); });
-  e.figures = read_list<FigureEntry>(r, "figure", false,
-                                     [&](TableReader& f) { return read_figure_entry(f, variants); });
+  e.figures =
+      read_list<FigureEntry>(r, "figure", false, [&](TableReader& f) { return read_figure_entry(f, e); });
   if (const TomlValue* maps = r.find("maps"))
     e.maps = read_maps(TableReader(*maps, "[maps]"), problems, variants);
   const TomlValue& budgets = r.required("budget").as_table("[budget]");
@@ -541,6 +590,8 @@ Experiment read_experiment(const TomlValue& root) {
     TableReader b(value, fmt::format("[budget.{}]", name));
     e.budgets[name] = read_budget(b, e);
     b.done();
+    for (const auto& figure : e.figures)
+      if (!figure.over_setting.empty()) require_places(e, figure, e.budgets[name]);
   }
   r.done();
   require_trainings_for_keys(root, e);

@@ -128,12 +128,15 @@ struct TableEntry {
   bool pairs = false;
 };
 
-// A picture with one panel per problem and one curve per variant.
+// A picture with one curve per variant: over steps or seconds, with one panel per problem; or over a setting that
+// differs between the problems, with one point for each of them.
 struct FigureEntry {
   std::string name, title, task_metric;
   std::vector<std::string> variants;  // empty: all
   Quantity quantity = Quantity::mean_square;
   bool over_seconds = false;
+  std::string over_setting;  // its path, such as network.width; empty: over steps or seconds
+  std::size_t metric = 0;    // over a setting: index into the experiment's metrics
 };
 
 // Maps of one seed: reference, prediction and error, for the best variant and for one that is always shown.
@@ -152,6 +155,9 @@ struct Budget {
   Settings settings;
   std::map<std::string, Settings> problem, variant;  // by name; only tuning overrides them
 };
+
+// The number that a problem sets within a budget; none if it sets none.
+std::optional<double> number_set(const ProblemEntry& problem, const Budget& budget, const std::string& path);
 
 struct Experiment {
   std::string name, title, paper, claim, about, recipe = "paper";

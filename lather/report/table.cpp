@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
 
 namespace lather::report {
 
@@ -31,24 +32,43 @@ std::string to_text(const Cell& cell) {
 
 namespace {
 
-// "1.23e-04" -> "1.23 \cdot 10^{-4}"
-std::string latex_number(double value, int digits) {
-  if (value == 0) return "0";
-  const std::string text = fmt::format("{:.{}e}", value, digits);
+// "1.23e-04" -> "1.23 \cdot 10^{-4}", "1.23e+00" -> "1.23"
+std::string latex_number(const std::string& text) {
   const auto e = text.find('e');
-  return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+  const int exponent = std::stoi(text.substr(e + 1));
+  return text.substr(0, e) + (exponent == 0 ? "" : fmt::format(" \\cdot 10^{{{}}}", exponent));
 }
 
-std::string latex_text(const std::string& text) {
+std::string latex_number(double value, int digits) {
+  return value == 0 ? "0" : latex_number(fmt::format("{:.{}e}", value, digits));
+}
+
+std::string latex_words(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) out += '\\';
     if (c == '^' || c == '~' || c == '\\')
       out += fmt::format("\\char{}", static_cast<int>(c)) + "{}";
+    else if (c == '<' || c == '>')  // another character in LaTeX's default encoding of fonts
+      out += c == '<' ? "\\textless{}" : "\\textgreater{}";
     else
       out += c;
   }
   return out;
+}
+
+// Numbers with a power of ten, and their deviations, are formulas.
+std::string latex_text(const std::string& text) {
+  static const std::regex formula(R"(\b(\d+(?:\.\d+)?e[+-]\d+)(?: ± (\d+(?:\.\d+)?e[+-]\d+))?)");
+  std::string out;
+  auto rest = text.begin();
+  for (std::sregex_iterator found(text.begin(), text.end(), formula), end; found != end; ++found) {
+    out += latex_words({rest, (*found)[0].first}) + "$" + latex_number((*found)[1]);
+    if ((*found)[2].matched) out += " \\pm " + latex_number((*found)[2]);
+    out += "$";
+    rest = (*found)[0].second;
+  }
+  return out + latex_words({rest, text.end()});
 }
 
 std::string latex(const Cell& cell) {

@@ -3,14 +3,19 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/figures.hpp"
+#include "lather/experiment/pages/method_colours.hpp"
 #include "lather/experiment/pages/tau_table.hpp"
 #include "lather/experiment/pages/write_up.hpp"
+#include "lather/report/draw/colours.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
 
@@ -112,6 +117,15 @@ TEST_F(Comparisons, MakeATableAndSentences) {
   EXPECT_NE(page.find("### Methods\n\nWhich one?"), std::string::npos);
 }
 
+TEST_F(Comparisons, AreInAFileWithoutTablesThatAreEmpty) {
+  const TemporaryFolder folder;
+  write_experiment(of({1, 1}, {0.45, 0.44}), folder.path());
+  const std::string text = read_file(folder.path() / "small.md");
+  EXPECT_EQ(text.find("the paper"), std::string::npos) << text;  // has no values
+  EXPECT_EQ(text.find("|\n|\n"), std::string::npos) << text;     // nothing was tuned
+  EXPECT_NE(text.find("\n\nMethods\n\n| "), std::string::npos) << text;
+}
+
 TEST_F(Comparisons, InPairsAreWithTheRowAbove) {
   TableEntry pairs{"Pairs", "", {"ss-esoap", "adam"}, true};
   const auto table = comparison_table(of({1, 1}, {0.45, 0.44}), pairs);
@@ -186,7 +200,99 @@ TEST(Figure, ShowsTheVariantsItNames) {
   const Plan plan = make_plan(e, "quick", Device::cpu);
   ExperimentResult result{&plan, {}};
   for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}, {}});
-  EXPECT_EQ(make_figure(result, e.figures[0]).methods, std::vector<std::string>{"ss-esoap"});
+  const auto methods = make_figure(result, e.figures[0]).methods;
+  ASSERT_EQ(methods.size(), 1U);
+  EXPECT_EQ(methods[0].label, "ss-esoap");
+}
+
+// Three widths, the second one changed by the budget; Adam runs out of memory there.
+TEST(Figure, OverASettingHasAPointPerProblemAndMarksWhereAValueIsMissing) {
+  const std::string heat = "label = \"Heat\"", figure = "name = \"steps\"",
+                    quick = "[budget.quick]\nsteps = 40";
+  std::string problems = heat + "\nsettings.network.width = 16\n";
+  for (const char* width : {"8", "4"})
+    problems += std::string("[[problem]]\nname = \"width-") + width +
+                "\"\nproblem = \"heat-1d\"\nsettings.network.width = " + width + "\n";
+  const Experiment e = read_text(with(with(with(kSmallExperiment, heat, problems), figure,
+                                           figure + "\nover = \"network.width\"\nmetric = \"mean_square\""),
+                                      quick, quick + "\nproblem.width-8.network.width = 10"));
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const TemporaryFolder folder;
+  const auto run = [&](const std::string& residual) {
+    const auto path = folder.path() / residual;
+    std::filesystem::create_directories(path);
+    write_file_atomically(path / "summary.json",
+                          R"({"reason": "steps", "final": {"residual": )" + residual + "}}");
+    return RunRecord{RunStatus::done, path, ""};
+  };
+  ExperimentResult result{&plan, {}};
+  for (const auto& cell : plan.cells) {
+    const bool fails = cell.problem->name == "width-8" && cell.variant->name == "adam";
+    const RunRecord lost{RunStatus::out_of_memory, folder.path(), "too large"};
+    result.cells.push_back(
+        {&cell, {}, {}, {}, fails ? std::vector{lost, lost} : std::vector{run("1"), run("2")}, {}});
+  }
+  const PanelFigure drawing = make_figure(result, e.figures[0]);
+  ASSERT_EQ(drawing.panels.size(), 1U);
+  EXPECT_EQ(drawing.methods[0].label, "Adam (out of memory at 10)");
+  EXPECT_EQ(drawing.methods[1].label, "ss-esoap");
+  EXPECT_EQ(drawing.x_name, "network width");
+  EXPECT_EQ(drawing.y_name, "mean_square");
+  const auto& curves = drawing.panels[0].curves;
+  ASSERT_EQ(curves.size(), 3U);  // Adam's is in two pieces
+  EXPECT_EQ(curves[0].x, std::vector<double>{4});
+  EXPECT_EQ(curves[0].value, std::vector<double>{2.5});  // mean squares 1 and 4
+  EXPECT_EQ(curves[0].low, std::vector<double>{1});
+  EXPECT_EQ(curves[0].high, std::vector<double>{4});
+  EXPECT_TRUE(curves[0].cut);
+  EXPECT_EQ(curves[1].x, std::vector<double>{16});
+  EXPECT_FALSE(curves[1].cut);
+  EXPECT_EQ(curves[2].x, (std::vector<double>{4, 10, 16}));
+  EXPECT_EQ(curves[2].method, 1U);
+  const auto count = [svg = svg_panels(drawing)](const std::string& part) {
+    int n = 0;
+    for (auto at = svg.find(part); at != svg.npos; at = svg.find(part, at + 1)) ++n;
+    return n;
+  };
+  for (const char* words : {">4<", ">10<", ">16<", ">network width<"}) EXPECT_EQ(count(words), 1) << words;
+  EXPECT_EQ(count("<circle"), 5);                 // a dot for every value
+  EXPECT_EQ(count("stroke-width=\"1.6\"/>"), 2);  // one cross
+  write_experiment(result, folder.path());
+  EXPECT_EQ(read_file(folder.path() / "small-steps.pdf").substr(0, 8), "%PDF-1.4");
+}
+
+TEST(Figure, GivesAMethodOneColourAndNoOtherMethodBesideItTheSame) {
+  std::map<std::string, std::set<int>> by_name;
+  for (const auto& e : read_experiments({"all", "ss-esoap-study"})) {
+    const auto colours = method_colours(e);
+    for (const auto& [name, colour] : colours) by_name[name].insert(colour);
+    for (const auto& figure : e.figures) {
+      std::set<int> drawn;
+      std::size_t methods = 0;
+      for (const auto& variant : e.variants)
+        if (figure.variants.empty() ||
+            std::find(figure.variants.begin(), figure.variants.end(), variant.name) != figure.variants.end())
+          drawn.insert(colours.at(variant.name)), ++methods;
+      EXPECT_EQ(drawn.size(), methods) << e.name << ", " << figure.name;
+    }
+  }
+  for (const char* name :
+       {"adam", "muon", "soap", "purifying-shampoo", "ss-esoap", "lbfgs", "ntk", "multiadam"})
+    EXPECT_EQ(by_name.at(name).size(), 1U) << name;
+}
+
+TEST(Figure, DrawsAMethodInItsColourWhicheverOthersAreShown) {
+  const std::string figure = "[[figure]]\nname = \"steps\"\n";
+  const Experiment e = read_text(
+      with(kSmallExperiment, figure, figure + "[[figure]]\nname = \"one\"\nvariants = [\"ss-esoap\"]\n"));
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  ExperimentResult result{&plan, {}};
+  for (const auto& cell : plan.cells) result.cells.push_back({&cell, {}, {}, {}, {}, {}});
+  const PanelFigure all = make_figure(result, e.figures[0]), one = make_figure(result, e.figures[1]);
+  EXPECT_EQ(all.methods[1].colour, one.methods[0].colour);
+  EXPECT_NE(all.methods[0].colour, one.methods[0].colour);
+  const std::string stroke = "\"" + report::categorical_colour(one.methods[0].colour) + "\"";
+  EXPECT_NE(svg_panels(one).find(stroke), std::string::npos);
 }
 
 }  // namespace

@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/kept_fields.hpp"
+#include "lather/experiment/pages/events_table.hpp"
+#include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
@@ -273,6 +277,76 @@ TEST_F(Verdicts, StandOnTopOfThePage) {
   for (const char* words : {"Claims of the paper that were looked at: 7. Hold: 2; ",
                             "**Does Adam lead?** Yes: holds on Heat", "there are no runs"})
     EXPECT_NE(page.find(words), std::string::npos) << words;
+}
+
+TEST_F(Verdicts, OnClaimsAreInTheFileOfTheExperiment) {
+  of({1, 1.1}, {4, 4.4});
+  write_experiment(result_, folder_.path());
+  EXPECT_NE(read_file(folder_.path() / "small.md").find("| SS-eSOAP diverges. "), std::string::npos);
+}
+
+class LongTable : public Verdicts {
+ protected:
+  static std::string in(const report::Table& table, std::size_t row, const std::string& column) {
+    const auto found = std::find(table.header.begin(), table.header.end(), column);
+    return table.rows.at(row).at(static_cast<std::size_t>(found - table.header.begin())).text;
+  }
+};
+
+TEST_F(LongTable, HasTheLabelOfTheMetricAndBothKindsOfCentre) {
+  of({1, 4, 100}, {4, 4.4});
+  experiment_.metrics[0].label = "mean square";
+  const auto table = long_table(result_);
+  EXPECT_EQ(std::set(table.header.begin(), table.header.end()).size(), table.header.size());
+  EXPECT_EQ(in(table, 0, "quantity"), "mean_square");
+  EXPECT_EQ(in(table, 0, "metric"), "mean square");
+  EXPECT_DOUBLE_EQ(std::stod(in(table, 0, "median")), 4);
+  EXPECT_DOUBLE_EQ(std::stod(in(table, 0, "min")), 1);
+  EXPECT_DOUBLE_EQ(std::stod(in(table, 0, "max")), 100);
+  EXPECT_DOUBLE_EQ(std::stod(in(table, 0, "mean")), 35);
+  EXPECT_EQ(in(table, 0, "ratio"), "4e+03");  // of the median: values are spread; the paper has 1e-3
+  of({-1}, {4});
+  EXPECT_EQ(in(long_table(result_), 0, "median") + in(long_table(result_), 0, "max"), "");
+}
+
+TEST_F(Verdicts, TableOfChangesOfBasesNamesEveryColumnOnce) {
+  of({1}, {4});
+  const auto header = events_table(result_).header;
+  EXPECT_EQ(std::set(header.begin(), header.end()).size(), header.size());
+}
+
+// Maps of made-up runs cannot be drawn; the notes name the methods as captions would.
+class BestOnMaps : public Verdicts {
+ protected:
+  // L2 errors of Adam and SS-eSOAP; negative: diverged.
+  std::string captions(const std::vector<double>& adam, const std::vector<double>& esoap) {
+    experiment_.maps = {{"heat-1d"}, "ss-esoap"};
+    result_ = {&plan_, {}};
+    for (const auto* errors : {&adam, &esoap}) {
+      CellResult cell;
+      cell.cell = &plan_.cells[result_.cells.size()];
+      for (const double error : *errors) l2_ = error, cell.seeds.push_back(run(error));
+      result_.cells.push_back(cell);
+    }
+    std::string text;
+    for (const auto& note : make_field_maps(result_).notes) text += note.substr(0, note.find(':')) + "\n";
+    return text;
+  }
+};
+
+TEST_F(BestOnMaps, HasTheLowestValueInTheTable) {
+  EXPECT_EQ(captions({0.4, 0.4}, {0.1, 0.8}),  // the mean, although the geometric mean is lower
+            "No maps of Heat with Adam (the best here by l2 in the table)\nNo maps of Heat with ss-esoap\n");
+  EXPECT_EQ(captions({0.4, 0.4}, {0.1, 0.6}),
+            "No maps of Heat with ss-esoap (the best here by l2 in the table)\n");
+  EXPECT_EQ(captions({0.4, 0.4, 0.4}, {0.01, 0.1, 0.9}),  // the median where values are spread
+            "No maps of Heat with ss-esoap (the best here by l2 in the table)\n");
+}
+
+TEST_F(BestOnMaps, HasAResultInEverySeed) {
+  EXPECT_EQ(captions({0.4, 0.4}, {0.1, -1}),
+            "No maps of Heat with Adam (the best here by l2 in the table, of those with a result in every "
+            "seed)\nNo maps of Heat with ss-esoap\n");
 }
 
 TEST_F(Verdicts, AreNotGivenWhereRunsAreMissing) {

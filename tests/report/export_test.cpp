@@ -184,5 +184,19 @@ TEST(Table, InThreeFormats) {
       << to_latex(table);
 }
 
+TEST(Table, InLatexHasNumbersAsFormulasAndNoCharacterThatPrintsAsAnother) {
+  const auto latex = [](const char* text) {
+    const std::string table = to_latex({{"a"}, {{{text, {}}}}});
+    const auto begin = table.find("\\midrule\n") + 9;
+    return table.substr(begin, table.find(" \\\\\n\\bottomrule") - begin);
+  };
+  EXPECT_EQ(latex("1.80e-03 ± 2.1e-05; 1 of 3 diverged"),
+            "$1.80 \\cdot 10^{-3} \\pm 2.1 \\cdot 10^{-5}$; 1 of 3 diverged");
+  EXPECT_EQ(latex("median 1.20e+00 (3.0e-05 … 2e+12)"),
+            "median $1.20$ ($3.0 \\cdot 10^{-5}$ … $2 \\cdot 10^{12}$)");
+  EXPECT_EQ(latex("DNC (> 50400), a < 1"), "DNC (\\textgreater{} 50400), a \\textless{} 1");
+  EXPECT_EQ(latex("SS-eSOAP, m = 20"), "SS-eSOAP, m = 20");
+}
+
 }  // namespace
 }  // namespace lather::report

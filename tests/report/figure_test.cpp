@@ -64,6 +64,13 @@ TEST(Colours, AreThoseOfThePage) {
   EXPECT_EQ(colour(0.627955, 0.257683, 29.2339), "#ff0000");  // red of sRGB in Oklch
 }
 
+TEST(Ticks, AreWhereTheAxisWantsThem) {
+  const auto list = ticks({2, 3.1, true, "", 0, {std::log10(128), std::log10(1024)}}, 4);
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0].second, "128");
+  EXPECT_EQ(list[1], std::pair(std::log10(1024), std::string("1024")));
+}
+
 TEST(Ticks, AreRoundNumbersAndPowersOfTen) {
   const auto texts = [](const Axis& axis) {
     std::string all;

@@ -23,14 +23,14 @@ report::Table events_table(const ExperimentResult& result) {
                   "variant",
                   "changes of bases",
                   "off-diagonal ratio before",
-                  "… 10 steps later",
+                  "off-diagonal ratio 10 steps later",
                   "cosine of gradients",
-                  "… 10 steps later",
+                  "cosine of gradients 10 steps later",
                   "gamma",
                   "loss after 1 step / before",
-                  "… worst tenth",
+                  "loss after 1 step / before, worst tenth",
                   "loss after 10 steps / before",
-                  "… worst tenth"};
+                  "loss after 10 steps / before, worst tenth"};
   if (!result.plan->experiment->events) return table;
   for (const auto& cell : result.cells) {
     const Events events = read_events(cell);

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -27,17 +29,29 @@ const MetricEntry* judging_metric(const Experiment& experiment) {
   return first;
 }
 
-const CellResult* best_cell(const ExperimentResult& result, const std::string& problem) {
+// The variant with the lowest value in the table, of those with a result in every seed, and what it is best by.
+struct BestCell {
+  const CellResult* cell = nullptr;
+  std::string words;
+};
+
+BestCell best_cell(const ExperimentResult& result, const std::string& problem) {
   const MetricEntry* metric = judging_metric(*result.plan->experiment);
-  const CellResult* best = nullptr;
-  double lowest = 0;
+  BestCell best;
+  double lowest = std::numeric_limits<double>::infinity(), lowest_of_all = lowest;
   for (const auto& cell : result.cells) {
     if (!metric || cell.cell->problem->name != problem) continue;
-    const auto value = measure(result, *metric, cell).rank_value();  // infinite if a seed has none
-    if (!value || std::isinf(*value) || (best && !(*value < lowest))) continue;
-    lowest = *value;
-    best = &cell;
+    const Measured measured = measure(result, *metric, cell);
+    if (!measured.is_known()) continue;
+    lowest_of_all = std::min(lowest_of_all, measured.centre());
+    const auto rank = measured.rank_value();  // infinite if a seed has no result
+    if (!rank || std::isinf(*rank) || !(measured.centre() < lowest)) continue;
+    lowest = measured.centre();
+    best.cell = &cell;
   }
+  if (best.cell)
+    best.words = fmt::format("the best here by {} in the table{}", metric->label,
+                             lowest_of_all < lowest ? ", of those with a result in every seed" : "");
   return best;
 }
 
@@ -74,9 +88,9 @@ class Maps {
     for (const auto* problem : problems_of(result_)) {
       if (!wanted.shows(problem->name)) continue;
       const CellResult* shown = find_cell(result_, problem->name, wanted.variant);
-      const CellResult* best = best_cell(result_, problem->name);
-      if (best && best != shown) add(*best, "the best here");
-      if (shown) add(*shown, best == shown ? "also the best here" : "");
+      const BestCell best = best_cell(result_, problem->name);
+      if (best.cell && best.cell != shown) add(*best.cell, best.words);
+      if (shown) add(*shown, best.cell == shown ? best.words : "");
     }
     return std::move(maps_);
   }

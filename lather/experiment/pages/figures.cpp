@@ -8,6 +8,8 @@
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
+#include "lather/experiment/pages/method_colours.hpp"
+#include "lather/experiment/pages/setting_curves.hpp"
 #include "lather/report/draw/pdf.hpp"
 
 namespace lather::experiment {
@@ -17,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Curves of the seeds as one: geometric mean, smallest and largest at each step all of them have.
-PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, int method) {
+PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, std::size_t method) {
   std::vector<std::vector<CurvePoint>> curves;
   for (const auto& run : cell.seeds)
     if (run.status == RunStatus::done)
@@ -136,12 +138,17 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
   std::erase_if(variants, [&](const VariantEntry* variant) {
     return !drawn.empty() && std::find(drawn.begin(), drawn.end(), variant->name) == drawn.end();
   });
-  for (const auto* variant : variants) drawing.methods.push_back(variant->label);
+  const auto colours = method_colours(*result.plan->experiment);
+  for (const auto* variant : variants) drawing.methods.push_back({variant->label, colours.at(variant->name)});
+  if (!figure.over_setting.empty()) {
+    draw_over_setting(result, figure, variants, drawing);
+    return drawing;
+  }
   for (const auto* problem : problems_of(result)) {
     auto& panel = drawing.panels.emplace_back(Panel{result.plan->problem_label(*problem), {}});
     for (std::size_t v = 0; v < variants.size(); ++v)
       if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
-        panel.curves.push_back(join_seeds(*cell, figure, static_cast<int>(v)));
+        panel.curves.push_back(join_seeds(*cell, figure, v));
   }
   return drawing;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/svg.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 // Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
 constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232,
-                 kLegendLine = 18;
+                 kLegendLine = 18, kNumberWidth = 30;
 
 struct Limits {
   double low = 1e308, high = -1e308;
@@ -26,39 +27,72 @@ struct Limits {
   bool empty() const { return low > high; }
 };
 
+// Places of points far enough apart for their numbers.
+std::vector<double> numbered_places(const Panel& panel, const Limits& x) {
+  std::set<double> places;
+  for (const auto& curve : panel.curves)
+    for (const double at : curve.x) places.insert(std::log10(at));
+  std::vector<double> numbered;
+  for (const double at : places)
+    if (numbered.empty() || (at - numbered.back()) * kPanelWidth > kNumberWidth * (x.high - x.low))
+      numbered.push_back(at);
+  return numbered;
+}
+
 std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
   Limits x, y;
   for (const auto& curve : panel.curves)
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      x.take(curve.x[i]);
+      x.take(figure.dotted ? std::log10(curve.x[i]) : curve.x[i]);
       y.take(std::log10(curve.value[i]));
     }
   if (x.empty()) x.low = 0, x.high = 1, y.low = -1, y.high = 0;
-  x.low = std::min(0.0, x.low);
   const double room = std::max(0.1, 0.05 * (y.high - y.low));
-  return {{x.low, std::max(x.high, x.low + 1e-9), false, figure.x_name},
-          {y.low - room, y.high + room, true, ""}};
+  const Axis values{y.low - room, y.high + room, true, ""};
+  if (figure.dotted) {
+    const double beside = std::max(0.02, 0.05 * (x.high - x.low));
+    return {{x.low - beside, x.high + beside, true, figure.x_name, 0, numbered_places(panel, x)}, values};
+  }
+  x.low = std::min(0.0, x.low);
+  return {{x.low, std::max(x.high, x.low + 1e-9), false, figure.x_name}, values};
+}
+
+void cross_out(Svg& svg, double x, double y, const std::string& colour) {
+  constexpr double kArm = 5;
+  svg.line(x - kArm, y - kArm, x + kArm, y + kArm, colour, 1.6);
+  svg.line(x - kArm, y + kArm, x + kArm, y - kArm, colour, 1.6);
 }
 
 void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure& figure) {
   const auto both = axes_of(panel, figure);
   const Axis &x = both.first, &y = both.second;
-  svg.text(box.left, box.top - 8, panel.title, "font-weight=\"600\"");
+  if (!panel.title.empty()) svg.text(box.left, box.top - 8, panel.title, "font-weight=\"600\"");
   svg.axes(box, x, y, true);
   const auto share = [&](double at, double value) {
-    return Svg::Share{x.share(at), std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
+    return Svg::Share{x.share(figure.dotted ? std::log10(at) : at),
+                      std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
+  };
+  const auto colour_of = [&](const PanelCurve& curve) {
+    return report::categorical_colour(figure.methods[curve.method].colour);
   };
   for (const auto& curve : panel.curves) {
     if (curve.low.empty()) continue;
     std::vector<Svg::Share> outline;
     for (std::size_t i = 0; i < curve.x.size(); ++i) outline.push_back(share(curve.x[i], curve.high[i]));
     for (std::size_t i = curve.x.size(); i-- > 0;) outline.push_back(share(curve.x[i], curve.low[i]));
-    svg.area(box, outline, report::categorical_colour(curve.method), 0.18);
+    svg.area(box, outline, colour_of(curve), 0.18);
   }
   for (const auto& curve : panel.curves) {
     std::vector<Svg::Share> points;
     for (std::size_t i = 0; i < curve.x.size(); ++i) points.push_back(share(curve.x[i], curve.value[i]));
-    if (!points.empty()) svg.curve(box, points, report::categorical_colour(curve.method), 1.6);
+    if (points.empty()) continue;
+    const std::string colour = colour_of(curve);
+    svg.curve(box, points, colour, 1.6);
+    const auto left = [&](const Svg::Share& p) { return box.left + p.x * box.width; };
+    const auto top = [&](const Svg::Share& p) { return box.top + (1 - p.y) * box.height; };
+    if (figure.dotted)
+      for (const auto& p : points) svg.dot(left(p), top(p), 2.4, colour);
+    if (curve.cut) cross_out(svg, left(points.back()), top(points.back()), colour);
   }
 }
 
@@ -77,17 +111,17 @@ std::string svg_panels(const PanelFigure& figure) {
   std::vector<Entry> legend;  // in lines that are as wide as the panels
   double at = kLeft, line = 30;
   for (const auto& method : figure.methods) {
-    if (at > kLeft && at + legend_width(method) > width) at = kLeft, line += kLegendLine;
+    if (at > kLeft && at + legend_width(method.label) > width) at = kLeft, line += kLegendLine;
     legend.push_back({at, line});
-    at += legend_width(method);
+    at += legend_width(method.label);
   }
   const double top = kTopOfPanels + line - 30;
   Svg svg(width, top + rows * kRow, figure.title);
   svg.text(kLeft, 18, figure.y_name, "fill=\"#6a6f78\"");
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
     const auto [x, y] = legend[m];
-    svg.line(x, y, x + 16, y, report::categorical_colour(static_cast<int>(m)), 2.5);
-    svg.text(x + 20, y + 4, figure.methods[m]);
+    svg.line(x, y, x + 16, y, report::categorical_colour(figure.methods[m].colour), 2.5);
+    svg.text(x + 20, y + 4, figure.methods[m].label);
   }
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),

@@ -1,6 +1,6 @@
 #pragma once
-// Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps or seconds,
-// one colour per method, the range over seeds as a band around the geometric mean.
+// Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps, seconds or a
+// setting, one colour per method, the range over seeds as a band.
 
 #include <string>
 #include <vector>
@@ -8,9 +8,10 @@
 namespace lather::experiment {
 
 struct PanelCurve {
-  int method = 0;                        // its colour and its place in the legend
+  std::size_t method = 0;                // its place in the legend
   std::vector<double> x;                 // increasing
   std::vector<double> value, low, high;  // positive; low and high may be empty: no band
+  bool cut = false;                      // its end is crossed out: what follows has no value
 };
 
 struct Panel {
@@ -18,11 +19,17 @@ struct Panel {
   std::vector<PanelCurve> curves;
 };
 
+struct PanelMethod {
+  std::string label;
+  int colour = 0;
+};
+
 struct PanelFigure {
   std::string title, x_name, y_name;
-  std::vector<std::string> methods;
+  std::vector<PanelMethod> methods;
   std::vector<Panel> panels;
   int columns = 4;
+  bool dotted = false;  // few points: each has a dot and its number on the x axis, which is logarithmic
 };
 
 std::string svg_panels(const PanelFigure& figure);

@@ -113,8 +113,9 @@ report::Table values_table(const ExperimentResult& result) {
 
 report::Table long_table(const ExperimentResult& result) {
   report::Table table;
-  table.header = {"experiment",     "budget", "problem", "variant", "quantity",        "mean",
-                  "standard_error", "seeds",  "result",  "paper",   "paper_deviation", "ratio"};
+  table.header = {"experiment", "budget",         "problem",         "variant", "quantity", "metric",
+                  "mean",       "standard_error", "median",          "min",     "max",      "seeds",
+                  "result",     "paper",          "paper_deviation", "ratio"};
   for (const auto& cell : result.cells)
     for (const auto& metric : result.plan->experiment->metrics) {
       const auto& problem = cell.cell->problem->name;
@@ -122,15 +123,19 @@ report::Table long_table(const ExperimentResult& result) {
       const Measured m = measure(result, metric, cell);
       const PaperValue* paper = find_paper(metric, problem, variant);
       const auto number = [](std::optional<double> v) { return v ? fmt::format("{}", *v) : std::string(); };
+      const auto known = [&](auto value) { return m.is_known() ? number(value()) : std::string(); };
       std::vector<report::Cell> row;
       for (const std::string& text :
            {result.plan->experiment->name, result.plan->budget_name, problem, variant,
             metric.task_metric.empty()
                 ? std::string(name_of(metric.quantity))
                 : "task." + metric.task_metric + (metric.step > 0 ? fmt::format("@{}", metric.step) : ""),
-            m.is_known() ? number(m.mean()) : std::string(),
-            m.is_known() ? number(m.standard_error()) : std::string(), std::to_string(m.values.size()),
-            m.text(), paper ? (paper->value ? number(paper->value) : paper->text) : std::string(),
+            metric.label, known([&] { return m.mean(); }), known([&] { return m.standard_error(); }),
+            known([&] { return m.median(); }),
+            known([&] { return *std::min_element(m.values.begin(), m.values.end()); }),
+            known([&] { return *std::max_element(m.values.begin(), m.values.end()); }),
+            std::to_string(m.values.size()), m.text(),
+            paper ? (paper->value ? number(paper->value) : paper->text) : std::string(),
             paper ? number(paper->deviation) : std::string(), ratio_text(m, paper)})
         row.push_back({text, {}});
       table.rows.push_back(std::move(row));

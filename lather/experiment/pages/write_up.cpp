@@ -184,12 +184,14 @@ Document study_page(const ExperimentResult& result, const std::string& command) 
 std::vector<std::string> write_experiment(const ExperimentResult& result, const fs::path& folder) {
   fs::create_directories(folder);
   const std::string& name = result.plan->experiment->name;
-  std::string tables = report::to_markdown(values_table(result)) + "\n" +
-                       report::to_markdown(verdict_table(result)) + "\n" +
-                       report::to_markdown(settings_table(result));
+  std::vector<std::string> tables;
+  for (const auto& table :
+       {values_table(result), checks_table(result), verdict_table(result), settings_table(result)})
+    if (!table.rows.empty()) tables.push_back(report::to_markdown(table));
   for (const auto& entry : result.plan->experiment->tables)
-    tables += fmt::format("\n{}\n\n{}", entry.title, report::to_markdown(comparison_table(result, entry)));
-  write_file_atomically(folder / (name + ".md"), tables);
+    if (const auto table = comparison_table(result, entry); !table.rows.empty())
+      tables.push_back(fmt::format("{}\n\n{}", entry.title, report::to_markdown(table)));
+  write_file_atomically(folder / (name + ".md"), fmt::format("{}", fmt::join(tables, "\n")));
   if (const auto events = events_table(result); !events.rows.empty())
     write_file_atomically(folder / (name + "-events.csv"), report::to_csv(events));
   if (const auto tau = tau_table(result); !tau.rows.empty())

@@ -131,6 +131,9 @@ std::vector<std::pair<double, std::string>> stretched_ticks(const Axis& axis, in
 std::vector<std::pair<double, std::string>> ticks(const Axis& axis, int about) {
   if (axis.linear_within > 0) return stretched_ticks(axis, about);
   std::vector<std::pair<double, std::string>> list;
+  for (const double at : axis.numbered)
+    list.emplace_back(at, signed_number(axis.logarithmic ? std::pow(10, at) : at));
+  if (!list.empty()) return list;
   if (axis.logarithmic && std::floor(axis.high + 1e-9) - std::ceil(axis.low - 1e-9) >= 1) {
     const int first = static_cast<int>(std::ceil(axis.low - 1e-9)),
               last = static_cast<int>(std::floor(axis.high + 1e-9));

@@ -18,7 +18,8 @@ struct Axis {
   double low, high;
   bool logarithmic = false;
   std::string name = "";
-  double linear_within = 0;  // 0: not stretched
+  double linear_within = 0;           // 0: not stretched
+  std::vector<double> numbered = {};  // places of its numbers; empty: round ones
   double share(double value) const { return (value - low) / (high - low); }
 };
 
