@@ -8,6 +8,9 @@
 #include <atomic>
 #include <fstream>
 #include <string>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace lather {
 
@@ -47,7 +50,16 @@ std::size_t peak_host_memory_bytes() {
 
 std::size_t peak_device_memory_bytes() { return static_cast<std::size_t>(most_device_bytes.load()); }
 
+void use_one_heap() {
+#ifdef __GLIBC__
+  ::mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 void forget_peak_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
   std::ofstream("/proc/self/clear_refs") << 5;  // if that is not allowed, the old peak stays
   most_device_bytes = device_bytes.load();
 }

@@ -527,6 +527,10 @@ bool Experiment::is_study() const {
          std::all_of(metrics.begin(), metrics.end(), [](const auto& m) { return m.paper.empty(); });
 }
 
+bool Experiment::reads_events() const {
+  return events || std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.events.empty(); });
+}
+
 bool Experiment::timed() const {
   return std::any_of(metrics.begin(), metrics.end(), [](const auto& m) { return is_timed(m.quantity); });
 }

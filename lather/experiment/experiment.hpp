@@ -175,8 +175,9 @@ struct Experiment {
   MapsEntry maps;
   std::map<std::string, Budget> budgets;
 
-  bool is_study() const;  // names no place in a paper and has no values from one
-  bool timed() const;     // has a metric that concurrent runs would spoil: one run at a time
+  bool is_study() const;      // names no place in a paper and has no values from one
+  bool reads_events() const;  // for a table or for a check
+  bool timed() const;         // has a metric that concurrent runs would spoil: one run at a time
   const Budget& budget(const std::string& name) const;  // throws Error naming the existing ones
   const ProblemEntry& problem(const std::string& name) const;
   const VariantEntry& variant(const std::string& name) const;

@@ -175,6 +175,20 @@ Works works_of(std::span<const Plan> plans, const RunStore& store) {
   return works;
 }
 
+// Whatever the tuning may choose: another experiment may come first with a run that this one reads the log of.
+RunStore store_with_logs(std::span<const Plan> plans, const std::filesystem::path& out) {
+  RunStore store = run_store(out);
+  for (const auto& plan : plans) {
+    if (!plan.experiment->reads_events()) continue;
+    for (const auto& cell : plan.cells)
+      for (const auto& candidate : cell.candidates)
+        for (std::int64_t seed = 1; seed <= plan.budget->seeds; ++seed)
+          store.keep_whole_log_of(plan.run(cell, candidate, static_cast<std::uint64_t>(seed)),
+                                  plan.experiment->timed());
+  }
+  return store;
+}
+
 std::vector<ExperimentResult> results_of(std::span<const Plan> plans, const Works& works) {
   std::vector<ExperimentResult> results;
   for (std::size_t p = 0; p < plans.size(); ++p) {
@@ -189,7 +203,7 @@ class Reproduction {
   Reproduction(std::span<const Plan> plans, const ReproduceOptions& options)
       : options_(options),
         jobs_(options.jobs > 0 ? options.jobs : available_cores()),
-        works_(works_of(plans, run_store(options.out))),
+        works_(works_of(plans, store_with_logs(plans, options.out))),
         left_(plans, jobs_) {
     watcher_.interrupted = options.interrupted;
   }

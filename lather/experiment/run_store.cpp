@@ -77,7 +77,7 @@ RunRecord record_failure(const fs::path& folder, const std::string& message, boo
   return {out_of_memory ? RunStatus::out_of_memory : RunStatus::failed, folder, message};
 }
 
-void leave_out(const fs::path& folder, Keep keep) {
+void leave_out(const fs::path& folder, Keep keep, bool whole_log) {
   if (keep == Keep::all) return;
   std::error_code ignored;
   fs::remove_all(folder / "checkpoints", ignored);
@@ -89,7 +89,7 @@ void leave_out(const fs::path& folder, Keep keep) {
   if (keep != Keep::summary) {
     const fs::path events = folder / "events.jsonl";  // empty for most methods, large if every step has some
     const auto size = fs::file_size(events, ignored);
-    if (!ignored && (size == 0 || size > kMostEventBytes)) fs::remove(events, ignored);
+    if (!ignored && (size == 0 || (size > kMostEventBytes && !whole_log))) fs::remove(events, ignored);
     return;
   }
   fs::remove(folder / "events.jsonl", ignored);
@@ -230,7 +230,7 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
       if (keep != Keep::all) leave_out_of_interrupted(record.folder);
       return {RunStatus::interrupted, record.folder, ""};
     }
-    leave_out(record.folder, keep);
+    leave_out(record.folder, keep, whole_logs_.contains(record.folder));
     return find(spec, alone);
   } catch (const train::FolderInUse&) {
     return {RunStatus::elsewhere, record.folder, ""};

@@ -46,7 +46,8 @@ inline bool is_result(const RunRecord& run) {
 }
 
 // What is kept of a finished run (there are hundreds of them): everything, its history with the data for
-// maps, its history, or only its configuration and its summary.
+// maps, its history, or only its configuration and its summary. A history comes with the log of basis
+// changes, unless that is long and nobody has asked for it.
 enum class Keep { all, maps, history, summary };
 
 class RunStore {
@@ -56,6 +57,8 @@ class RunStore {
   // `alone`: it is timed, and must not run alongside others.
   std::filesystem::path folder_of(const RunSpec& spec, bool alone) const;
   RunRecord find(const RunSpec& spec, bool alone) const;
+  // To be called before the first run.
+  void keep_whole_log_of(const RunSpec& spec, bool alone) { whole_logs_.insert(folder_of(spec, alone)); }
   // Starts or resumes the run (on a matrix problem: starts again); returns at once if it is done. Does not
   // throw: an error is a status.
   RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const;
@@ -70,6 +73,7 @@ class RunStore {
   class Claim;
 
   std::filesystem::path folder_;
+  std::set<std::filesystem::path> whole_logs_;
   std::shared_ptr<Busy> busy_ = std::make_shared<Busy>();
 };
 

@@ -17,8 +17,9 @@ struct LoggedEvent {
   static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
   std::int64_t step = 0;  // of the run, from 1
   std::string layer;
-  double rho_left = 0, rho_right = 0, gamma = 1, gradient_cosine = 0;
-  double loss = 0;                                             // before the step
+  double rho_left = 0, rho_right = 0, gamma = 1;
+  double gradient_cosine = kNotKnown;  // the optimizer's first step has no previous gradient
+  double loss = 0;                     // before the step
   double loss_after_1 = kNotKnown, loss_after_10 = kNotKnown;  // points may have been redrawn in between
   double rho_after_10 = kNotKnown, gradient_cosine_after_10 = kNotKnown;  // of the same layer
 };

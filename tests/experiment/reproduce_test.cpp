@@ -161,6 +161,78 @@ TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out.path() / "runs"), {}), 4);
 }
 
+// Nine layers whose bases change in nearly every step: the log of each run is longer than a megabyte.
+constexpr const char* kManyChanges = R"(
+name = "quiet"
+title = "Many changes"
+claim = "None."
+recipe = "quick"
+
+[settings]
+network.width = 3
+network.depth = 8
+training.points.interior = 8
+training.points.initial = 4
+training.points.walls = 4
+training.reference = false
+optimizer.trigger = 0
+
+[[problem]]
+name = "heat-1d"
+
+[[variant]]
+name = "in-a-table"
+optimizer = "ss-esoap"
+settings.optimizer.learning_rate = 1e-3
+
+[[variant]]
+name = "checked"
+optimizer = "ss-esoap"
+settings.optimizer.learning_rate = 2e-3
+
+[[variant]]
+name = "not-looked-at"
+optimizer = "ss-esoap"
+settings.optimizer.learning_rate = 3e-3
+
+[[metric]]
+quantity = "mean_square"
+
+[budget.quick]
+steps = 700
+)";
+
+TEST(Reproduce, KeepsALongLogThatAnyOfTheExperimentsReadsWhicheverBeginsTheRun) {
+  const Experiment quiet = read_text(kManyChanges);
+  Experiment table = quiet, checking = quiet;
+  table.name = "table";
+  table.events = true;
+  table.variants = {quiet.variants[0]};
+  table.variants[0].settings.clear();
+  table.variants[0].grid = {{"optimizer.learning_rate", {"1e-3", "1e-4"}}};
+  table.budgets["quick"].tuning_steps = 2;
+  checking.name = "checking";
+  checking.variants = {quiet.variants[1]};
+  checking.checks.emplace_back();
+  checking.checks[0].variant = "checked";
+  checking.checks[0].events = "rho_after_10";
+  const std::vector<Plan> plans{make_plan(quiet, "quick", Device::cpu),
+                                make_plan(table, "quick", Device::cpu),
+                                make_plan(checking, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  const auto results = reproduce_small(plans, out.path(), 1).results;
+  const auto log_of = [&](std::size_t plan, std::size_t cell) {
+    return results[plan].cells[cell].seeds[0].folder / "events.jsonl";
+  };
+  // The table's tuning may choose either rate.
+  for (const auto& log : {log_of(0, 0), log_of(1, 0), log_of(0, 1)}) {
+    ASSERT_TRUE(std::filesystem::exists(log));
+    EXPECT_GT(std::filesystem::file_size(log), std::uintmax_t{1} << 20);
+  }
+  EXPECT_EQ(log_of(2, 0), log_of(0, 1));
+  EXPECT_FALSE(std::filesystem::exists(log_of(0, 2)));
+}
+
 TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
   std::string text = small_experiment::with(kSmallExperiment, "name = \"ss-esoap\"", "name = \"ss-bfgs\"");
   text = small_experiment::with(text, "settings.optimizer.learning_rate = 1e-2",

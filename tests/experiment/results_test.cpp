@@ -229,6 +229,35 @@ TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
             "does not hold on Heat (0.3 ten steps after the median change, 0.1 at it; 0.5 to 1 counts)");
 }
 
+// Nothing was before it. A second stage begins with such bases too, at a later step.
+TEST_F(Verdicts, OnChangesOfBasesDoNotCountTheFirstBasisOfALayer) {
+  experiment_.events = true;
+  of({1}, {4});
+  const auto write_log = [&](const std::string& lines) {
+    write_file_atomically(result_.cells[1].seeds[0].folder / "events.jsonl", lines);
+  };
+  const std::string first =
+      R"({"step": 1, "rho_left": 9, "rho_right": 9, "gamma": 1, "loss": 1, "loss_after_1": 9, "loss_after_10": 9, )"
+      R"("rho_after_10": 9, "gradient_cosine_after_10": 9)";
+  const std::string of_second_stage = small_experiment::with(first, "\"step\": 1", "\"step\": 101") + "}\n";
+  const std::string of_earlier_version = first + R"(, "gradient_cosine": 0})" + "\n";
+  write_log(first + "}\n" + of_second_stage + of_earlier_version);
+  EXPECT_TRUE(events_table(result_).rows.empty());
+  EXPECT_EQ(check(5).kind, CheckVerdict::Kind::untested);
+  write_log(
+      first + "}\n" + of_second_stage + of_earlier_version +
+      R"({"step": 7, "rho_left": 0.5, "rho_right": 0.1, "gamma": 0.75, "gradient_cosine": -0.6, "loss": 2, )"
+      R"("loss_after_1": 2, "loss_after_10": 1, "rho_after_10": 0.1, "gradient_cosine_after_10": 0.7})"
+      "\n");
+  const auto table = events_table(result_);
+  ASSERT_EQ(table.rows.size(), 1U);
+  std::vector<std::string> cells;
+  for (const auto& cell : table.rows[0]) cells.push_back(cell.text);
+  EXPECT_EQ(cells, (std::vector<std::string>{"Heat", "ss-esoap", "1", "0.5", "0.1", "-0.6", "0.7", "0.75",
+                                             "1", "1", "0.5", "0.5"}));
+  for (const std::size_t i : {4U, 5U, 6U}) EXPECT_EQ(check(i).kind, CheckVerdict::Kind::holds);
+}
+
 TEST_F(Verdicts, CountOnlyRunsThatHaveEnded) {
   of({1, 1.1, 1.2}, {4, 4.4, 4.8});
   result_.cells[0].seeds[2].status = RunStatus::interrupted;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "gpu/optimizer_cases.hpp"
 #include "gpu/require_gpu.hpp"
@@ -142,14 +143,16 @@ TEST(BasisLogOnTheDevice, IsTheSameHoweverManyStepsAreLaunchedAtOnce) {
         make_composed(setup.objective.layout(), optimizer_spec({{"name", "ss-esoap"}}), Device::cuda);
     std::vector<double> x = setup.x, losses;
     std::vector<std::pair<std::int64_t, std::string>> events;
-    std::vector<std::pair<double, double>> fits;
+    std::vector<std::pair<double, std::optional<double>>> fits;
     for (std::size_t left = 400; left > 0;) {
       std::int64_t done = 0;
       const std::vector<double> factors(std::min(left, row), 1.0);
       optimizer->steps(setup.objective, x, factors, done);
       const BasisLog& log = *basis_log_of(*optimizer);
       for (const auto& event : log.events) events.emplace_back(event.step, event.block);
-      for (const auto& fit : log.fits) fits.emplace_back(fit.rho, fit.gradient_cosine);
+      for (const auto& fit : log.fits)
+        fits.emplace_back(
+            fit.rho, std::isnan(fit.gradient_cosine) ? std::nullopt : std::optional(fit.gradient_cosine));
       losses.insert(losses.end(), log.losses.begin(), log.losses.end());
       left -= static_cast<std::size_t>(done);
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "from_json.hpp"
@@ -325,6 +327,25 @@ TEST(SsEsoap, ABasisChangeKeepsTheMomentumInParameterSpace) {
       }
       last[i] = step;
     }
+  }
+}
+
+TEST(SsEsoap, StatesNoCosineOfGradientsInItsFirstStep) {
+  const auto layout = one_matrix(6, 4);
+  SsEsoapOptions options;
+  options.trigger = 0;
+  SsEsoap optimizer(layout, options);
+  GradientStream stream(layout, random_gradients(31));
+  auto x = random_point(24, 1);
+  for (int t = 1; t <= 3; ++t) {
+    optimizer.step(stream, x);
+    const auto& reported = optimizer.diagnostics();
+    EXPECT_EQ(std::ranges::count(reported, "gradient_cosine", &Diagnostic::quantity), t > 1 ? 1 : 0) << t;
+    const BasisLog& log = *optimizer.basis_log();
+    ASSERT_EQ(log.events.size(), 1U);
+    ASSERT_EQ(log.fits.size(), 1U);
+    for (const double cosine : {log.events[0].gradient_cosine, log.fits[0].gradient_cosine})
+      EXPECT_EQ(std::isnan(cosine), t == 1) << t;
   }
 }
 

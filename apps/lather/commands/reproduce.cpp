@@ -10,6 +10,7 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/peak_memory.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "lather/experiment/reproduce.hpp"
 #include "lather/parallel/in_turn.hpp"
@@ -59,6 +60,7 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
 }
 
 int reproduce_all(const ReproduceArguments& a) {
+  use_one_heap();  // some of the runs have their memory measured
   parallel::Communicator* ranks = a.collect ? nullptr : join_ranks(a.ranks);
   const auto experiments = experiment::read_experiments(a.names);
   const Device device = train::parse_device(a.device);

@@ -7,7 +7,7 @@
 
 namespace lather::experiment {
 
-// One row per cell whose runs have events; medians over all seeds and layers. Empty if the experiment does
+// One row per cell whose runs have some (a layer's first basis is none); medians over all seeds and layers. Empty if the experiment does
 // not ask for it.
 report::Table events_table(const ExperimentResult& result);
 

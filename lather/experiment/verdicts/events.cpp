@@ -13,12 +13,18 @@ namespace lather::experiment {
 
 namespace {
 
+// It replaces none. Logs of earlier versions state a cosine even in the first step.
+bool is_first_basis(const nlohmann::json& event) {
+  const auto step = event.find("step");
+  return !event.contains("gradient_cosine") || (step != event.end() && *step == 1);
+}
+
 void add_events(const std::filesystem::path& file, Events& events) {
   if (!std::filesystem::exists(file)) return;
   std::istringstream lines(read_file(file));
   for (std::string text; std::getline(lines, text);) {
     const auto e = nlohmann::json::parse(text, nullptr, false);
-    if (!e.is_object()) continue;
+    if (!e.is_object() || is_first_basis(e)) continue;
     // Infinity is written as a word; what is not known is left out.
     const auto number = [&](const char* key) -> std::optional<double> {
       const auto found = e.find(key);

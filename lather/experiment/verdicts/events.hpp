@@ -7,7 +7,8 @@
 
 namespace lather::experiment {
 
-// Over all seeds of a cell. Losses after a change are relative to the loss before it.
+// Over all seeds of a cell, without the bases set in the first step, which replace none. Losses after a
+// change are relative to the loss before it.
 struct Events {
   std::vector<double> rho, gamma, cosine, after_1, after_10, rho_after_10, cosine_after_10;
 };

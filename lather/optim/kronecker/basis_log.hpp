@@ -2,6 +2,7 @@
 // What happened to bases and to tau in steps that nobody observed: the GPU takes many between two reports.
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -10,19 +11,22 @@
 
 namespace lather::optim {
 
-// The basis of a layer was replaced.
+// Instead of the cosine between a gradient and the previous one, in the optimizer's first step.
+inline constexpr double kNoCosine = std::numeric_limits<double>::quiet_NaN();
+
+// The basis of a layer was replaced or, in the first step, set.
 struct BasisEvent {
   std::int64_t step = 0;  // of the optimizer, counted from 1
   std::string_view block;
   double rho_left = 0, rho_right = 0;  // off-diagonal ratios that led to it
   double gamma = 1;                    // factor by which V was scaled
-  double gradient_cosine = 0;          // between the layer's gradient and its previous one
+  double gradient_cosine = kNoCosine;  // between the layer's gradient and its previous one
 };
 
 // How well the basis of one layer fits in one step, measured before any replacement.
 struct BasisFit {
   double rho = 0;  // the larger of its off-diagonal ratios
-  double gradient_cosine = 0;
+  double gradient_cosine = kNoCosine;
 };
 
 // Counts of tau values of one layer over all steps so far.

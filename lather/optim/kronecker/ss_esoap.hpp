@@ -31,7 +31,8 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
     KroneckerPair K;                  // factors are kept in the basis: L~ = Q_L^T L Q_L, R~ = Q_R^T R Q_R
     AlignedVector G, S;               // rotated gradient; rotated last step, once computed
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
-    double c = 0, a = 0, rho = 0, rho_left = 0, rho_right = 0, gamma = 1, tau = 1, gradient_cosine = 0;
+    double c = 0, a = 0, rho = 0, rho_left = 0, rho_right = 0, gamma = 1, tau = 1;
+    double gradient_cosine = kNoCosine;
     bool basis_changed = false;
     // For the transition `permute`: where the directions of a new basis come from; empty: basis unchanged.
     std::vector<std::size_t> left_order{}, right_order{};

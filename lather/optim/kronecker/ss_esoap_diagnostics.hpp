@@ -1,6 +1,7 @@
 #pragma once
 // What SS-eSOAP reports about a layer after a step, on the host and on the GPU.
 
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@ struct EigenvalueRange {
 };
 
 struct SsEsoapDiagnostics {
-  double tau, c, a, rho, gamma, basis_changed, gradient_cosine;
+  double tau, c, a, rho, gamma, basis_changed;
+  double gradient_cosine;                      // not a number: there is none
   std::optional<EigenvalueRange> left, right;  // of the factors that exist
 };
 
@@ -29,7 +31,7 @@ inline void add_diagnostics(std::vector<Diagnostic>& diagnostics, std::string_vi
   say("rho", d.rho);
   say("gamma", d.gamma);
   say("basis_changed", d.basis_changed);
-  say("gradient_cosine", d.gradient_cosine);
+  if (!std::isnan(d.gradient_cosine)) say("gradient_cosine", d.gradient_cosine);
   if (d.left) {
     say("left_eigenvalue_min", d.left->low);
     say("left_eigenvalue_max", d.left->high);

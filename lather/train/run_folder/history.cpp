@@ -114,11 +114,11 @@ std::string event_json(const LoggedEvent& e) {
   add("rho_left", e.rho_left);
   add("rho_right", e.rho_right);
   add("gamma", e.gamma);
-  add("gradient_cosine", e.gradient_cosine);
-  add("loss", e.loss);
   const auto add_known = [&](const char* name, double value) {
     if (!std::isnan(value)) add(name, value);
   };
+  add_known("gradient_cosine", e.gradient_cosine);
+  add("loss", e.loss);
   add_known("loss_after_1", e.loss_after_1);
   add_known("loss_after_10", e.loss_after_10);
   add_known("rho_after_10", e.rho_after_10);

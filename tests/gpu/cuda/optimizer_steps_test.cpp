@@ -1,5 +1,7 @@
 // Optimizers on the GPU against the same ones on the host, step by step on the same gradients.
 #include <gtest/gtest.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "device_stream.hpp"
@@ -114,6 +116,13 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
   EXPECT_GT(largest_difference(host.x, never.x), 1e-2 * change);
 }
 
+// The first of the steps has no gradient before its own.
+void expect_same_cosine(double found, double expected, int t) {
+  EXPECT_EQ(std::isnan(found), t == 0);
+  EXPECT_EQ(std::isnan(expected), t == 0);
+  if (t > 0) EXPECT_NEAR(found, expected, 1e-8);
+}
+
 TEST(DeviceOptimizer, LogsChangesOfBasesAndCountsTauAsTheHostDoes) {
   REQUIRE_GPU();
   const nlohmann::json settings{{"name", "ss-esoap"}};
@@ -132,14 +141,14 @@ TEST(DeviceOptimizer, LogsChangesOfBasesAndCountsTauAsTheHostDoes) {
       EXPECT_EQ(f.gamma, e.gamma);
       EXPECT_NEAR(f.rho_left, e.rho_left, 1e-8);
       EXPECT_NEAR(f.rho_right, e.rho_right, 1e-8);
-      EXPECT_NEAR(f.gradient_cosine, e.gradient_cosine, 1e-8);
+      expect_same_cosine(f.gradient_cosine, e.gradient_cosine, t);
     }
     events += expected.events.size();
     ASSERT_EQ(expected.fits.size(), expected.tau.size());
     ASSERT_EQ(found.fits.size(), expected.fits.size());
     for (std::size_t l = 0; l < expected.fits.size(); ++l) {
       EXPECT_NEAR(found.fits[l].rho, expected.fits[l].rho, 1e-8);
-      EXPECT_NEAR(found.fits[l].gradient_cosine, expected.fits[l].gradient_cosine, 1e-8);
+      expect_same_cosine(found.fits[l].gradient_cosine, expected.fits[l].gradient_cosine, t);
     }
   }
   EXPECT_GT(events, 2U);

@@ -139,7 +139,7 @@ struct LayerState {
   double a;
   double rho;
   double gamma;
-  double gradient_cosine;
+  double gradient_cosine;  // not a number in the first step, which has no previous gradient
   double changed;
   double variance_steps;
   double rho_left;

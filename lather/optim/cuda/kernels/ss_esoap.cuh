@@ -238,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_direction(const __grid_c
                    old_old = ordered_sum(partial + 4, gridDim.x, 5);
       LayerState& state = w.state[blockIdx.y];
       state.tau = tau, state.c = c, state.a = a;
-      state.gradient_cosine = cosine(old_new, new_new, old_old);
+      state.gradient_cosine = control.t > 1 ? cosine(old_new, new_new, old_old) : nan("");
       if (scaled) count_tau(state.tau_counts, tau, c, w.tau_min);
       w.log[(i64)control.index * w.k.layer_count + blockIdx.y] = {
           state.changed != 0, state.rho_left, state.rho_right, state.gamma, state.gradient_cosine};
