@@ -276,119 +276,119 @@ TEST(ExperimentFile, AnErrorNeedsASolutionToBeMeasuredBy) {
   EXPECT_NO_THROW(only_residual(""));
   EXPECT_THROW(only_residual("[maps]\nvariant = \"adam\"\n"), Error);
   EXPECT_THROW(only_residual("[[figure]]\nname = \"errors\"\nquantity = \"h1\"\n"), Error);
+}
 
-  TEST(ExperimentFile, FigureOverASettingNeedsAPlaceForEveryProblem) {
-    const std::string heat = "label = \"Heat\"", figure = "name = \"steps\"";
-    // Two problems of these widths, and a figure over it with further keys.
-    const auto message = [&](const std::string& widths, const std::string& keys,
-                             const std::string& change = "") {
-      const std::string text = with(with(kSmallExperiment, heat, heat + widths), figure,
-                                    figure + "\nover = \"network.width\"\n" + keys);
-      try {
-        read_text(text + change);
-      } catch (const Error& error) {
-        return std::string(error.what());
-      }
-      return std::string("no error");
-    };
-    const auto says = [](const std::string& text, const std::string& part) {
-      EXPECT_NE(text.find(part), text.npos) << text;
-      EXPECT_EQ(text.find("small.toml:"), 0U) << text;
-    };
-    const auto widths = [](const std::string& first, const std::string& second) {
-      return "\nsettings.network.width = " + first +
-             "\n[[problem]]\nname = \"wide\"\nproblem = \"heat-1d\"\nsettings.network.width = " + second +
-             "\n";
-    };
-    EXPECT_EQ(message(widths("6", "12"), "metric = \"l2\""), "no error");
-    says(message(widths("6", "6"), ""), "the problems 'heat-1d' and 'wide' both set it to 6");
-    says(message(widths("6", "12"), "", "problem.wide.network.width = 6\n"), "both set it to 6");
-    says(message(widths("6", "\"wide\""), ""), "the problem 'wide' must set it to a positive number");
-    says(message(widths("6", "-1"), ""), "the problem 'wide' must set it to a positive number");
-    says(message("\n", ""), "unknown axis of [[figure]] 'network.width'");
-    says(message(widths("6", "12"), "metric = \"l3\""), "unknown metric 'l3'; did you mean 'l2'?");
-    says(message(widths("6", "12"), "quantity = \"l2\""), "one over a setting a `metric`");
-    says(message_for(figure, figure + "\nmetric = \"l2\""), "one over a setting a `metric`");
-    says(message(widths("6", "12"), "", "variant.adam.network.width = 3\n"),
-         "the variant 'adam' must not change it");
-  }
-
-  TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {
-    const Experiment e = read_text(with(kSmallExperiment, "optimizer.beta2", "optimizer.bta2"));
+TEST(ExperimentFile, FigureOverASettingNeedsAPlaceForEveryProblem) {
+  const std::string heat = "label = \"Heat\"", figure = "name = \"steps\"";
+  // Two problems of these widths, and a figure over it with further keys.
+  const auto message = [&](const std::string& widths, const std::string& keys,
+                           const std::string& change = "") {
+    const std::string text = with(with(kSmallExperiment, heat, heat + widths), figure,
+                                  figure + "\nover = \"network.width\"\n" + keys);
     try {
-      check_runs(e);
-      FAIL() << "bta2 was accepted";
+      read_text(text + change);
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("small: heat-1d with adam: "), std::string::npos)
-          << error.what();
-      EXPECT_NE(std::string(error.what()).find("did you mean 'beta2'"), std::string::npos) << error.what();
+      return std::string(error.what());
     }
-  }
+    return std::string("no error");
+  };
+  const auto says = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), text.npos) << text;
+    EXPECT_EQ(text.find("small.toml:"), 0U) << text;
+  };
+  const auto widths = [](const std::string& first, const std::string& second) {
+    return "\nsettings.network.width = " + first +
+           "\n[[problem]]\nname = \"wide\"\nproblem = \"heat-1d\"\nsettings.network.width = " + second + "\n";
+  };
+  EXPECT_EQ(message(widths("6", "12"), "metric = \"l2\""), "no error");
+  says(message(widths("6", "6"), ""), "the problems 'heat-1d' and 'wide' both set it to 6");
+  says(message(widths("6", "12"), "", "problem.wide.network.width = 6\n"), "both set it to 6");
+  says(message(widths("6", "\"wide\""), ""), "the problem 'wide' must set it to a positive number");
+  says(message(widths("6", "-1"), ""), "the problem 'wide' must set it to a positive number");
+  says(message("\n", ""), "unknown axis of [[figure]] 'network.width'");
+  says(message(widths("6", "12"), "metric = \"l3\""), "unknown metric 'l3'; did you mean 'l2'?");
+  says(message(widths("6", "12"), "quantity = \"l2\""), "one over a setting a `metric`");
+  says(message_for(figure, figure + "\nmetric = \"l2\""), "one over a setting a `metric`");
+  says(message(widths("6", "12"), "", "variant.adam.network.width = 3\n"),
+       "the variant 'adam' must not change it");
+}
 
-  TEST(Plan, TriesTheEndsOfAnAxisAndKnowsWhichOnesTheyAre) {
-    const Experiment e = read_text(kSmallExperiment);
+TEST(ExperimentFile, NamesTheCellWhoseSettingDoesNotExist) {
+  const Experiment e = read_text(with(kSmallExperiment, "optimizer.beta2", "optimizer.bta2"));
+  try {
+    check_runs(e);
+    FAIL() << "bta2 was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("small: heat-1d with adam: "), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find("did you mean 'beta2'"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Plan, TriesTheEndsOfAnAxisAndKnowsWhichOnesTheyAre) {
+  const Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  ASSERT_EQ(plan.cells.size(), 2U);
+  ASSERT_EQ(plan.cells[0].candidates.size(), 4U);  // two learning rates of three, two values of beta2
+  EXPECT_EQ(plan.cells[0].candidates[0][0].value, "0.001");
+  EXPECT_EQ(plan.cells[0].candidates[2][0].value, "0.1");
+  EXPECT_EQ(plan.runs(), 4U + 2U + 2U);
+  EXPECT_FALSE(plan.tunes(plan.cells[1]));
+  const Plan untuned = make_plan(e, "short", Device::cpu);
+  EXPECT_FALSE(untuned.tunes(untuned.cells[0]));
+  EXPECT_EQ(at_the_edge(plan, plan.cells[0], plan.cells[0].candidates[1]).size(), 2U);
+}
+
+TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
+  const Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const auto config =
+      std::get<train::Config>(plan.run(plan.cells[1], {{"optimizer.learning_rate", "0.5"}}, 7));
+  EXPECT_EQ(options::to_json(config.optimizer)["learning_rate"], 0.5);
+  EXPECT_EQ(config.seed, 7U);
+  EXPECT_EQ(config.stop.steps, 40);
+  EXPECT_EQ(config.threads, 1);
+  EXPECT_EQ(config.problem.file, "heat-1d.toml");
+}
+
+TEST(Plan, MeasuresErrorsWhereASolutionIsJudgedAndNotWhereTimeIs) {
+  Experiment e = read_text(kSmallExperiment);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const auto measures = [&] {
+    return std::get<train::Config>(plan.run(plan.cells[1], {}, 7)).record.reference;
+  };
+  EXPECT_TRUE(measures());  // there is a metric l2
+  e.metrics.pop_back();
+  EXPECT_TRUE(measures());  // a residual may belong to something else than the solution
+  e.metrics[0].quantity = Quantity::storage;
+  EXPECT_FALSE(measures());
+  e.metrics.push_back({});
+  e.metrics[0].quantity = Quantity::seconds_to_target;
+  EXPECT_FALSE(measures());
+  e.maps = {{"heat-1d"}, "adam"};
+  EXPECT_TRUE(measures());
+}
+
+// One cell of every experiment and budget; `lather check` looks at all of them.
+TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
+  ASSERT_GE(list_experiments().size(), 14U);
+  for (const auto& name : list_experiments()) {
+    SCOPED_TRACE(name);
+    const Experiment e = read_experiment_file(find_experiment(name));
+    EXPECT_EQ(e.name, name);
+    EXPECT_EQ(e.budgets.size(), 3U);
     const Plan plan = make_plan(e, "quick", Device::cpu);
-    ASSERT_EQ(plan.cells.size(), 2U);
-    ASSERT_EQ(plan.cells[0].candidates.size(), 4U);  // two learning rates of three, two values of beta2
-    EXPECT_EQ(plan.cells[0].candidates[0][0].value, "0.001");
-    EXPECT_EQ(plan.cells[0].candidates[2][0].value, "0.1");
-    EXPECT_EQ(plan.runs(), 4U + 2U + 2U);
-    EXPECT_FALSE(plan.tunes(plan.cells[1]));
-    const Plan untuned = make_plan(e, "short", Device::cpu);
-    EXPECT_FALSE(untuned.tunes(untuned.cells[0]));
-    EXPECT_EQ(at_the_edge(plan, plan.cells[0], plan.cells[0].candidates[1]).size(), 2U);
+    ASSERT_FALSE(plan.cells.empty());
+    EXPECT_NO_THROW(plan.run(plan.cells.back(), plan.cells.back().candidates.back(), 1));
   }
+}
 
-  TEST(Plan, SettingsOfTheChoiceWinOverThoseOfTheVariantAndTheFile) {
-    const Experiment e = read_text(kSmallExperiment);
-    const Plan plan = make_plan(e, "quick", Device::cpu);
-    const auto config =
-        std::get<train::Config>(plan.run(plan.cells[1], {{"optimizer.learning_rate", "0.5"}}, 7));
-    EXPECT_EQ(options::to_json(config.optimizer)["learning_rate"], 0.5);
-    EXPECT_EQ(config.seed, 7U);
-    EXPECT_EQ(config.stop.steps, 40);
-    EXPECT_EQ(config.threads, 1);
-    EXPECT_EQ(config.problem.file, "heat-1d.toml");
-  }
-
-  TEST(Plan, MeasuresErrorsWhereASolutionIsJudgedAndNotWhereTimeIs) {
-    Experiment e = read_text(kSmallExperiment);
-    const Plan plan = make_plan(e, "quick", Device::cpu);
-    const auto measures = [&] {
-      return std::get<train::Config>(plan.run(plan.cells[1], {}, 7)).record.reference;
-    };
-    EXPECT_TRUE(measures());  // there is a metric l2
-    e.metrics.pop_back();
-    EXPECT_TRUE(measures());  // a residual may belong to something else than the solution
-    e.metrics[0].quantity = Quantity::storage;
-    EXPECT_FALSE(measures());
-    e.metrics.push_back({});
-    e.metrics[0].quantity = Quantity::seconds_to_target;
-    EXPECT_FALSE(measures());
-    e.maps = {{"heat-1d"}, "adam"};
-    EXPECT_TRUE(measures());
-  }
-
-  // One cell of every experiment and budget; `lather check` looks at all of them.
-  TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
-    ASSERT_GE(list_experiments().size(), 14U);
-    for (const auto& name : list_experiments()) {
-      SCOPED_TRACE(name);
-      const Experiment e = read_experiment_file(find_experiment(name));
-      EXPECT_EQ(e.name, name);
-      EXPECT_EQ(e.budgets.size(), 3U);
-      const Plan plan = make_plan(e, "quick", Device::cpu);
-      ASSERT_FALSE(plan.cells.empty());
-      EXPECT_NO_THROW(plan.run(plan.cells.back(), plan.cells.back().candidates.back(), 1));
-    }
-  }
-
-  TEST(EveryExperiment, IsPartOfAllWhereThePaperHasAPlaceForIt) {
-    const auto all = read_experiments({"all"});
-    EXPECT_EQ(all.size() + 1, list_experiments().size());  // without the study of the preset
-    for (const auto& e : all) EXPECT_NE(e.name, "ss-esoap-study");
-    EXPECT_EQ(read_experiments({"ss-esoap-study"}).size(), 1U);
-  }
+TEST(EveryExperiment, IsPartOfAllWhereThePaperHasAPlaceForIt) {
+  const auto all = read_experiments({"all"});
+  EXPECT_EQ(all.size() + 1, list_experiments().size());  // without the study of the preset
+  for (const auto& e : all) EXPECT_NE(e.name, "ss-esoap-study");
+  EXPECT_EQ(read_experiments({"ss-esoap-study"}).size(), 1U);
+}
 
 }  // namespace
 }  // namespace lather::experiment
