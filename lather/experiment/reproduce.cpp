@@ -66,7 +66,8 @@ std::string words_of(const RunRecord& run) {
   const Json final = summary.value("final", Json::object());
   const bool task = final.contains("task");
   const Json value = final.value(task ? "validation_loss" : "residual", Json());
-  return fmt::format("{}, {} {}, {:.1f} s", summary.value("reason", ""), task ? "loss" : "residual",
+  const char* name = !task ? "residual" : final["task"].contains("gap") ? "gap" : "loss";
+  return fmt::format("{}, {} {}, {:.1f} s", summary.value("reason", ""), name,
                      value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "not a number",
                      summary.value("seconds", 0.0));
 }

@@ -175,7 +175,11 @@ void print_results(const TaskResults& results) {
 
 int compare_on_task(const TaskArguments& a) {
   require_names(a);
-  TaskResults results{.task = a.task, .size = a.size, .optimizers = a.optimizers, .seeds = a.seeds};
+  TaskResults results;
+  results.task = a.task;
+  results.size = a.size;
+  results.optimizers = a.optimizers;
+  results.seeds = a.seeds;
   results.data = matrix::read_task_data(a.data, a.task);
   if (a.tune && results.data.learning_rates.empty())
     throw Error(fmt::format("--tune: {} has no learning_rate_grid", a.data));

@@ -120,7 +120,8 @@ TEST(DeviceOptimizer, RefreshesTheBasesOfSoapAsTheHostDoes) {
 void expect_same_cosine(double found, double expected, int t) {
   EXPECT_EQ(std::isnan(found), t == 0);
   EXPECT_EQ(std::isnan(expected), t == 0);
-  if (t > 0) EXPECT_NEAR(found, expected, 1e-8);
+  if (t == 0) return;
+  EXPECT_NEAR(found, expected, 1e-8);
 }
 
 TEST(DeviceOptimizer, LogsChangesOfBasesAndCountsTauAsTheHostDoes) {
