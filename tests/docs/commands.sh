@@ -34,7 +34,7 @@ shorten() {  # COMMAND NUMBER
     "lather train --"*) ;;  # --resume, --config: for existing runs
     "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out|threads|target) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|equal-time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
-    "lather task "*) text="$(sed -E 's/--(steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;
+    "lather task "*) text="$(sed -E 's/--(size|steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;
     "lather reproduce "*) text="mkdir out-$2; $(sed -E 's/--(budget|jobs|time-limit|out|page) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;
     "lather sweep "*) text="$(sed -E 's/--(jobs|time-limit|out) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;
     "lather watch"*) text="" ;;             # serves until it is interrupted

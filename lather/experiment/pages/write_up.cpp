@@ -121,7 +121,8 @@ void add_section(Document& page, const ExperimentResult& result) {
 void add_explanations(Document& page) {
   page.heading("How to read this page");
   page.paragraph(
-      "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation). Where the "
+      "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation, in its table "
+      "of logistic regression a standard error). Where the "
       "largest seed is more than ten times the smallest, a mean says nothing, and the median and the range "
       "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times the first "
       "one; such seeds are counted, not averaged. \"Not solved\": the relative L² error is above 0.5, so the "

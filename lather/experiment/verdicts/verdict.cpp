@@ -175,7 +175,7 @@ Verdict judge_result(const CheckEntry& check, const Measured& measured) {
 
 // The bounds are those of the experiment file, not the paper's: the reader should see them.
 std::string range_text(const CheckEntry& check) {
-  if (check.low <= 0) return fmt::format("at most {:g} counts", check.high);
+  if (check.low == 0) return fmt::format("at most {:g} counts", check.high);
   if (check.high >= kNoBound) return fmt::format("{:g} or more counts", check.low);
   return fmt::format("{:g} to {:g} counts", check.low, check.high);
 }
