@@ -105,7 +105,7 @@ std::vector<std::string> known_texts(TableReader& r, const char* key, const char
 // Likewise, each of them once.
 std::vector<std::string> distinct_texts(TableReader& r, const char* key, const char* what,
                                         const std::vector<std::string>& known) {
-  const auto names = known_texts(r, key, what, known);
+  auto names = known_texts(r, key, what, known);
   for (auto name = names.begin(); name != names.end(); ++name)
     if (std::find(names.begin(), name, *name) != name)
       throw Error(r.where(), fmt::format("{} names '{}' twice", r.name_of(key), *name));
