@@ -47,15 +47,21 @@ void leave_out_folder(train::Config& config) {
   config.problem.file = std::filesystem::path(config.problem.file).filename().string();
 }
 
-// Errors are measured for tables and pictures of them, and so that a small residual of something else than the
-// solution is seen. Not where time is measured, unless a table asks for both: it would count.
-bool wants_errors(const Experiment& e, const ProblemEntry& problem) {
-  const auto is_error = [](const auto& entry) {
-    return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
-  };
-  const auto is_judged = [](const MetricEntry& metric) { return is_of_the_solution(metric.quantity); };
+constexpr auto is_error = [](const auto& entry) {  // a metric or a figure
+  return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
+};
+
+// In a table or a picture.
+bool shows_errors(const Experiment& e, const ProblemEntry& problem) {
   return e.maps.shows(problem.name) || std::any_of(e.metrics.begin(), e.metrics.end(), is_error) ||
-         std::any_of(e.figures.begin(), e.figures.end(), is_error) ||
+         std::any_of(e.figures.begin(), e.figures.end(), is_error);
+}
+
+// Errors are measured to be shown, and so that a small residual of something else than the solution is seen.
+// Not for the latter where time is measured: it would count.
+bool wants_errors(const Experiment& e, const ProblemEntry& problem) {
+  const auto is_judged = [](const MetricEntry& metric) { return is_of_the_solution(metric.quantity); };
+  return shows_errors(e, problem) ||
          (!e.timed() && std::any_of(e.metrics.begin(), e.metrics.end(), is_judged));
 }
 
@@ -140,13 +146,8 @@ train::Config resolve_run(const Plan& plan, const PlannedCell& cell, const Setti
 // Throws Error if the experiment shows errors of this cell and there is no solution to measure them by.
 void require_truth(const Plan& plan, const PlannedCell& cell, const train::Config& config) {
   const Experiment& e = *plan.experiment;
-  const auto is_error = [](const auto& entry) {
-    return entry.quantity == Quantity::l2 || entry.quantity == Quantity::h1;
-  };
+  if (!shows_errors(e, *cell.problem) || !config.record.reference) return;
   const auto metric = std::find_if(e.metrics.begin(), e.metrics.end(), is_error);
-  const bool is_shown = metric != e.metrics.end() || e.maps.shows(cell.problem->name) ||
-                        std::any_of(e.figures.begin(), e.figures.end(), is_error);
-  if (!is_shown || !config.record.reference) return;
   const pde::Problem problem = train::read_problem(config);
   if (!problem.exact.empty() || !problem.reference.solver.empty()) return;
   throw at_cell(

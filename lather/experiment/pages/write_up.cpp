@@ -122,15 +122,15 @@ void add_explanations(Document& page) {
   page.heading("How to read this page");
   page.paragraph(
       "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation, in its table "
-      "of logistic regression a standard error). Where the "
-      "largest seed is more than ten times the smallest, a mean says nothing, and the median and the range "
+      "of logistic regression a standard error). Where the largest seed is more than ten times the smallest, "
+      "a mean says nothing, and the median and the range "
       "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times the first "
       "one; such seeds are counted, not averaged. \"Not solved\": the relative L² error is above 0.5, so the "
       "residual beside it belongs to something else than the solution (errors are not measured where time "
       "is, nor on problems whose file in `experiments/` says `training.reference = false`). \"Cut off by the "
       "time limit\": at fewer steps than the budget has. \"Ratio\" is ours divided by the paper's; the "
-      "paper's "
-      "values depend on budgets and normalizations that it does not state, so a ratio shows the distance and "
+      "paper's values depend on budgets and normalizations that it does not state, so a ratio shows the "
+      "distance and "
       "does not compare methods. The paper's \"residual\" is taken as a mean square.");
   page.paragraph(
       "**Verdicts** compare values of the same problem and seed. \"0.5 times SOAP\" is the geometric mean of "
@@ -139,8 +139,8 @@ void add_explanations(Document& page) {
       "where it is behind one of them with the same confidence. Otherwise the seeds cannot tell: three of "
       "them show only differences that are large or very regular. A method with more seeds that diverged, "
       "did not solve the problem, ran out of memory or missed a target than another (\"without a value\") is "
-      "behind it, which is a rule "
-      "and no test. \"One seed\": whoever has the smaller value is ahead. \"No method solves it here\": the "
+      "behind it, which is a rule and no test. \"One seed\": whoever has the smaller value is ahead. \"No "
+      "method solves it here\": the "
       "best relative L² error is above 0.5, and the order of residuals says little. A claim that names a "
       "factor (\"a third of the time\") holds where the whole interval around ours lies in the range printed "
       "beside it, does not hold where all of it lies outside; otherwise the seeds cannot tell. These rules, "
@@ -155,8 +155,8 @@ void add_explanations(Document& page) {
   page.paragraph(
       "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
       "that was tried, so the search was not finished. The paper's grids also have beta2, momentum and "
-      "update "
-      "frequencies; budgets below `paper` try the learning rate only, unless a section says otherwise.");
+      "update frequencies; budgets below `paper` try the learning rate only, unless a section says "
+      "otherwise.");
   page.paragraph(
       "**What no run tests**: the paper's table of operations per iteration and the columns on computation, "
       "mini-batches and deep networks of its comparison of methods are orders of growth and properties, not "
