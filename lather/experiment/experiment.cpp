@@ -354,18 +354,12 @@ std::map<std::string, Settings> settings_by_name(TableReader& r, const char* key
   return all;
 }
 
-bool is_among(const std::vector<std::string>& names, const std::string& name) {
-  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
-}
-
 // Something is run, and something that is run is trained if its training is limited.
 void require_cells(TableReader& r, const Experiment& e, const Budget& budget) {
   bool any = false, trained = false;
   for (const auto& problem : e.problems)
     for (const auto& variant : e.variants)
-      if (is_among(budget.problems, problem.name) && is_among(budget.variants, variant.name) &&
-          is_among(variant.only, problem.name))
-        any = true, trained = trained || problem.task.empty();
+      if (budget.runs(problem, variant)) any = true, trained = trained || problem.task.empty();
   if (!any)
     throw Error(r.where(), "this budget runs nothing: none of its variants is run on any of its problems");
   if (const TomlValue* limit = r.find("time_limit"); limit && !trained)
@@ -419,8 +413,7 @@ std::vector<std::string> task_metrics_of(const Experiment& e) {
   for (const auto& problem : e.problems)
     if (!problem.task.empty() && std::find(tasks.begin(), tasks.end(), problem.task) == tasks.end()) {
       tasks.push_back(problem.task);
-      const auto task = make_task(problem.task, TaskSize::small, nlohmann::json::object(), 0);
-      for (const auto& name : task.problem->metric_names())
+      for (const auto& name : task_metric_names(problem.task))
         if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   return names;
@@ -507,6 +500,15 @@ bool is_of_the_solution(Quantity quantity) {
 
 bool MapsEntry::shows(const std::string& problem) const {
   return std::find(problems.begin(), problems.end(), problem) != problems.end();
+}
+
+bool is_wanted(const std::vector<std::string>& list, const std::string& name) {
+  return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool Budget::runs(const ProblemEntry& problem, const VariantEntry& variant) const {
+  return is_wanted(problems, problem.name) && is_wanted(variants, variant.name) &&
+         is_wanted(variant.only, problem.name);
 }
 
 std::optional<double> number_set(const ProblemEntry& problem, const Budget& budget, const std::string& path) {

@@ -154,7 +154,10 @@ struct Budget {
   std::vector<std::string> problems, variants, axes;  // empty: all
   Settings settings;
   std::map<std::string, Settings> problem, variant;  // by name; only tuning overrides them
+  bool runs(const ProblemEntry& problem, const VariantEntry& variant) const;
 };
+// In a list where none means all.
+bool is_wanted(const std::vector<std::string>& list, const std::string& name);
 
 // The number that a problem sets within a budget; none if it sets none.
 std::optional<double> number_set(const ProblemEntry& problem, const Budget& budget, const std::string& path);

@@ -15,10 +15,6 @@ namespace {
 // History lines and validations per run: enough for a curve, few enough for hundreds of runs.
 constexpr std::int64_t kHistoryLines = 200, kValidations = 50, kTaskPoints = 30;
 
-bool is_wanted(const std::vector<std::string>& list, const std::string& name) {
-  return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
-}
-
 // The values of an axis that a budget tries: `count` of them, evenly spaced, ends included.
 std::vector<std::string> tried(const GridAxis& axis, std::int64_t count) {
   const auto size = static_cast<std::int64_t>(axis.values.size());
@@ -271,13 +267,10 @@ RunSpec Plan::run(const PlannedCell& cell, const Settings& chosen, std::uint64_t
 
 Plan make_plan(const Experiment& experiment, const std::string& budget, Device device) {
   Plan plan{&experiment, &experiment.budget(budget), budget, device, {}};
-  for (const auto& problem : experiment.problems) {
-    if (!is_wanted(plan.budget->problems, problem.name)) continue;
-    for (const auto& variant : experiment.variants) {
-      if (!is_wanted(plan.budget->variants, variant.name) || !is_wanted(variant.only, problem.name)) continue;
-      plan.cells.push_back({&problem, &variant, grid_points(searched(*plan.budget, variant))});
-    }
-  }
+  for (const auto& problem : experiment.problems)
+    for (const auto& variant : experiment.variants)
+      if (plan.budget->runs(problem, variant))
+        plan.cells.push_back({&problem, &variant, grid_points(searched(*plan.budget, variant))});
   return plan;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -114,22 +113,14 @@ double value_in_line(const Json& line, Quantity quantity, const std::string& tas
   return worst;
 }
 
-// A run that ends above this multiple of its first held-out loss has diverged, though its numbers are finite.
+// A run that ends above this multiple of the held-out loss it started from has diverged, though its numbers are
+// finite.
 constexpr double kBlowUp = 10;
 
-bool blew_up(const Json& summary, const std::filesystem::path& run) {
-  const double last = number_in(part_of(summary, "final"), "validation_loss");
-  std::ifstream lines(run / "history.jsonl");
-  for (std::string text; std::isfinite(last) && std::getline(lines, text);) {
-    const Json line = Json::parse(text, nullptr, false);
-    for (const char* key : {"validation_loss", "task.gap", "task.loss"})  // what `last` is of a task
-      if (const double first = number_in(line, key); std::isfinite(first)) return last > kBlowUp * first;
-  }
-  return false;
-}
-
-bool has_diverged(const Json& summary, const std::filesystem::path& run) {
-  return summary.value("reason", "") == "non_finite" || blew_up(summary, run);
+bool has_diverged(const Json& summary) {
+  return summary.value("reason", "") == "non_finite" ||
+         number_in(part_of(summary, "final"), "validation_loss") >
+             kBlowUp * number_in(summary, "starting_loss");
 }
 
 // False also where errors are not measured, or the quantity says itself how far off the solution is.
@@ -147,7 +138,7 @@ bool is_of_the_end(Quantity quantity) {
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
-  if (!best && is_of_the_end(metric.quantity) && has_diverged(summary, run))
+  if (!best && is_of_the_end(metric.quantity) && has_diverged(summary))
     return std::numeric_limits<double>::quiet_NaN();
   return value_in(metric, summary, run, best);
 }
@@ -272,7 +263,7 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
       measured.unsolved += is_unsolved(result, metric, summary);
     } else if (metric.quantity == Quantity::seconds_to_target) {
       ++measured.without;
-    } else if (has_diverged(summary, run.folder)) {
+    } else if (has_diverged(summary)) {
       ++measured.diverged;
     } else {
       ++measured.absent;

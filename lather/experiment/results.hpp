@@ -24,7 +24,7 @@ struct Measured {
   int seeds = 0;               // wanted
   int pending = 0, out_of_memory = 0, failed = 0;
   int absent = 0;    // ended, but did not record it
-  int diverged = 0;  // not a number at the end, or a held-out loss more than ten times the first one
+  int diverged = 0;  // not a number at the end, or a held-out loss above ten times the starting one
   int without = 0;   // the target was not reached
   int unsolved = 0;  // residuals and losses of runs with an error above kUnsolved; values hold them
   int cut_off = 0;   // by the time limit, before the last step; values hold them

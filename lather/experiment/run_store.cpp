@@ -137,12 +137,13 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
   if (curve.interrupted) return false;
   const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
   std::string lines, timing = "step,seconds\n";
-  Json last;
+  Json first, last;
   for (const auto& [step, point] : curve.points) {
     Json line{{"step", step}};
     last = Json::object();
     for (std::size_t k = 0; k < names.size(); ++k)
       line["task." + names[k]] = last[names[k]] = number(point.metrics[k]);
+    if (first.is_null()) first = last;
     lines += line.dump() + "\n";
     timing += fmt::format("{},{:.3f}\n", step, point.seconds);
   }
@@ -150,13 +151,15 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
   write_file_atomically(path / "history.jsonl", lines);
   write_file_atomically(path / "timing.csv", timing);
   write_file_atomically(path / "environment.json", train::to_json(train::find_environment()).dump(2) + "\n");
-  const Json judged = last.contains("gap") ? last["gap"] : last["loss"];
+  const char* judge = last.contains("gap") ? "gap" : "loss";
+  const Json judged = last[judge];
   write_file_atomically(path / kSummary, Json{{"reason", curve.not_finite ? "non_finite" : "steps"},
                                               {"message", curve.ending},
                                               {"step", spec.length.steps},
                                               {"seconds", curve.seconds},
                                               {"steps_per_second", static_cast<double>(spec.length.steps) /
                                                                        std::max(curve.seconds, 1e-9)},
+                                              {"starting_loss", first[judge]},
                                               {"final", {{"task", last}, {"validation_loss", judged}}},
                                               {"best", {{"task", last}, {"validation_loss", judged}}}}
                                                  .dump(2) +

@@ -91,6 +91,7 @@ class Run {
           fmt::format("--target {}={:g}: errors cannot be measured: {}", target->quantity, target->value,
                       trainer_.reference_note().empty() ? "there is no reference"
                                                         : "the reference is " + trainer_.reference_note()));
+    timed([&] { return trainer_.note_starting_loss(); });
     keep_inputs();
     folder_.write_json("environment.json", to_json(find_environment()));
     const auto sizes = folder_.log_sizes();

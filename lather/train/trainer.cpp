@@ -259,6 +259,11 @@ Metrics Trainer::validate() {
   return metrics;
 }
 
+double Trainer::note_starting_loss() {
+  if (step_ == 0) starting_loss_ = stage_->measure(parameters_).loss;
+  return starting_loss_;
+}
+
 std::span<const double> Trainer::best_parameters() const {
   return best_step_ >= 0 ? best_parameters_ : parameters_;
 }
@@ -318,6 +323,7 @@ void Trainer::state(StateVisitor& v) {
   v.array("best_parameters", best_parameters_);
   v.integer("best_step", best_step_);
   best_.state(v);
+  v.real("starting_loss", starting_loss_);
   v.integer("basis_updates", basis_updates_);
   v.integer("evaluations", evaluations_);
   optimizer_->state(v);

@@ -11,6 +11,7 @@
 //
 // train/run.hpp adds the run folder. The same configuration gives the same bits.
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -69,6 +70,9 @@ class Trainer {
   Metrics measure(bool fine = false, bool best = false);
   // The same, and remembers the best so far.
   Metrics validate();
+  // The loss at held-out points before the first step, if it was noted there; else not a number.
+  double note_starting_loss();
+  double starting_loss() const { return starting_loss_; }
   const Metrics& best() const { return best_; }
   std::int64_t best_step() const { return best_step_; }
 
@@ -136,6 +140,7 @@ class Trainer {
   std::unique_ptr<ErrorMeter> meter_;
   bool meter_is_fine_ = false;
   std::string reference_note_, start_note_;
+  double starting_loss_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t step_ = 0, halved_ = 0, best_step_ = -1, basis_updates_ = 0, evaluations_ = 0;
 };
 

@@ -2,6 +2,7 @@
 #include "lather/experiment/verdicts/events.hpp"
 #include "lather/experiment/verdicts/verdict.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -293,9 +294,15 @@ TEST_F(Verdicts, CountARunThatEndsFarAboveItsStartAsDiverged) {
   of({1, 1.1}, {4, 4.4});
   EXPECT_EQ(measured(1).diverged, 0);
   const auto& run = result_.cells[1].seeds[0].folder;
-  write_file_atomically(run / "history.jsonl", "{\"step\": 1}\n{\"step\": 2, \"validation_loss\": 1}\n");
-  write_file_atomically(run / "summary.json",
-                        R"({"reason": "steps", "final": {"residual": 2, "validation_loss": 11}})");
+  const auto end_at = [&](double loss) {
+    write_file_atomically(run / "summary.json",
+                          fmt::format(R"({{"reason": "steps", "starting_loss": 1,
+                                          "final": {{"residual": 2, "validation_loss": {}}}}})",
+                                      loss));
+  };
+  end_at(9);
+  EXPECT_EQ(measured(1).diverged, 0);
+  end_at(11);
   EXPECT_EQ(measured(1).text(), "4.40e+00; 1 of 2 diverged");
   EXPECT_EQ(judge(result_, experiment_.metrics[0], "heat-1d").kind, Verdict::Kind::holds);
 }

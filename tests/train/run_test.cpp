@@ -82,6 +82,25 @@ INSTANTIATE_TEST_SUITE_P(Optimizers, Resume,
                            return name;
                          });
 
+TEST(Run, KnowsTheLossItStartedFromAlsoWhenResumed) {
+  TemporaryFolder folder;
+  const Config config = small_config(folder.path(), "adam", {{"training.steps", "20"}});
+  const double start = Trainer(config).measure().loss;
+  {
+    auto run_folder = RunFolder::create(folder / "run", config);
+    Trainer trainer(config);
+    const Outcome cut = run(trainer, run_folder, stop_after(10));
+    EXPECT_EQ(cut.summary.starting_loss, start);
+  }
+  auto run_folder = RunFolder::open(folder / "run");
+  Trainer trainer(config);
+  std::vector<std::string> messages;
+  const Outcome outcome = run(trainer, run_folder, {}, restore(trainer, run_folder, messages));
+  EXPECT_EQ(outcome.reason, EndReason::steps);
+  EXPECT_EQ(outcome.summary.starting_loss, start);
+  EXPECT_NE(outcome.summary.final.validation_loss, start);
+}
+
 TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   TemporaryFolder folder;
   const Config config =

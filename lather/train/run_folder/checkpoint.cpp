@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints are writt
 namespace {
 
 constexpr char kMagic[8] = {'L', 'A', 'T', 'H', 'E', 'R', 'C', 'K'};
-constexpr std::uint32_t kVersion = 6;
+constexpr std::uint32_t kVersion = 7;
 constexpr std::string_view kExtension = ".checkpoint";
 constexpr std::size_t kKept = 2;
 

@@ -104,6 +104,7 @@ void Summary::fields(FieldVisitor& v) {
   v.integer("basis_updates", basis_updates, "");
   v.integer("matrices", matrices, "");
   v.real("loss", loss, "");
+  v.real("starting_loss", starting_loss, "at held-out points, before the first step");
   v.table("final", final, "");
   v.table("best", best, "");
   v.text("reference", reference, "");
@@ -178,6 +179,7 @@ Summary summarize(Trainer& trainer, bool fine) {
   const auto& blocks = trainer.objective().layout().blocks();
   s.matrices = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return block.matrix; });
   s.loss = number(trainer.loss());
+  s.starting_loss = number(trainer.starting_loss());
   s.final = named(trainer, trainer.measure(fine));
   s.reference = trainer.reference_note();
   const bool last_is_best = trainer.best_step() < 0 || trainer.best_step() == trainer.step();

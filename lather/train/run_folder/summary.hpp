@@ -55,7 +55,7 @@ struct Summary {
   std::int64_t step = 0, parameters = 0, evaluations = 0;
   std::int64_t memory_bytes = 0, optimizer_bytes = 0;  // of points and optimizer together, of the optimizer
   std::int64_t basis_updates = 0, matrices = 0;        // bases replaced, of this many parameter matrices
-  double loss = 0;
+  double loss = 0, starting_loss = 0;  // at the last step; at held-out points, before the first
   NamedMetrics final, best;
   std::string reference;  // where it comes from, or why there is none
   std::map<std::string, UnknownSummary> unknowns;
