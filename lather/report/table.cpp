@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <regex>
+#include <string_view>
+#include <utility>
 
 namespace lather::report {
 
@@ -30,6 +32,12 @@ std::string to_text(const Cell& cell) {
   return fmt::format("{:.2e} ± {:.1e}", cell.spread->mean, cell.spread->deviation);
 }
 
+std::string markdown_cell(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
+  return text;
+}
+
 namespace {
 
 // "1.23e-04" -> "1.23 \cdot 10^{-4}", "1.23e+00" -> "1.23"
@@ -43,16 +51,34 @@ std::string latex_number(double value, int digits) {
   return value == 0 ? "0" : latex_number(fmt::format("{:.{}e}", value, digits));
 }
 
+// Characters that mean something to LaTeX, print as another one in its default encoding of fonts, or are known to it only
+// in formulas.
+using LatexWord = std::pair<std::string_view, std::string_view>;
+// clang-format off
+constexpr LatexWord kLatexWords[] = {
+    {"&", "\\&"}, {"%", "\\%"}, {"$", "\\$"}, {"#", "\\#"}, {"_", "\\_"}, {"{", "\\{"}, {"}", "\\}"},
+    {"^", "\\char94{}"}, {"~", "\\char126{}"}, {"\\", "\\char92{}"}, {"<", "\\textless{}"},
+    {">", "\\textgreater{}"}, {"|", "\\textbar{}"}, {"\n", " "}, {"α", "$\\alpha$"}, {"β", "$\\beta$"},
+    {"γ", "$\\gamma$"}, {"δ", "$\\delta$"}, {"ε", "$\\varepsilon$"}, {"ζ", "$\\zeta$"}, {"η", "$\\eta$"},
+    {"θ", "$\\theta$"}, {"ι", "$\\iota$"}, {"κ", "$\\kappa$"}, {"λ", "$\\lambda$"}, {"μ", "$\\mu$"},
+    {"ν", "$\\nu$"}, {"ξ", "$\\xi$"}, {"π", "$\\pi$"}, {"ρ", "$\\rho$"}, {"σ", "$\\sigma$"},
+    {"τ", "$\\tau$"}, {"υ", "$\\upsilon$"}, {"φ", "$\\phi$"}, {"χ", "$\\chi$"}, {"ψ", "$\\psi$"},
+    {"ω", "$\\omega$"}, {"Γ", "$\\Gamma$"}, {"Δ", "$\\Delta$"}, {"Θ", "$\\Theta$"}, {"Λ", "$\\Lambda$"},
+    {"Ξ", "$\\Xi$"}, {"Π", "$\\Pi$"}, {"Σ", "$\\Sigma$"}, {"Υ", "$\\Upsilon$"}, {"Φ", "$\\Phi$"},
+    {"Ψ", "$\\Psi$"}, {"Ω", "$\\Omega$"}, {"µ", "$\\mu$"}, {"−", "$-$"}, {"≤", "$\\le$"}, {"≥", "$\\ge$"},
+    {"≈", "$\\approx$"}, {"≠", "$\\ne$"}, {"∞", "$\\infty$"}, {"→", "$\\to$"}, {"∂", "$\\partial$"},
+    {"∇", "$\\nabla$"},
+};
+// clang-format on
+
 std::string latex_words(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    if (std::string_view("&%$#_{}").find(c) != std::string_view::npos) out += '\\';
-    if (c == '^' || c == '~' || c == '\\')
-      out += fmt::format("\\char{}", static_cast<int>(c)) + "{}";
-    else if (c == '<' || c == '>')  // another character in LaTeX's default encoding of fonts
-      out += c == '<' ? "\\textless{}" : "\\textgreater{}";
-    else
-      out += c;
+  for (std::string_view rest = text; !rest.empty();) {
+    const auto found = std::find_if(std::begin(kLatexWords), std::end(kLatexWords),
+                                    [&](const auto& entry) { return rest.starts_with(entry.first); });
+    const bool known = found != std::end(kLatexWords);
+    out += known ? found->second : rest.substr(0, 1);
+    rest.remove_prefix(known ? found->first.size() : 1);
   }
   return out;
 }
@@ -97,10 +123,11 @@ constexpr std::size_t kWidestColumn = 60;
 }  // namespace
 
 std::string to_markdown(const Table& table) {
-  std::vector<std::vector<std::string>> lines{table.header};
+  std::vector<std::vector<std::string>> lines(1);
+  for (const auto& name : table.header) lines[0].push_back(markdown_cell(name));
   for (const auto& row : table.rows) {
     lines.emplace_back();
-    for (const auto& cell : row) lines.back().push_back(to_text(cell));
+    for (const auto& cell : row) lines.back().push_back(markdown_cell(to_text(cell)));
   }
   std::vector<std::size_t> widths(table.header.size(), 3);
   for (const auto& line : lines)

@@ -27,6 +27,7 @@ struct Table {
 };
 
 std::string to_text(const Cell& cell);
+std::string markdown_cell(std::string text);  // on one line, and no bar in it ends the cell
 std::string to_markdown(const Table& table);  // columns aligned, so that it is readable as plain text
 std::string to_csv(const Table& table);       // a spread takes two columns: NAME and NAME.deviation
 std::string to_latex(const Table& table);     // a tabular with booktabs

@@ -184,6 +184,13 @@ TEST(Table, InThreeFormats) {
       << to_latex(table);
 }
 
+TEST(Table, InMarkdownKeepsItsCellsWhateverTheyHold) {
+  const Table table{{"a|b"}, {{{"|u| < 1", {}}}, {{"first line\nsecond", {}}}}};
+  EXPECT_EQ(
+      to_markdown(table),
+      "| a\\|b              |\n|-------------------|\n| \\|u\\| < 1         |\n| first line second |\n");
+}
+
 TEST(Table, InLatexHasNumbersAsFormulasAndNoCharacterThatPrintsAsAnother) {
   const auto latex = [](const char* text) {
     const std::string table = to_latex({{"a"}, {{{text, {}}}}});
@@ -196,6 +203,9 @@ TEST(Table, InLatexHasNumbersAsFormulasAndNoCharacterThatPrintsAsAnother) {
             "median $1.20$ ($3.0 \\cdot 10^{-5}$ … $2 \\cdot 10^{12}$)");
   EXPECT_EQ(latex("DNC (> 50400), a < 1"), "DNC (\\textgreater{} 50400), a \\textless{} 1");
   EXPECT_EQ(latex("SS-eSOAP, m = 20"), "SS-eSOAP, m = 20");
+  EXPECT_EQ(latex("100 % & #1_{a} of $5^2 ~ \\"),
+            "100 \\% \\& \\#1\\_\\{a\\} of \\$5\\char94{}2 \\char126{} \\char92{}");
+  EXPECT_EQ(latex("|u|, γ ≤ 1\nΓé"), "\\textbar{}u\\textbar{}, $\\gamma$ $\\le$ 1 $\\Gamma$é");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/file/problem_text.hpp"
+#include "lather/report/table.hpp"
 
 namespace lather::command {
 
@@ -49,17 +50,12 @@ void list_problems(const ListArguments& a) {
   }
 }
 
-// A cell of a Markdown table.
-std::string cell(std::string text) {
-  for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-  return text;
-}
-
 std::string options_table(const std::vector<FieldDescription>& options, const std::string& prefix) {
   std::string text = "| option | type | default | allowed | meaning |\n|---|---|---|---|---|\n";
   for (const auto& o : options)
-    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", prefix + o.name, o.type, cell(o.default_value),
-                        cell(o.range), cell(o.help));
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", prefix + o.name, o.type,
+                        report::markdown_cell(o.default_value), report::markdown_cell(o.range),
+                        report::markdown_cell(o.help));
   return text;
 }
 
@@ -69,7 +65,7 @@ std::string differences(const std::vector<FieldDescription>& base,
   std::string text = "| option | default |\n|---|---|\n";
   for (std::size_t i = 0; i < base.size(); ++i)
     if (base[i].default_value != preset[i].default_value)
-      text += fmt::format("| `{}` | {} |\n", preset[i].name, cell(preset[i].default_value));
+      text += fmt::format("| `{}` | {} |\n", preset[i].name, report::markdown_cell(preset[i].default_value));
   return text;
 }
 
