@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -85,6 +86,51 @@ TEST(Ticks, AreRoundNumbersAndPowersOfTen) {
   EXPECT_EQ(short_figure(3.24e-5), "3.2·10⁻⁵");
   EXPECT_EQ(short_figure(9.99e-5), "1·10⁻⁴");
   EXPECT_EQ(short_figure(0.436), "0.44");
+}
+
+// Text of a picture as PDF: what its operators show, one by one.
+std::string shown_in_pdf(const std::string& words, const std::string& style = "",
+                         const char* anchor = "start") {
+  Svg svg(200, 100, "");
+  svg.text(100, 50, words, style, anchor);
+  const std::string pdf = pdf_of(std::move(svg).finish());
+  const auto begin = pdf.find("BT "), end = pdf.find(" ET", begin);
+  return pdf.substr(begin, end - begin);
+}
+
+TEST(Pdf, HasGreekLettersAndSignsOfTheSymbolFont) {
+  const std::string shown = shown_in_pdf("a γ≤τ");
+  EXPECT_NE(shown.find("/F1 12.00 Tf 0.00 Ts (a ) Tj"), shown.npos) << shown;
+  EXPECT_NE(shown.find("/F3 12.00 Tf 0.00 Ts (g\xa3t) Tj"), shown.npos) << shown;
+  const std::string bold = shown_in_pdf("λνρσμπΑΣΩω∂", "font-weight=\"600\"");
+  EXPECT_NE(bold.find("/F3 12.00 Tf 0.00 Ts (lnrsmpASWw\xb6) Tj"), bold.npos) << bold;
+  EXPECT_NE(pdf_of(Svg(1, 1, "").finish()).find("/BaseFont /Symbol"), std::string::npos);
+}
+
+TEST(Pdf, HasTheLettersAndTheUsualPunctuationOfWesternLanguages) {
+  EXPECT_NE(shown_in_pdf("éüßøÑ").find("(\xe9\xfc\xdf\xf8\xd1) Tj"), std::string::npos);
+  EXPECT_NE(shown_in_pdf("’“”–—…•€").find("(\x92\x93\x94\x96\x97\x85\x95\x80) Tj"), std::string::npos);
+  EXPECT_NE(shown_in_pdf("a < b & \"c\" (\\)").find("(a < b & \"c\" \\(\\\\\\)) Tj"), std::string::npos);
+}
+
+TEST(Pdf, LeavesOutAccentsItsFontsLackAndRaisesExponents) {
+  EXPECT_NE(shown_in_pdf("Łojasiewicz, Erdős, e\u0301").find("(Lojasiewicz, Erdos, e) Tj"),
+            std::string::npos);
+  EXPECT_NE(shown_in_pdf("L²").find("(L) Tj /F1 7.80 Tf 4.80 Ts (2) Tj"), std::string::npos);
+  EXPECT_NE(shown_in_pdf("x₁").find("(x) Tj /F1 7.80 Tf -1.80 Ts (1) Tj"), std::string::npos);
+  EXPECT_NE(shown_in_pdf("日\xff").find("(\?\?) Tj"), std::string::npos);
+}
+
+// Widths by Adobe's metrics: SS-eSOAP 667 667 333 556 667 778 667 667, bold with e 556, A 722; γ 411.
+TEST(Pdf, EndsTextWhereItShould) {
+  const auto left = [](const std::string& words, const std::string& style, const char* anchor) {
+    const std::string shown = shown_in_pdf(words, style, anchor);
+    return std::strtod(shown.substr(shown.find("rg ") + 3).c_str(), nullptr);
+  };
+  EXPECT_NEAR(left("SS-eSOAP", "", "end"), 100 - 12 * 5.002, 0.01);
+  EXPECT_NEAR(left("SS-eSOAP", "font-weight=\"600\"", "end"), 100 - 12 * 5.057, 0.01);
+  EXPECT_NEAR(left("γ", "", "middle"), 100 - 12 * 0.411 / 2, 0.01);
+  EXPECT_NEAR(left("10⁻⁵", "font-size=\"10\"", "end"), 100 - 10 * (2 + 0.65 * 2) * 0.556, 0.01);
 }
 
 class Figure : public ::testing::Test {

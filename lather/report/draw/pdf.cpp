@@ -7,10 +7,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <map>
+#include <utility>
 #include <vector>
 
 #include "lather/core/error.hpp"
+#include "lather/report/draw/glyphs.hpp"
 
 namespace lather::report {
 
@@ -40,49 +41,12 @@ std::string rgb(const std::string& colour) {
   return fmt::format("{:.3f} {:.3f} {:.3f}", part(0), part(2), part(4));
 }
 
-// Characters of the font's encoding; superscript digits are drawn by their own rule.
-struct Glyph {
-  char byte = '?';
-  bool raised = false;
-};
-Glyph glyph_of(const std::string& character) {
-  static const std::map<std::string, Glyph> known = {
-      {"⁰", {'0', true}},     {"¹", {'1', true}},     {"²", {'2', true}},     {"³", {'3', true}},
-      {"⁴", {'4', true}},     {"⁵", {'5', true}},     {"⁶", {'6', true}},     {"⁷", {'7', true}},
-      {"⁸", {'8', true}},     {"⁹", {'9', true}},     {"⁻", {'\x96', true}},  {"−", {'\x96', false}},
-      {"·", {'\xb7', false}}, {"…", {'\x85', false}}, {"±", {'\xb1', false}}, {"–", {'\x96', false}},
-      {"×", {'\xd7', false}}, {"γ", {'g', false}},    {"τ", {'t', false}}};
-  if (character.size() == 1) return {character[0], false};
-  const auto found = known.find(character);
-  return found == known.end() ? Glyph{} : found->second;
-}
-
-std::vector<Glyph> glyphs_of(const std::string& escaped) {
-  static const std::map<std::string, char> entities = {
-      {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}};
-  std::vector<Glyph> glyphs;
-  for (std::size_t i = 0; i < escaped.size();) {
-    if (escaped[i] == '&') {
-      const auto end = escaped.find(';', i);
-      const auto found = entities.find(escaped.substr(i, end - i + 1));
-      glyphs.push_back({found == entities.end() ? '?' : found->second, false});
-      i = end + 1;
-      continue;
-    }
-    const auto first = static_cast<unsigned char>(escaped[i]);
-    const std::size_t length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    glyphs.push_back(glyph_of(escaped.substr(i, length)));
-    i += length;
-  }
-  return glyphs;
-}
-
-// For Helvetica, in thousandths of its size; close enough for centring.
-double width_of(char c) {
-  if (std::string("iljtfI.,:;'| ").find(c) != std::string::npos) return 278;
-  if (std::string("mwMW").find(c) != std::string::npos) return 850;
-  if (c >= 'A' && c <= 'Z') return 680;
-  return 556;
+std::string unescaped(std::string text) {
+  for (const auto& [entity, character] :
+       {std::pair{"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&amp;", "&"}})  // the last one last
+    for (std::size_t at = 0; (at = text.find(entity, at)) != text.npos; ++at)
+      text.replace(at, std::char_traits<char>::length(entity), character);
+  return text;
 }
 
 class PdfPage {
@@ -135,24 +99,30 @@ class PdfPage {
   }
   void text(const std::string& e) {
     const auto begin_of_words = e.find('>') + 1;
-    const auto glyphs = glyphs_of(e.substr(begin_of_words, e.rfind("</text>") - begin_of_words));
+    const auto glyphs = glyphs_of(unescaped(e.substr(begin_of_words, e.rfind("</text>") - begin_of_words)));
     const double size = number(e, "font-size", 12);
+    const bool bold = !attribute(e, "font-weight").empty();
     double length = 0;
-    for (const auto& g : glyphs) length += width_of(g.byte) * (g.raised ? 0.65 : 1) * size / 1000;
+    for (const auto& g : glyphs) length += width_of(g, bold) * size;
     const std::string anchor = attribute(e, "text-anchor", "start");
     const double x = number(e, "x") - (anchor == "end" ? length : anchor == "middle" ? length / 2 : 0);
     const std::string fill = attribute(e, "fill", "#23262b");
     out_ += fmt::format("BT {} rg {:.2f} {:.2f} Td ", rgb(fill), x, height_ - number(e, "y"));
-    const char* font = attribute(e, "font-weight").empty() ? "/F1" : "/F2";
-    for (std::size_t i = 0; i < glyphs.size();) {  // runs of glyphs on one baseline
-      const bool raised = glyphs[i].raised;
+    for (std::size_t i = 0; i < glyphs.size();) {  // runs of glyphs of one font on one baseline
+      const Glyph first = glyphs[i];
       std::string words;
-      for (; i < glyphs.size() && glyphs[i].raised == raised; ++i) {
-        if (std::string("()\\").find(glyphs[i].byte) != std::string::npos) words += '\\';
-        words += glyphs[i].byte;
+      for (; i < glyphs.size() && glyphs[i].symbol == first.symbol && glyphs[i].place == first.place; ++i) {
+        if (std::string("()\\").find(static_cast<char>(glyphs[i].code)) != std::string::npos) words += '\\';
+        words += static_cast<char>(glyphs[i].code);
       }
-      out_ += fmt::format("{} {:.2f} Tf {:.2f} Ts ({}) Tj ", font, raised ? 0.65 * size : size,
-                          raised ? 0.4 * size : 0, words);
+      const double rise = first.place == Glyph::Place::raised    ? 0.4
+                          : first.place == Glyph::Place::lowered ? -0.15
+                                                                 : 0;
+      out_ += fmt::format("{} {:.2f} Tf {:.2f} Ts ({}) Tj ",
+                          first.symbol ? "/F3"
+                          : bold       ? "/F2"
+                                       : "/F1",
+                          first.place == Glyph::Place::line ? size : kSmallGlyph * size, rise * size, words);
     }
     out_ += "ET\n";
   }
@@ -162,12 +132,13 @@ class PdfPage {
         "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         fmt::format(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {:g} {:g}] /Contents 4 0 R /Resources << /Font << "
-            "/F1 5 0 R /F2 6 0 R >> /ExtGState << /G1 << /ca 1 >> /G2 << /ca 0.18 >> >> >> >>",
+            "/F1 5 0 R /F2 6 0 R /F3 7 0 R >> /ExtGState << /G1 << /ca 1 >> /G2 << /ca 0.18 >> >> >> >>",
             width_, height_),
         fmt::format("<< /Length {} >>\nstream\n{}endstream", out_.size(), out_)};
     for (const char* name : {"Helvetica", "Helvetica-Bold"})
       objects.push_back(
           fmt::format("<< /Type /Font /Subtype /Type1 /BaseFont /{} /Encoding /WinAnsiEncoding >>", name));
+    objects.emplace_back("<< /Type /Font /Subtype /Type1 /BaseFont /Symbol >>");  // in its own encoding
     std::string file = "%PDF-1.4\n", table;
     for (std::size_t i = 0; i < objects.size(); ++i) {
       table += fmt::format("{:010} 00000 n \n", file.size());

@@ -1,5 +1,6 @@
 #pragma once
-// Our own pictures as PDF, for LaTeX: a page of the picture's size with lines, areas and text in Helvetica.
+// Our own pictures as PDF, for LaTeX: a page of the picture's size with lines, areas and text in Helvetica
+// and Symbol.
 
 #include <string>
 
