@@ -169,6 +169,60 @@ TEST_F(Comparisons, HeatMapHasARowForFurtherAxesAndFramesTheChoice) {
   EXPECT_NE(svg_grid_map(map).find("no value"), std::string::npos);
 }
 
+// Three steps: Adam's residual falls to zero, SS-eSOAP's is zero from the start.
+TEST_F(Comparisons, FigureDrawsZerosAtItsLowerEdge) {
+  of({0, 0}, {0, 0});
+  const std::vector<std::vector<std::string>> residuals = {{"1", "0.1", "0"}, {"0", "0", "0"}};
+  for (std::size_t method = 0; method < 2; ++method)
+    for (const auto& seed : result_.cells[method].seeds) {
+      std::string history, timing = "step,seconds\n";
+      for (std::size_t i = 0; i < 3; ++i) {
+        history += "{\"step\": " + std::to_string(i) + ", \"residual\": " + residuals[method][i] + "}\n";
+        timing += std::to_string(i) + "," + std::to_string(i) + "\n";
+      }
+      write_file_atomically(seed.folder / "history.jsonl", history);
+      write_file_atomically(seed.folder / "timing.csv", timing);
+    }
+  PanelFigure drawing = make_figure(result_, experiment_.figures[0]);
+  const auto& curves = drawing.panels.at(0).curves;
+  ASSERT_EQ(curves.size(), 2U);
+  ASSERT_EQ(curves[0].value.size(), 3U);
+  EXPECT_NEAR(curves[0].value[1], 0.01, 1e-12);  // mean squares
+  EXPECT_EQ(curves[0].value[2], 0);
+  EXPECT_EQ(curves[1].value, (std::vector<double>{0, 0, 0}));
+  const std::string svg = svg_panels(drawing);
+  const auto has = [&](const std::string& part) { return svg.find(part) != svg.npos; };
+  // The panel is 190 wide; its lower edge, at 220, is the axis.
+  EXPECT_TRUE(has("text-anchor=\"end\" fill=\"#6a6f78\" font-size=\"11\">0</text>")) << svg;
+  EXPECT_TRUE(has("M52 220L147 220L242 220\" fill=\"none\"")) << svg;
+  EXPECT_TRUE(has("L242 220\" fill=\"none\" stroke=\"" + report::categorical_colour(0))) << svg;
+  EXPECT_FALSE(has("nan") || has("inf"));
+  for (const char* label : {">Adam<", ">ss-esoap<"}) EXPECT_TRUE(has(label)) << label;
+  drawing.panels[0].curves.erase(drawing.panels[0].curves.begin());  // nothing but zeros
+  const std::string zeros = svg_panels(drawing);
+  EXPECT_NE(zeros.find("M52 220L147 220L242 220\" fill=\"none\""), zeros.npos) << zeros;
+  EXPECT_EQ(zeros.find("nan"), zeros.npos);
+}
+
+TEST_F(Comparisons, FigureWithoutZerosIsNotNumberedFromZero) {
+  PanelFigure drawing;
+  drawing.methods = {{"Adam", 0}};
+  drawing.panels = {{"", {{0, {1, 2}, {1, 0.1}, {}, {}}}}};
+  EXPECT_EQ(svg_panels(drawing).find("text-anchor=\"end\" fill=\"#6a6f78\" font-size=\"11\">0<"),
+            std::string::npos);
+}
+
+TEST_F(Comparisons, HeatMapOfAZeroTellsTheOtherValuesApart) {
+  GridMap map;
+  map.rows = {"Adam"}, map.columns = {"1", "2", "3"};
+  map.panels = {{"", {{0, 0, 0, false}, {0, 1, 1e-3, false}, {0, 2, 1e-2, false}}}};
+  const std::string svg = svg_grid_map(map);
+  const auto fill = [&](double share) { return svg.find(report::sequential_colour(share)) != svg.npos; };
+  EXPECT_TRUE(fill(0));
+  EXPECT_TRUE(fill(1.0 / 3));
+  EXPECT_FALSE(fill(1));
+}
+
 TEST(TauTable, WeighsLayersByTheirStepsAndJoinsSeeds) {
   const Experiment e = read_text("tau = true\n" + std::string(kSmallExperiment));
   const Plan plan = make_plan(e, "quick", Device::cpu);
@@ -259,6 +313,11 @@ TEST(Figure, OverASettingHasAPointPerProblemAndMarksWhereAValueIsMissing) {
   EXPECT_EQ(count("stroke-width=\"1.6\"/>"), 2);  // one cross
   write_experiment(result, folder.path());
   EXPECT_EQ(read_file(folder.path() / "small-steps.pdf").substr(0, 8), "%PDF-1.4");
+  for (auto& seed : result.cells[1].seeds) seed = run("0");  // SS-eSOAP at width 16
+  const PanelFigure with_zero = make_figure(result, e.figures[0]);
+  EXPECT_EQ(with_zero.methods[1].label, "ss-esoap");
+  EXPECT_EQ(with_zero.panels[0].curves[2].x, (std::vector<double>{4, 10, 16}));
+  EXPECT_EQ(with_zero.panels[0].curves[2].value.back(), 0);
 }
 
 TEST(Figure, GivesAMethodOneColourAndNoOtherMethodBesideItTheSame) {

@@ -72,6 +72,15 @@ TEST(Ticks, AreWhereTheAxisWantsThem) {
   EXPECT_EQ(list[1], std::pair(std::log10(1024), std::string("1024")));
 }
 
+TEST(Ticks, BeginWithZeroWhereTheLowerEndStandsForIt) {
+  Axis axis{-5.2, 0.1, true};
+  axis.zero_at_low = true;
+  const auto list = ticks(axis, 4);
+  ASSERT_EQ(list.size(), 3U);  // 10⁻⁵ would touch the zero
+  EXPECT_EQ(list[0], std::pair(-5.2, std::string("0")));
+  EXPECT_EQ(list[1].second, "10⁻³");
+}
+
 TEST(Ticks, AreRoundNumbersAndPowersOfTen) {
   const auto texts = [](const Axis& axis) {
     std::string all;
@@ -220,6 +229,22 @@ TEST_F(Figure, HasItsPanelsOneByOne) {
   for (auto& run : list) run.fields = nullptr;
   EXPECT_THROW(panel(FigurePanel::prediction), Error);
   EXPECT_THROW(panel(FigurePanel::error), Error);
+}
+
+TEST_F(Figure, DrawsAnErrorOfZeroAtItsLowerEdge) {
+  auto list = runs({"adam", "ss-esoap"});
+  auto& errors = list[0].history["l2.u"];
+  errors.back() = 0.0;
+  const std::string svg = svg_figure(list, {FigurePanel::curves, FigureClock::steps});
+  constexpr const char* kBottom = "L316 276\" fill=\"none\"";  // the lower right corner of the panel
+  EXPECT_EQ(count(svg, kBottom + (" stroke=\"" + categorical_colour(0))), 1u) << svg;
+  EXPECT_EQ(count(svg, "text-anchor=\"end\" fill=\"#6a6f78\" font-size=\"11\">0<"), 1u);
+  EXPECT_EQ(count(svg, "font-size=\"11.5\">0<"), 1u);  // where it ends, in the legend
+  for (auto& run : list)
+    for (auto& error : run.history["l2.u"]) error = 0.0;
+  const std::string zeros = svg_figure(list, {FigurePanel::curves, FigureClock::steps});
+  EXPECT_EQ(count(zeros, kBottom), 2u);
+  for (const char* foreign : {"nan", "inf"}) EXPECT_EQ(count(svg + zeros, foreign), 0u) << foreign;
 }
 
 TEST_F(Figure, OfRunsWithoutAnyHistoryIsAnError) {

@@ -33,8 +33,8 @@ PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, std::si
     double sum = 0, low = 1e308, high = 0, x = 0;
     bool drawable = true;
     for (const auto& curve : curves) {
-      drawable = drawable && curve[i].value > 0 && std::isfinite(curve[i].seconds);
-      sum += std::log(std::max(curve[i].value, 1e-300));
+      drawable = drawable && curve[i].value >= 0 && std::isfinite(curve[i].seconds);
+      sum += std::log(curve[i].value);
       low = std::min(low, curve[i].value), high = std::max(high, curve[i].value);
       x += (figure.over_seconds ? curve[i].seconds : curve[i].step) / static_cast<double>(curves.size());
     }

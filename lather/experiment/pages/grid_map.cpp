@@ -18,9 +18,11 @@ namespace {
 
 constexpr double kField = 54, kLine = 17, kPanelGap = 24, kTopOfMaps = 58, kDecades = 3;
 
+// Of the positive values: those of zero have the same colour.
 double best_of(const GridMapPanel& panel) {
   double best = std::numeric_limits<double>::infinity();
-  for (const auto& field : panel.fields) best = std::min(best, field.value);
+  for (const auto& field : panel.fields)
+    if (field.value > 0) best = std::min(best, field.value);
   return best;
 }
 

@@ -41,14 +41,18 @@ std::vector<double> numbered_places(const Panel& panel, const Limits& x) {
 
 std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
   Limits x, y;
+  bool zeros = false;
   for (const auto& curve : panel.curves)
     for (std::size_t i = 0; i < curve.x.size(); ++i) {
       x.take(figure.dotted ? std::log10(curve.x[i]) : curve.x[i]);
-      y.take(std::log10(curve.value[i]));
+      if (curve.value[i] > 0) y.take(std::log10(curve.value[i]));
+      zeros = zeros || curve.value[i] == 0 || (!curve.low.empty() && curve.low[i] == 0);
     }
-  if (x.empty()) x.low = 0, x.high = 1, y.low = -1, y.high = 0;
+  if (x.empty()) x.low = 0, x.high = 1;
+  if (y.empty()) y.low = -1, y.high = 0;
   const double room = std::max(0.1, 0.05 * (y.high - y.low));
-  const Axis values{y.low - room, y.high + room, true, ""};
+  Axis values{y.low - (zeros ? 3 : 1) * room, y.high + room, true, ""};
+  values.zero_at_low = zeros;
   if (figure.dotted) {
     const double beside = std::max(0.02, 0.05 * (x.high - x.low));
     return {{x.low - beside, x.high + beside, true, figure.x_name, 0, numbered_places(panel, x)}, values};

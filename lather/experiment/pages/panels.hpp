@@ -1,6 +1,7 @@
 #pragma once
 // Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps, seconds or a
-// setting, one colour per method, the range over seeds as a band.
+// setting, one colour per method, the range over seeds as a band. A zero lies at the lower edge of its panel, which is then
+// numbered 0.
 
 #include <string>
 #include <vector>
@@ -10,7 +11,7 @@ namespace lather::experiment {
 struct PanelCurve {
   std::size_t method = 0;                // its place in the legend
   std::vector<double> x;                 // increasing
-  std::vector<double> value, low, high;  // positive; low and high may be empty: no band
+  std::vector<double> value, low, high;  // none is negative; low and high may be empty: no band
   bool cut = false;                      // its end is crossed out: what follows has no value
 };
 

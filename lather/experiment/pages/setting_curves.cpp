@@ -51,7 +51,7 @@ struct MethodCurves {
 
 bool is_drawable(const Measured& measured) {
   return measured.is_known() &&
-         std::all_of(measured.values.begin(), measured.values.end(), [](double v) { return v > 0; });
+         std::all_of(measured.values.begin(), measured.values.end(), [](double v) { return v >= 0; });
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ void draw_over_setting(const ExperimentResult& result, const FigureEntry& figure
       if (is_drawable(measured))
         curves.add(x, measured);
       else
-        curves.miss(x, measured.is_known() ? "not positive" : cell ? measured.text() : "not run");
+        curves.miss(x, measured.is_known() ? "negative" : cell ? measured.text() : "not run");
     }
     if (!curves.missing.empty()) drawing.methods[v].label += fmt::format(" ({})", curves.reasons());
     for (auto& piece : curves.pieces) {

@@ -28,7 +28,7 @@ constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
 // What a curve shows: the worst error of all fields, or the residual if no error is known.
 struct Curve {
   std::string optimizer;
-  std::vector<double> clock, figure;
+  std::vector<double> clock, figure;  // as a power of ten: -infinity for zero
 };
 
 bool has_errors(const RunData& run) {
@@ -46,7 +46,7 @@ Curve curve_of(const RunData& run, bool errors, const char* clock) {
       if ((errors ? name.starts_with("l2.") : name == "residual") && column[i].is_number() &&
           !(worst >= column[i].get<double>()))
         worst = column[i].get<double>();
-    if (!(worst > 0) || !times[i].is_number()) continue;
+    if (!(worst >= 0) || !times[i].is_number()) continue;
     curve.clock.push_back(times[i].get<double>());
     curve.figure.push_back(std::log10(worst));
   }
@@ -55,6 +55,7 @@ Curve curve_of(const RunData& run, bool errors, const char* clock) {
 
 void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, const Axis& x, const Axis& y) {
   svg.axes(box, x, y, true);
+  const auto height_of = [&](double value) { return std::max(0.0, y.share(value)); };
   struct Label {
     std::string optimizer, colour;
     double y, value, sum;
@@ -70,7 +71,7 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
           label, {curve.optimizer, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
     std::vector<Svg::Share> points;
     for (std::size_t i = 0; i < curve.clock.size(); ++i)
-      points.push_back({x.share(curve.clock[i]), y.share(curve.figure[i])});
+      points.push_back({x.share(curve.clock[i]), height_of(curve.figure[i])});
     svg.curve(box, points, label->colour, 1.8);
     svg.dot(box.left + points.back().x * box.width, box.top + (1 - points.back().y) * box.height, 3,
             label->colour);
@@ -79,7 +80,7 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
   }
   for (auto& label : labels) {  // at the geometric mean of where its curves end
     label.value = label.sum / label.runs;
-    label.y = box.top + (1 - y.share(label.value)) * box.height;
+    label.y = box.top + (1 - height_of(label.value)) * box.height;
   }
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.y < b.y; });
   constexpr double kLine = 31;
@@ -251,13 +252,18 @@ Curves curves_of(const std::vector<RunData>& runs, FigureClock wanted) {
     const Curve& curve = all.curves.back();
     if (last_figure(curve) < last_figure(all.curves[all.best])) all.best = all.curves.size() - 1;
     for (const double t : curve.clock) all.x.high = std::max(all.x.high, t);
-    for (const double f : curve.figure)
-      all.y.low = std::min(all.y.low, f), all.y.high = std::max(all.y.high, f);
+    for (const double f : curve.figure) {
+      all.y.zero_at_low = all.y.zero_at_low || std::isinf(f);
+      if (std::isfinite(f)) all.y.low = std::min(all.y.low, f), all.y.high = std::max(all.y.high, f);
+    }
   }
-  if (!(all.y.low <= all.y.high)) throw Error("the runs have no history to draw");
+  if (all.y.low > all.y.high) {
+    if (!all.y.zero_at_low) throw Error("the runs have no history to draw");
+    all.y.low = -1, all.y.high = 0;  // nothing but zeros
+  }
   all.x.high = std::max(all.x.high, 1e-3);
   const double room = std::max(0.06 * (all.y.high - all.y.low), 0.02);
-  all.y.low -= room;
+  all.y.low -= (all.y.zero_at_low ? 3 : 1) * room;
   all.y.high += room;
   return all;
 }

@@ -130,6 +130,15 @@ std::vector<std::pair<double, std::string>> stretched_ticks(const Axis& axis, in
 
 std::vector<std::pair<double, std::string>> ticks(const Axis& axis, int about) {
   if (axis.linear_within > 0) return stretched_ticks(axis, about);
+  if (axis.zero_at_low) {
+    constexpr double kTooNear = 0.09;  // their numbers would touch
+    Axis positive = axis;
+    positive.zero_at_low = false;
+    auto list = ticks(positive, about);
+    std::erase_if(list, [&](const auto& tick) { return axis.share(tick.first) < kTooNear; });
+    list.emplace(list.begin(), axis.low, "0");
+    return list;
+  }
   std::vector<std::pair<double, std::string>> list;
   for (const double at : axis.numbered)
     list.emplace_back(at, signed_number(axis.logarithmic ? std::pow(10, at) : at));

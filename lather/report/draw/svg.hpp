@@ -20,6 +20,7 @@ struct Axis {
   std::string name = "";
   double linear_within = 0;           // 0: not stretched
   std::vector<double> numbered = {};  // places of its numbers; empty: round ones
+  bool zero_at_low = false;           // logarithmic: its lower end stands for zero
   double share(double value) const { return (value - low) / (high - low); }
 };
 
