@@ -11,6 +11,7 @@
 #include "lather/core/version.hpp"
 #include "lather/report/comparison.hpp"
 #include "lather/report/page_files.hpp"
+#include "lather/report/run_groups.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::report {
@@ -49,59 +50,13 @@ std::string fill_in(std::string_view text,
   return out;
 }
 
-std::string problem_name(const RunData& run) {
-  for (const auto* json : {&run.summary, &run.config}) {
-    if (!json->is_object() || !json->contains("problem")) continue;
-    const auto& problem = (*json)["problem"];
-    if (problem.is_string()) return problem.get<std::string>();
-    if (problem.is_object() && problem.contains("name") && problem["name"].is_string())
-      return problem["name"].get<std::string>();
-  }
-  return "unknown problem";
-}
-
 std::string title_of(const std::vector<RunData>& runs) {
-  std::vector<std::string> problems;
-  for (const auto& run : runs)
-    if (const auto name = problem_name(run);
-        std::find(problems.begin(), problems.end(), name) == problems.end())
-      problems.push_back(name);
+  const auto problems = problem_names(runs);
   std::string title = problems[0];
   for (std::size_t i = 1; i < problems.size(); ++i) title += ", " + problems[i];
   return runs.size() == 1 ? fmt::format("{} with {}", title,
                                         runs[0].optimizer.empty() ? "unknown optimizer" : runs[0].optimizer)
                           : fmt::format("{}: {} runs compared", title, runs.size());
-}
-
-// Everything the numbers of a run depend on, but for its seed.
-std::string settings_key(const RunData& run) {
-  if (!run.config.is_object()) return run.optimizer.empty() ? run.name : run.optimizer;
-  nlohmann::json config = run.config;
-  for (const char* key : {"seed", "threads", "stop", "lather"}) config.erase(key);
-  return config.dump();
-}
-
-// Runs that differ only in their seed have the same name: that of the optimizer or, if it occurs with several
-// settings, that of the run without its seed.
-std::vector<std::string> group_names(const std::vector<RunData>& runs) {
-  std::vector<std::string> keys, names;
-  for (const auto& run : runs) keys.push_back(settings_key(run));
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    bool alone = !runs[i].optimizer.empty();
-    std::size_t first = i;
-    for (std::size_t j = 0; j < runs.size(); ++j) {
-      if (keys[j] == keys[i]) first = std::min(first, j);
-      alone = alone && (runs[j].optimizer != runs[i].optimizer || keys[j] == keys[i]);
-    }
-    std::string name = runs[first].name;
-    const auto end = name.find_last_not_of("0123456789");
-    if (end != name.npos && end + 1 < name.size() && name[end] == '-' && end > 0) name.resize(end);
-    names.push_back(alone ? runs[i].optimizer : first == i && runs.size() == 1 ? runs[i].name : name);
-  }
-  for (std::size_t i = 0; i < runs.size(); ++i)  // names that came out alike for different settings
-    for (std::size_t j = 0; j < i; ++j)
-      if (names[i] == names[j] && keys[i] != keys[j]) names[i] = runs[i].name;
-  return names;
 }
 
 std::vector<NamedTable> tables_of(const std::vector<RunData>& runs, ShownStep step) {
@@ -118,9 +73,7 @@ std::vector<NamedTable> tables_of(const std::vector<RunData>& runs, ShownStep st
     group->summaries.push_back(run.summary);
   }
   std::vector<NamedTable> tables;
-  const bool one_problem = std::all_of(
-      runs.begin(), runs.end(), [&](const RunData& r) { return problem_name(r) == problem_name(runs[0]); });
-  if (one_problem && by_optimizer.size() < runs.size())
+  if (problem_names(runs).size() == 1 && by_optimizer.size() < runs.size())
     tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, " + at,
                       comparison_table(by_optimizer, step)});
   tables.push_back({"runs", "Results", runs_table(each)});

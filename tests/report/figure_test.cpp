@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -229,6 +230,51 @@ TEST_F(Figure, HasItsPanelsOneByOne) {
   for (auto& run : list) run.fields = nullptr;
   EXPECT_THROW(panel(FigurePanel::prediction), Error);
   EXPECT_THROW(panel(FigurePanel::error), Error);
+}
+
+TEST_F(Figure, KeepsProblemsAndSettingsApartAndSeedsTogether) {
+  auto list = runs({"adam", "ss-esoap"});
+  for (std::size_t i = 0; i < 4; ++i) {  // two optimizers, two problems, and Adam with a second seed
+    list.push_back(list[i % 2]);
+    if (i < 2) list.back().summary["problem"] = list.back().config["problem"]["name"] = "burgers";
+  }
+  list.pop_back();
+  list[4].config["seed"] = 7;
+  const std::string svg = svg_figure(list, {FigurePanel::curves});
+  for (int colour = 0; colour < 4; ++colour)
+    EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(colour)), colour == 0 ? 2u : 1u);
+  for (const char* words : {">adam on small<", ">ss-esoap on small<", ">adam on burgers<",
+                            ">ss-esoap on burgers<", ">2 problems, 5 runs"})
+    EXPECT_EQ(count(svg, words), 1u) << words << "\n" << svg;
+  list.resize(2);
+  list.push_back(list[0]);
+  list[2].name = "adam-slow", list[2].config["optimizer"]["learning_rate"] = 1e-9;
+  const std::string settings = svg_figure(list, {FigurePanel::curves});
+  for (const char* words : {">adam<", ">adam-slow<", ">ss-esoap<"})
+    EXPECT_EQ(count(settings, words), 1u) << words;
+}
+
+TEST_F(Figure, HasRoomForItsLabels) {
+  auto list = runs({"adam"});
+  list[0].optimizer = std::string(40, 'm');
+  const auto size_of = [](const std::string& svg, const char* attribute) {
+    return std::strtod(svg.substr(svg.find(attribute) + std::string(attribute).size()).c_str(), nullptr);
+  };
+  const std::string wide = svg_figure(list, {FigurePanel::curves});
+  EXPECT_GT(size_of(wide, " width=\""), 328 + 40 * 12 * 0.889);  // the widths of m in Helvetica
+  for (int i = 1; i < 12; ++i) {
+    list.push_back(list[0]);
+    list.back().optimizer = list.back().config["optimizer"]["name"] = "method-" + std::to_string(i);
+  }
+  const std::string tall = svg_figure(list, {FigurePanel::curves});
+  std::vector<double> heights;
+  for (auto at = tall.find("<text x=\"328\""); at != tall.npos; at = tall.find("<text x=\"328\"", at + 1))
+    heights.push_back(size_of(tall.substr(at), " y=\""));
+  ASSERT_EQ(heights.size(), 24u);  // names and values
+  EXPECT_GT(*std::min_element(heights.begin(), heights.end()), 62);
+  EXPECT_LT(*std::max_element(heights.begin(), heights.end()), size_of(tall, " height=\""));
+  std::sort(heights.begin(), heights.end());
+  for (std::size_t i = 1; i < heights.size(); ++i) EXPECT_GT(heights[i] - heights[i - 1], 12);
 }
 
 TEST_F(Figure, DrawsAnErrorOfZeroAtItsLowerEdge) {

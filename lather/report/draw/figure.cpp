@@ -7,11 +7,14 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/field_plane.hpp"
+#include "lather/report/draw/glyphs.hpp"
 #include "lather/report/draw/svg.hpp"
+#include "lather/report/run_groups.hpp"
 
 namespace lather::report {
 
@@ -22,12 +25,13 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kHeight = 330, kTop = 62, kPlot = 214;  // of the picture, of its panels
 constexpr double kLeft = 58, kMapStep = 330, kMapRoom = 216 + 62;
+constexpr double kLabelLine = 31, kLabelGap = 12;
 constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
 constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
 
 // What a curve shows: the worst error of all fields, or the residual if no error is known.
 struct Curve {
-  std::string optimizer;
+  std::string name;                   // of its group
   std::vector<double> clock, figure;  // as a power of ten: -infinity for zero
 };
 
@@ -37,8 +41,8 @@ bool has_errors(const RunData& run) {
   return false;
 }
 
-Curve curve_of(const RunData& run, bool errors, const char* clock) {
-  Curve curve{run.optimizer.empty() ? run.name : run.optimizer, {}, {}};
+Curve curve_of(const RunData& run, const std::string& name, bool errors, const char* clock) {
+  Curve curve{name, {}, {}};
   const auto& times = run.history.at(clock);
   for (std::size_t i = 0; i < times.size(); ++i) {
     double worst = kUnknown;
@@ -53,22 +57,27 @@ Curve curve_of(const RunData& run, bool errors, const char* clock) {
   return curve;
 }
 
+// Many labels go on below the curves.
+double lowest_label(const Box& box, std::size_t labels) {
+  return std::max(box.top + box.height - 8, box.top + 8 + kLabelLine * (static_cast<double>(labels) - 1));
+}
+
 void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, const Axis& x, const Axis& y) {
   svg.axes(box, x, y, true);
   const auto height_of = [&](double value) { return std::max(0.0, y.share(value)); };
   struct Label {
-    std::string optimizer, colour;
+    std::string name, colour;
     double y, value, sum;
     int runs;
   };
   std::vector<Label> labels;
   for (const auto& curve : curves) {
     if (curve.clock.empty()) continue;
-    auto label = std::find_if(labels.begin(), labels.end(),
-                              [&](const Label& l) { return l.optimizer == curve.optimizer; });
+    auto label =
+        std::find_if(labels.begin(), labels.end(), [&](const Label& l) { return l.name == curve.name; });
     if (label == labels.end())
-      label = labels.insert(
-          label, {curve.optimizer, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
+      label =
+          labels.insert(label, {curve.name, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
     std::vector<Svg::Share> points;
     for (std::size_t i = 0; i < curve.clock.size(); ++i)
       points.push_back({x.share(curve.clock[i]), height_of(curve.figure[i])});
@@ -83,15 +92,14 @@ void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, con
     label.y = box.top + (1 - height_of(label.value)) * box.height;
   }
   std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.y < b.y; });
-  constexpr double kLine = 31;
+  const double lowest = lowest_label(box, labels.size());
   for (std::size_t i = 1; i < labels.size(); ++i)
-    labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLine);
+    labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLabelLine);
   for (std::size_t i = labels.size(); i-- > 0;)  // and back up from the bottom
-    labels[i].y =
-        std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLine : box.top + box.height - 8);
+    labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLabelLine : lowest);
   for (const auto& label : labels) {
-    const double left = box.left + box.width + 12;
-    svg.text(left, label.y, label.optimizer, fmt::format("fill=\"{}\" font-weight=\"600\"", label.colour));
+    const double left = box.left + box.width + kLabelGap;
+    svg.text(left, label.y, label.name, fmt::format("fill=\"{}\" font-weight=\"600\"", label.colour));
     svg.text(left, label.y + 14, short_figure(std::pow(10, label.value)), kSub);
   }
 }
@@ -126,12 +134,6 @@ double last_figure(const Curve& curve) {
 bool can_be_drawn(const Json& fields) {
   if (!fields.is_object() || fields["arrays"].empty() || fields["axes"].size() < 2) return false;
   return fields["axes"][0].size() > 1 && fields["axes"][1].size() > 1;
-}
-
-std::string problem_of(const RunData& run) {
-  return run.summary.is_object() && run.summary.contains("problem") && run.summary["problem"].is_string()
-             ? run.summary["problem"].get<std::string>()
-             : run.name;
 }
 
 // How long the runs trained, as measured, which may be less than they were allowed.
@@ -188,26 +190,23 @@ void draw_field(Svg& svg, double left, const RunData& run, const std::string& ar
   draw_map(svg, map_box(left, plane), plane, values, scale.value_or(range_of(values, false)));
 }
 
-void draw_prediction(Svg& svg, double left, const RunData& best, const std::optional<Axis>& scale = {}) {
-  draw_field(svg, left, best, first_field(best),
-             fmt::format("predicted by {}", best.optimizer.empty() ? best.name : best.optimizer), scale);
+void draw_prediction(Svg& svg, double left, const RunData& best, const std::string& name,
+                     const std::optional<Axis>& scale = {}) {
+  draw_field(svg, left, best, first_field(best), fmt::format("predicted by {}", name), scale);
 }
 
 void draw_reference(Svg& svg, double left, const RunData& best, const std::optional<Axis>& scale = {}) {
   draw_field(svg, left, best, first_field(best) + ".reference", "reference", scale);
 }
 
-void draw_error(Svg& svg, double left, const RunData& best, bool alone) {
+// `name`: of the run, if the error is drawn alone.
+void draw_error(Svg& svg, double left, const RunData& best, const std::optional<std::string>& name) {
   const FieldPlane plane = field_plane(best.fields);
   const std::string field = first_field(best);
   auto sizes = plane.values_on(best.fields["arrays"][field + ".error"]);
   for (double& v : sizes) v = v == 0 ? -300 : std::log10(std::abs(v));
-  svg.text(left, 30, alone ? fmt::format("Error of {}", field) : "Its error", kHeading);
-  svg.text(left, 47,
-           alone
-               ? fmt::format("{}, against the reference", best.optimizer.empty() ? best.name : best.optimizer)
-               : "magnitude, against the reference",
-           kSub);
+  svg.text(left, 30, name ? fmt::format("Error of {}", field) : "Its error", kHeading);
+  svg.text(left, 47, fmt::format("{}, against the reference", name.value_or("magnitude")), kSub);
   draw_map(svg, map_box(left, plane), plane, sizes, range_of(sizes, true));
 }
 
@@ -238,17 +237,18 @@ struct Curves {
   bool errors = false;
 };
 
-Curves curves_of(const std::vector<RunData>& runs, FigureClock wanted) {
+Curves curves_of(const std::vector<RunData>& runs, const std::vector<std::string>& names,
+                 FigureClock wanted) {
   Curves all;
   all.errors = std::all_of(runs.begin(), runs.end(), has_errors);
   const bool timed = std::all_of(runs.begin(), runs.end(), [&](const RunData& r) {
-    return !curve_of(r, all.errors, "seconds").clock.empty();
+    return !curve_of(r, "", all.errors, "seconds").clock.empty();
   });
   if (wanted == FigureClock::seconds && !timed) throw Error("not every run has its times");
   const bool seconds = wanted == FigureClock::seconds || (wanted == FigureClock::automatic && timed);
   all.x.name = seconds ? "seconds of training" : "steps";
-  for (const auto& run : runs) {
-    all.curves.push_back(curve_of(run, all.errors, seconds ? "seconds" : "step"));
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    all.curves.push_back(curve_of(runs[i], names[i], all.errors, seconds ? "seconds" : "step"));
     const Curve& curve = all.curves.back();
     if (last_figure(curve) < last_figure(all.curves[all.best])) all.best = all.curves.size() - 1;
     for (const double t : curve.clock) all.x.high = std::max(all.x.high, t);
@@ -268,21 +268,30 @@ Curves curves_of(const std::vector<RunData>& runs, FigureClock wanted) {
   return all;
 }
 
+// Where the next panel begins, or the picture ends: names of groups may be long.
+double right_of_labels(const Box& curves, const std::vector<std::string>& names, bool maps) {
+  constexpr double kUsual = 146, kNumbersOfMaps = 50, kMargin = 8;
+  double widest = 0;
+  for (const auto& name : names) widest = std::max(widest, room_for(name, 12, true));
+  return curves.left + curves.width +
+         std::max(kUsual, kLabelGap + widest + (maps ? kNumbersOfMaps : kMargin));
+}
+
 bool shows_maps_alone(FigurePanel panel) { return panel != FigurePanel::all && panel != FigurePanel::curves; }
 
-std::string svg_maps(const RunData& run, FigurePanel panel) {
+std::string svg_maps(const RunData& run, const std::string& name, FigurePanel panel) {
   require_maps(run, panel);
   const bool row = panel == FigurePanel::maps;
-  Svg svg(kLeft + kMapRoom + (row ? 2 * kMapStep : 0), kHeight, fmt::format("{}: maps", problem_of(run)));
+  Svg svg(kLeft + kMapRoom + (row ? 2 * kMapStep : 0), kHeight, fmt::format("{}: maps", problem_name(run)));
   switch (panel) {
     case FigurePanel::reference: draw_reference(svg, kLeft, run); break;
-    case FigurePanel::prediction: draw_prediction(svg, kLeft, run); break;
-    case FigurePanel::error: draw_error(svg, kLeft, run, true); break;
+    case FigurePanel::prediction: draw_prediction(svg, kLeft, run, name); break;
+    case FigurePanel::error: draw_error(svg, kLeft, run, name); break;
     default: {
       const Axis scale = common_scale(run);
       draw_reference(svg, kLeft, run, scale);
-      draw_prediction(svg, kLeft + kMapStep, run, scale);
-      draw_error(svg, kLeft + 2 * kMapStep, run, false);
+      draw_prediction(svg, kLeft + kMapStep, run, name, scale);
+      draw_error(svg, kLeft + 2 * kMapStep, run, {});
     }
   }
   return std::move(svg).finish();
@@ -292,22 +301,27 @@ std::string svg_maps(const RunData& run, FigurePanel panel) {
 
 std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& choice) {
   if (runs.empty()) throw Error("no run was given");
-  if (shows_maps_alone(choice.panel) && runs.size() == 1) return svg_maps(runs[0], choice.panel);
-  const Curves all = curves_of(runs, choice.clock);
+  const auto names = group_names(runs);
+  if (shows_maps_alone(choice.panel) && runs.size() == 1) return svg_maps(runs[0], names[0], choice.panel);
+  const Curves all = curves_of(runs, names, choice.clock);
   const RunData& best = runs[all.best];
-  if (shows_maps_alone(choice.panel)) return svg_maps(best, choice.panel);
-  constexpr double kCurvesWidth = 258, kMapsLeft = 462;
-  const bool whole = choice.panel == FigurePanel::all, maps = !first_field(best).empty();
-  const std::string title = fmt::format("{}: {}", problem_of(best), all.errors ? "errors" : "residuals");
-  Svg svg(whole && maps ? kMapsLeft + kMapStep + kMapRoom : kMapsLeft, kHeight, title);
+  if (shows_maps_alone(choice.panel)) return svg_maps(best, names[all.best], choice.panel);
+  const auto problems = problem_names(runs);
+  const std::string problem =
+      problems.size() == 1 ? problems[0] : fmt::format("{} problems", problems.size());
+  const bool maps = choice.panel == FigurePanel::all && !first_field(best).empty();
+  const Box curves{kLeft, kTop, 258, kPlot};
+  const double maps_left = right_of_labels(curves, names, maps);
+  const double bottom = lowest_label(curves, std::set(names.begin(), names.end()).size()) + 30;
+  Svg svg(maps ? maps_left + kMapStep + kMapRoom : maps_left, std::max(kHeight, bottom),
+          fmt::format("{}: {}", problem, all.errors ? "errors" : "residuals"));
   svg.text(kLeft, 30, all.errors ? "Relative L² error" : "Residual", kHeading);
   svg.text(kLeft, 47,
-           runs.size() == 1 ? problem_of(best)
-                            : fmt::format("{}, {} runs{}", problem_of(best), runs.size(), times_of(runs)),
+           runs.size() == 1 ? problem : fmt::format("{}, {} runs{}", problem, runs.size(), times_of(runs)),
            kSub);
-  draw_curves(svg, {kLeft, kTop, kCurvesWidth, kPlot}, all.curves, all.x, all.y);
-  if (whole && maps) draw_prediction(svg, kMapsLeft, best);
-  if (whole && has_array(best, ".error")) draw_error(svg, kMapsLeft + kMapStep, best, false);
+  draw_curves(svg, curves, all.curves, all.x, all.y);
+  if (maps) draw_prediction(svg, maps_left, best, names[all.best]);
+  if (maps && has_array(best, ".error")) draw_error(svg, maps_left + kMapStep, best, {});
   return std::move(svg).finish();
 }
 
