@@ -4,6 +4,7 @@
 #include "lather/capi/guard.hpp"
 #include "lather/report/comparison.hpp"
 #include "lather/report/draw/figure.hpp"
+#include "lather/report/find_runs.hpp"
 #include "lather/report/html_report.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 
@@ -16,7 +17,7 @@ std::vector<std::filesystem::path> found_runs(const char* const* runs, std::uint
   std::vector<std::filesystem::path> paths;
   for (std::uint64_t i = 0; i < count; ++i)
     paths.emplace_back(required_text((&required(runs, "runs"))[i], "run"));
-  return report::find_runs(paths);
+  return report::find_runs(paths).folders;
 }
 
 report::Table table_of(const char* groups, bool last) {

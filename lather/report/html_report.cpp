@@ -132,29 +132,6 @@ void make_names_differ(std::vector<RunData>& runs, std::span<const fs::path> pat
 
 }  // namespace
 
-std::vector<fs::path> find_runs(std::span<const fs::path> paths) {
-  std::vector<fs::path> runs;
-  for (const auto& path : paths) {
-    if (!fs::exists(path)) throw Error(fmt::format("there is no folder '{}'", path.string()));
-    if (!fs::is_directory(path))
-      throw Error(fmt::format("'{}' is a file; expected a run folder or a folder of runs", path.string()));
-    if (is_run(path)) {
-      runs.push_back(path);
-      continue;
-    }
-    std::vector<fs::path> inside;
-    for (const auto& entry : fs::directory_iterator(path))
-      if (entry.is_directory() && is_run(entry.path())) inside.push_back(entry.path());
-    if (inside.empty())
-      throw Error(fmt::format(
-          "'{}' is neither a run folder nor a folder of runs: there is no config.json in it", path.string()));
-    std::sort(inside.begin(), inside.end());
-    runs.insert(runs.end(), inside.begin(), inside.end());
-  }
-  if (runs.empty()) throw Error("no run folder was given");
-  return runs;
-}
-
 OrderedJson report_json(const std::vector<RunData>& runs, const std::vector<NamedTable>& tables) {
   OrderedJson json = {{"format", 1},
                       {"lather", version()},

@@ -14,10 +14,6 @@
 
 namespace lather::report {
 
-// The runs among `paths`: run folders, or folders of runs as `lather compare` makes them. Throws Error naming
-// what is neither.
-std::vector<std::filesystem::path> find_runs(std::span<const std::filesystem::path> paths);
-
 struct NamedTable {
   std::string name, title;  // "runs", "Results"
   Table table;

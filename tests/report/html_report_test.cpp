@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/report/find_runs.hpp"
 #include "small_run.hpp"
 
 namespace lather::report {
@@ -46,7 +47,7 @@ class HtmlReport : public ::testing::Test {
     fs::copy(*runs_ / "ss-esoap-0", path, fs::copy_options::recursive);
     return path;
   }
-  static Report page_of(const fs::path& path) { return make_report(find_runs(std::vector{path})); }
+  static Report page_of(const fs::path& path) { return make_report(find_runs(std::vector{path}).folders); }
 
   static TemporaryFolder* runs_;
   TemporaryFolder folder_;
@@ -238,6 +239,34 @@ TEST_F(HtmlReport, SaysWhatIsNoRun) {
   EXPECT_NE(message(folder_.path()).find("neither a run folder nor a folder of runs"), std::string::npos);
   write(folder_ / "file", "");
   EXPECT_NE(message(folder_ / "file").find("is a file"), std::string::npos);
+}
+
+// The output folder of `lather reproduce` or `lather sweep`: runs in a folder of their own, not all of them with a history.
+TEST_F(HtmlReport, FindsTheTrainingsOfAnExperiment) {
+  const fs::path runs = folder_ / "out/runs";
+  fs::create_directories(runs);
+  for (const char* name : {"burgers-adam-1-f3", "burgers-adam-1000-00", "burgers-adam-2-aa"})
+    fs::copy(*runs_ / "adam-0", runs / name, fs::copy_options::recursive);
+  for (const auto& run : fs::directory_iterator(runs)) fs::remove_all(run.path() / "checkpoints");
+  fs::remove(runs / "burgers-adam-1000-00/history.jsonl");
+  testing::edit(runs / "burgers-adam-2-aa/summary.json", [](Json& json) { json["reason"] = "interrupted"; });
+  fs::create_directories(runs / "quadratic-adam-1-bb");
+  write(runs / "quadratic-adam-1-bb/config.json", R"({"task": "quadratic"})");
+  write(runs / "quadratic-adam-1-bb/history.jsonl", R"({"step": 0, "task.gap": 1})");
+  const FoundRuns found = find_runs(std::vector{folder_ / "out"});
+  EXPECT_EQ(found.folders, std::vector{runs / "burgers-adam-1-f3"});
+  ASSERT_EQ(found.notes.size(), 3U);
+  EXPECT_NE(found.notes[0].find("1 run on matrix problems"), std::string::npos) << found.notes[0];
+  EXPECT_NE(found.notes[0].find("--collect"), std::string::npos) << found.notes[0];
+  EXPECT_NE(found.notes[1].find("1 run that did not end"), std::string::npos) << found.notes[1];
+  EXPECT_NE(found.notes[2].find("1 run without a history"), std::string::npos) << found.notes[2];
+  EXPECT_EQ(data_in(make_report(found.folders).html)["runs"].size(), 1U);
+  EXPECT_EQ(find_runs(std::vector{runs}).folders.size(),
+            2U);  // as in a comparison, one that goes on is shown
+  for (const auto& name : {"burgers-adam-1-f3", "burgers-adam-1000-00", "burgers-adam-2-aa"})
+    fs::remove_all(runs / name);
+  for (const auto& path : {folder_ / "out", runs / "quadratic-adam-1-bb"})
+    EXPECT_THROW(find_runs(std::vector{path}), Error);
 }
 
 TEST_F(HtmlReport, OfManyRunsStaysSmallAndKeepsTheBestInDetail) {

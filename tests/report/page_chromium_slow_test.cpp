@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../command/process.hpp"
+#include "lather/report/find_runs.hpp"
 #include "lather/report/html_report.hpp"
 #include "small_run.hpp"
 
@@ -179,7 +180,7 @@ class Page : public ::testing::Test {
     if (!fs::exists(kChromium)) GTEST_SKIP() << "there is no " << kChromium;
   }
   Json open(const std::vector<fs::path>& paths) {
-    return opened(make_report(find_runs(paths)).html, folder_.path());
+    return opened(make_report(find_runs(paths).folders).html, folder_.path());
   }
   TemporaryFolder folder_;
 };

@@ -11,6 +11,7 @@
 #include "lather/core/files.hpp"
 #include "lather/report/draw/figure.hpp"
 #include "lather/report/draw/pdf.hpp"
+#include "lather/report/find_runs.hpp"
 
 namespace lather::command {
 
@@ -55,13 +56,15 @@ void write_figure(const ReportArguments& a, const std::vector<fs::path>& runs) {
 
 void make_page(const ReportArguments& a) {
   const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
-  const auto runs = report::find_runs(given);
+  const auto found = report::find_runs(given);
+  const auto& runs = found.folders;
   const auto report = report::make_report(runs, a.last ? report::ShownStep::last : report::ShownStep::best);
   const fs::path page = !a.out.empty()      ? fs::path(a.out)
                         : given.size() == 1 ? given[0] / "report.html"
                                             : fs::path("report.html");
   write_file_atomically(page, report.html);
-  for (const auto& note : report.notes) fmt::print(stderr, "lather: {}\n", note);
+  for (const auto& notes : {found.notes, report.notes})
+    for (const auto& note : notes) fmt::print(stderr, "lather: {}\n", note);
   fmt::print("{}\n", page.string());
   if (!a.figure.empty()) write_figure(a, runs);
   if (a.tables.empty()) return;
@@ -75,7 +78,8 @@ void make_page(const ReportArguments& a) {
 void add_report(CLI::App& app, int&) {
   auto* command = app.add_subcommand("report", "Write an HTML report about a run or a comparison");
   auto a = std::make_shared<ReportArguments>();
-  command->add_option("runs", a->runs, "run folders, or the folder of a comparison")
+  command
+      ->add_option("runs", a->runs, "run folders, or folders of a comparison, a sweep or `lather reproduce`")
       ->required()
       ->type_name("RUN");
   command
@@ -105,7 +109,8 @@ void add_report(CLI::App& app, int&) {
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
       "  lather report runs/compare-burgers-1 --figure burgers.svg\n"
-      "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --over steps");
+      "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --over steps\n"
+      "  lather report runs/reproduction-quick --figure curves.pdf --panel curves");
   command->callback([a] { make_page(*a); });
 }
 
