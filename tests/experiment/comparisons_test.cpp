@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <set>
@@ -16,6 +17,7 @@
 #include "lather/experiment/pages/tau_table.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/glyphs.hpp"
 #include "small_experiment.hpp"
 #include "train/small_problem.hpp"
 
@@ -210,6 +212,31 @@ TEST_F(Comparisons, FigureWithoutZerosIsNotNumberedFromZero) {
   drawing.panels = {{"", {{0, {1, 2}, {1, 0.1}, {}, {}}}}};
   EXPECT_EQ(svg_panels(drawing).find("text-anchor=\"end\" fill=\"#6a6f78\" font-size=\"11\">0<"),
             std::string::npos);
+}
+
+TEST_F(Comparisons, FigureAndHeatMapHaveRoomForTheirWords) {
+  const auto number_at = [](const std::string& svg, std::size_t from, const std::string& key) {
+    return std::strtod(svg.substr(svg.find(key, from) + key.size()).c_str(), nullptr);
+  };
+  const std::string title = "a tenth of each dimension, start uniform on (-1, 1)";
+  PanelFigure drawing;
+  drawing.methods = {{"Adam", 0}, {std::string(60, 'm'), 1}};
+  drawing.panels = {{title, {{0, {1, 2}, {1, 0.1}, {}, {}}}}, {title, {}}};
+  GridMap map;
+  map.rows = {std::string(20, 'm')}, map.columns = {"1", "2"};
+  map.panels = {{title, {{0, 0, 1, false}}}, {title, {}}};
+  for (const auto& svg : {svg_panels(drawing), svg_grid_map(map)}) {
+    EXPECT_EQ(svg.find(title), svg.npos);  // it has several lines, which end before the next panel begins
+    const auto first = svg.find(">a tenth"), second = svg.find(">a tenth", first + 1);
+    ASSERT_NE(second, svg.npos) << svg;
+    const auto words = svg.substr(first + 1, svg.find('<', first) - first - 1);
+    const double from = number_at(svg, svg.rfind("<text", first), " x=\""),
+                 to = number_at(svg, svg.rfind("<text", second), " x=\"");
+    EXPECT_GT(to - from, report::room_for(words, 12, true)) << words;
+  }
+  EXPECT_GT(number_at(svg_panels(drawing), 0, " width=\""), 60 * 12 * 0.833);  // m in Helvetica
+  const std::string svg = svg_grid_map(map);
+  EXPECT_GT(number_at(svg, svg.rfind("<text", svg.find(">mmm")), " x=\""), 20 * 12 * 0.833);
 }
 
 TEST_F(Comparisons, HeatMapOfAZeroTellsTheOtherValuesApart) {

@@ -7,16 +7,19 @@
 #include <limits>
 
 #include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/glyphs.hpp"
 #include "lather/report/draw/svg.hpp"
 
 namespace lather::experiment {
 
 using report::Box;
+using report::kTextSize;
+using report::kTitleLine;
 using report::Svg;
 
 namespace {
 
-constexpr double kField = 54, kLine = 17, kPanelGap = 24, kTopOfMaps = 58, kDecades = 3;
+constexpr double kField = 54, kLine = 17, kPanelGap = 24, kTopOfMaps = 58, kDecades = 3, kNarrowTitle = 120;
 
 // Of the positive values: those of zero have the same colour.
 double best_of(const GridMapPanel& panel) {
@@ -53,24 +56,33 @@ void draw_frame(Svg& svg, const Box& box) {
 }  // namespace
 
 std::string svg_grid_map(const GridMap& map) {
-  std::size_t longest = 0;
-  for (const auto& row : map.rows) longest = std::max(longest, row.size());
-  const double left = 20 + 6.2 * static_cast<double>(longest),
-               panel_width = kField * static_cast<double>(map.columns.size()),
-               bottom = kTopOfMaps + kLine * static_cast<double>(map.rows.size());
-  const double width = left + static_cast<double>(map.panels.size()) * (panel_width + kPanelGap);
-  const double title_width = 24 + 6.2 * static_cast<double>(map.title.size());
-  Svg svg(std::max(width, title_width), bottom + 44, map.title);
+  double left = 0, title_width = 0;
+  for (const auto& row : map.rows) left = std::max(left, 20 + report::room_for(row, kTextSize));
+  const double panel_width = kField * static_cast<double>(map.columns.size());
+  std::vector<std::vector<std::string>> titles;
+  std::size_t lines = 1;  // of the longest title
+  for (const auto& panel : map.panels) {
+    titles.push_back(report::bold_lines(panel.title, kTextSize, std::max(panel_width, kNarrowTitle)));
+    lines = std::max(lines, titles.back().size());
+    for (const auto& words : titles.back())
+      title_width = std::max(title_width, report::room_for(words, kTextSize, true));
+  }
+  const double step = std::max(panel_width, title_width) + kPanelGap,
+               top = kTopOfMaps + kTitleLine * static_cast<double>(lines - 1),
+               bottom = top + kLine * static_cast<double>(map.rows.size());
+  Svg svg(std::max(left + static_cast<double>(map.panels.size()) * step,
+                   24 + report::room_for(map.title, kTextSize)),
+          bottom + 44, map.title);
   svg.text(12, 18, map.title, "fill=\"#6a6f78\"");
   for (std::size_t r = 0; r < map.rows.size(); ++r)
-    svg.text(left - 8, kTopOfMaps + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");
+    svg.text(left - 8, top + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");
   for (std::size_t p = 0; p < map.panels.size(); ++p) {
     const auto& panel = map.panels[p];
-    const double at = left + static_cast<double>(p) * (panel_width + kPanelGap);
-    svg.text(at, kTopOfMaps - 10, panel.title, "font-weight=\"600\"");
+    const double at = left + static_cast<double>(p) * step;
+    svg.title(at, top - 10, titles[p]);
     const auto box_of = [&](const GridMapField& field) {
       return Box{at + kField * static_cast<double>(field.column),
-                 kTopOfMaps + kLine * static_cast<double>(field.row), kField, kLine};
+                 top + kLine * static_cast<double>(field.row), kField, kLine};
     };
     for (const auto& field : panel.fields) draw_field(svg, box_of(field), field, best_of(panel));
     for (const auto& field : panel.fields)

@@ -7,19 +7,22 @@
 #include <set>
 
 #include "lather/report/draw/colours.hpp"
+#include "lather/report/draw/glyphs.hpp"
 #include "lather/report/draw/svg.hpp"
 
 namespace lather::experiment {
 
 using report::Axis;
 using report::Box;
+using report::kTextSize;
+using report::kTitleLine;
 using report::Svg;
 
 namespace {
 
 // Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
 constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232,
-                 kLegendLine = 18, kNumberWidth = 30;
+                 kLegendLine = 18, kNumberWidth = 30, kMargin = 12;
 
 struct Limits {
   double low = 1e308, high = -1e308;
@@ -67,10 +70,14 @@ void cross_out(Svg& svg, double x, double y, const std::string& colour) {
   svg.line(x - kArm, y + kArm, x + kArm, y - kArm, colour, 1.6);
 }
 
+std::vector<std::string> title_lines(const Panel& panel) {
+  return report::bold_lines(panel.title, kTextSize, kPanelWidth + kGap - kMargin);
+}
+
 void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure& figure) {
   const auto both = axes_of(panel, figure);
   const Axis &x = both.first, &y = both.second;
-  if (!panel.title.empty()) svg.text(box.left, box.top - 8, panel.title, "font-weight=\"600\"");
+  svg.title(box.left, box.top - 8, title_lines(panel));
   svg.axes(box, x, y, true);
   const auto share = [&](double at, double value) {
     return Svg::Share{x.share(figure.dotted ? std::log10(at) : at),
@@ -100,27 +107,43 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
   }
 }
 
+double legend_width(const PanelMethod& method) {
+  return 20 + report::room_for(method.label, kTextSize) + kMargin;
+}
+
+// That of the panels, or more if words need it; a legend gets lines of this width.
+double width_of(const PanelFigure& figure, int columns) {
+  constexpr double kUsualLine = 560;
+  double width = kLeft + columns * (kPanelWidth + kGap), line = kLeft;
+  width = std::max(width, kLeft + report::room_for(figure.y_name, kTextSize) + kMargin);
+  for (const auto& method : figure.methods) {
+    line += legend_width(method);
+    width = std::max(width, kLeft + legend_width(method));
+  }
+  return std::max(width, std::min(line, kUsualLine));
+}
+
 }  // namespace
 
 std::string svg_panels(const PanelFigure& figure) {
   const int columns = std::clamp(static_cast<int>(figure.panels.size()), 1, figure.columns);
   const int rows = std::max(1, (static_cast<int>(figure.panels.size()) + columns - 1) / columns);
-  const auto legend_width = [](const std::string& method) {
-    return 34 + 6.6 * static_cast<double>(method.size());
-  };
-  const double width = std::max(kLeft + columns * (kPanelWidth + kGap), 560.0);
+  const double width = width_of(figure, columns);
   struct Entry {
     double x, y;
   };
-  std::vector<Entry> legend;  // in lines that are as wide as the panels
+  std::vector<Entry> legend;
   double at = kLeft, line = 30;
   for (const auto& method : figure.methods) {
-    if (at > kLeft && at + legend_width(method.label) > width) at = kLeft, line += kLegendLine;
+    if (at > kLeft && at + legend_width(method) > width) at = kLeft, line += kLegendLine;
     legend.push_back({at, line});
-    at += legend_width(method.label);
+    at += legend_width(method);
   }
+  std::size_t lines = 1;  // of the longest title
+  for (const auto& panel : figure.panels) lines = std::max(lines, title_lines(panel).size());
+  const double more = kTitleLine * static_cast<double>(lines - 1), row_height = kRow + more;
   const double top = kTopOfPanels + line - 30;
-  Svg svg(width, top + rows * kRow, figure.title);
+  Svg svg(width, top + rows * row_height, figure.title);
   svg.text(kLeft, 18, figure.y_name, "fill=\"#6a6f78\"");
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
     const auto [x, y] = legend[m];
@@ -130,8 +153,10 @@ std::string svg_panels(const PanelFigure& figure) {
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),
                  row = static_cast<double>(p / static_cast<std::size_t>(columns));
-    draw_panel(svg, {kLeft + column * (kPanelWidth + kGap), top + 8 + row * kRow, kPanelWidth, kPanelHeight},
-               figure.panels[p], figure);
+    draw_panel(
+        svg,
+        {kLeft + column * (kPanelWidth + kGap), top + 8 + more + row * row_height, kPanelWidth, kPanelHeight},
+        figure.panels[p], figure);
   }
   return std::move(svg).finish();
 }

@@ -272,7 +272,7 @@ Curves curves_of(const std::vector<RunData>& runs, const std::vector<std::string
 double right_of_labels(const Box& curves, const std::vector<std::string>& names, bool maps) {
   constexpr double kUsual = 146, kNumbersOfMaps = 50, kMargin = 8;
   double widest = 0;
-  for (const auto& name : names) widest = std::max(widest, room_for(name, 12, true));
+  for (const auto& name : names) widest = std::max(widest, room_for(name, kTextSize, true));
   return curves.left + curves.width +
          std::max(kUsual, kLabelGap + widest + (maps ? kNumbersOfMaps : kMargin));
 }

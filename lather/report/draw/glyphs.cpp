@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <sstream>
 
 namespace lather::report {
 
@@ -143,6 +144,18 @@ double room_for(std::string_view text, double size, bool bold) {
   double width = 0;
   for (const auto& glyph : glyphs_of(text)) width += width_of(glyph, bold);
   return kWidest * size * width;
+}
+
+std::vector<std::string> bold_lines(const std::string& text, double size, double width) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (lines.empty() || room_for(lines.back() + " " + word, size, true) > width)
+      lines.push_back(word);
+    else
+      lines.back() += " " + word;
+  }
+  return lines;
 }
 
 }  // namespace lather::report

@@ -1,6 +1,7 @@
 #pragma once
 // Text in the fonts that every reader of PDF has: Helvetica, its bold face, and Symbol for Greek letters and signs.
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,5 +23,8 @@ double width_of(const Glyph& glyph, bool bold);
 
 // Enough for `text` in any usual font without serifs: those of browsers are wider than Helvetica.
 double room_for(std::string_view text, double size, bool bold = false);
+
+// Bold lines that have room within `width`, unless a word alone is wider.
+std::vector<std::string> bold_lines(const std::string& text, double size, double width);
 
 }  // namespace lather::report

@@ -12,6 +12,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/glyphs.hpp"
+#include "lather/report/draw/svg.hpp"
 
 namespace lather::report {
 
@@ -100,7 +101,7 @@ class PdfPage {
   void text(const std::string& e) {
     const auto begin_of_words = e.find('>') + 1;
     const auto glyphs = glyphs_of(unescaped(e.substr(begin_of_words, e.rfind("</text>") - begin_of_words)));
-    const double size = number(e, "font-size", 12);
+    const double size = number(e, "font-size", kTextSize);
     const bool bold = !attribute(e, "font-weight").empty();
     double length = 0;
     for (const auto& g : glyphs) length += width_of(g, bold) * size;

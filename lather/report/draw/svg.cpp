@@ -174,16 +174,21 @@ Svg::Svg(double width, double height, const std::string& title)
     : out_(fmt::format(
           R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:g} {1:g}" width="{0:g}" height="{1:g}" role="img" )"
           R"(font-family="Inter,'Source Sans 3',system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif" )"
-          R"(font-size="12" fill="#23262b">
+          R"(font-size="{3:g}" fill="#23262b">
 <title>{2}</title>
 <rect width="{0:g}" height="{1:g}" rx="8" fill="#fff"/>
 )",
-          width, height, escaped(title))) {}
+          width, height, escaped(title), kTextSize)) {}
 
 void Svg::text(double x, double y, const std::string& words, const std::string& style, const char* anchor) {
   out_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", to_a_tenth(x), to_a_tenth(y),
                       std::string(anchor) == "start" ? "" : fmt::format(" text-anchor=\"{}\"", anchor),
                       style.empty() ? "" : " " + style, escaped(words));
+}
+
+void Svg::title(double x, double y, std::span<const std::string> lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    text(x, y - kTitleLine * static_cast<double>(lines.size() - 1 - i), lines[i], "font-weight=\"600\"");
 }
 
 void Svg::line(double x1, double y1, double x2, double y2, const std::string& colour, double width) {

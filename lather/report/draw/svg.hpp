@@ -24,12 +24,16 @@ struct Axis {
   double share(double value) const { return (value - low) / (high - low); }
 };
 
+inline constexpr double kTextSize = 12, kTitleLine = 15;
+
 class Svg {
  public:
   Svg(double width, double height, const std::string& title);
 
   void text(double x, double y, const std::string& words, const std::string& style = "",
             const char* anchor = "start");
+  // Bold, the last line at this height, those before it kTitleLine above.
+  void title(double x, double y, std::span<const std::string> lines);
   void line(double x1, double y1, double x2, double y2, const std::string& colour, double width = 1);
   void rectangle(const Box& box, const std::string& fill, const std::string& stroke = "none");
   void dot(double x, double y, double radius, const std::string& fill);
