@@ -46,8 +46,8 @@ Curve curve_of(const RunData& run, const std::string& name, bool errors, const c
   const auto& times = run.history.at(clock);
   for (std::size_t i = 0; i < times.size(); ++i) {
     double worst = kUnknown;
-    for (const auto& [name, column] : run.history.items())
-      if ((errors ? name.starts_with("l2.") : name == "residual") && column[i].is_number() &&
+    for (const auto& [quantity, column] : run.history.items())
+      if ((errors ? quantity.starts_with("l2.") : quantity == "residual") && column[i].is_number() &&
           !(worst >= column[i].get<double>()))
         worst = column[i].get<double>();
     if (!(worst >= 0) || !times[i].is_number()) continue;
