@@ -66,7 +66,7 @@ Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& 
   Json points = Json::array();
   for (const auto& entry : result.points) {
     Json values = Json::object(), runs = Json::array();
-    for (const auto& [path, value] : entry.point.values) values[path] = value;
+    for (const auto& [path, value, where] : entry.point.values) values[path] = value;
     for (const auto& run : entry.runs) runs.push_back(run.folder.string());
     points.push_back({{"label", entry.point.label},
                       {"optimizer", sweep.optimizers[entry.point.optimizer].label},

@@ -292,7 +292,7 @@ FigureEntry read_figure_entry(TableReader& r, const Experiment& e) {
     throw Error(r.where(), "a figure shows residual, mean_square, loss, l2, h1 or a task metric");
   std::vector<std::string> axes = {"steps", "seconds"};
   for (const auto& problem : e.problems)
-    for (const auto& [path, value] : problem.settings) axes.push_back(path);
+    for (const auto& [path, value, where] : problem.settings) axes.push_back(path);
   const std::string over = r.text("over", "steps"), metric = r.text("metric");
   require_known("axis of [[figure]]", over, axes, r.where());
   entry.over_seconds = over == "seconds";
@@ -516,7 +516,7 @@ std::optional<double> number_set(const ProblemEntry& problem, const Budget& budg
   if (const auto instead = budget.problem.find(problem.name); instead != budget.problem.end())
     settings.insert(settings.end(), instead->second.begin(), instead->second.end());
   std::optional<double> number;
-  for (const auto& [own, value] : settings) {
+  for (const auto& [own, value, where] : settings) {
     if (own != path) continue;
     const auto json = nlohmann::json::parse(value);
     number = json.is_number() ? std::optional(json.get<double>()) : std::nullopt;

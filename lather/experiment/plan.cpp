@@ -85,12 +85,14 @@ TaskSpec task_run(const Plan& plan, const PlannedCell& cell, const Settings& cho
                   std::int64_t steps) {
   try {
     TomlValue tree;
-    for (const auto& [path, value] : settings_of(plan, cell, chosen)) {
+    for (const auto& [path, value, where] : settings_of(plan, cell, chosen)) {
       if (!path.starts_with("optimizer.") && !path.starts_with("task."))
-        throw Error(fmt::format("{}: a matrix problem has settings optimizer.… and task.… only", path));
+        throw Error(where,
+                    fmt::format("{}: a matrix problem has settings optimizer.… and task.… only", path));
       if (path == "task.seed")
-        throw Error("task.seed: the seed of a matrix problem is that of the run, 1, 2, … up to `seeds`");
-      set_toml(tree, path, value);
+        throw Error(where,
+                    "task.seed: the seed of a matrix problem is that of the run, 1, 2, … up to `seeds`");
+      set_toml(tree, path, value, where);
     }
     TomlValue optimizer, task;
     if (const auto* found = tree.find("optimizer")) optimizer = *found;
@@ -238,7 +240,7 @@ std::string Plan::problem_label(const ProblemEntry& problem) const {
   if (instead == budget->problem.end()) return problem.label;
   std::string changed;
   for (const auto& own : problem.settings)
-    for (const auto& [path, value] : instead->second)
+    for (const auto& [path, value, where] : instead->second)
       if (path == own.path && value != own.value)
         changed +=
             fmt::format("{}{} {}", changed.empty() ? "" : ", ", path.substr(path.rfind('.') + 1), value);
@@ -292,7 +294,7 @@ void check_runs(const Experiment& experiment, Device device) {
 std::vector<std::string> at_the_edge(const Plan& plan, const PlannedCell& cell, const Settings& chosen) {
   std::vector<std::string> paths;
   for (const auto& axis : searched(*plan.budget, *cell.variant))
-    for (const auto& [path, value] : chosen)
+    for (const auto& [path, value, where] : chosen)
       if (path == axis.path && axis.values.size() > 1 &&
           (value == axis.values.front() || value == axis.values.back()))
         paths.push_back(path);

@@ -49,7 +49,8 @@ bool measures_errors(const RunSpec& spec) {
 
 std::string words_of(const Settings& settings) {
   std::vector<std::string> words;
-  for (const auto& [path, value] : settings) words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
+  for (const auto& [path, value, where] : settings)
+    words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -149,8 +150,10 @@ class CellWork {
 
  private:
   std::string describe(const std::string& which, const RunRecord& run) const {
-    return fmt::format("{}: {} with {}, {}: {}", plan_.experiment->name, cell_.problem->name,
-                       cell_.variant->name, which, words_of(run));
+    std::string words = fmt::format("{}: {} with {}, {}: {}", plan_.experiment->name, cell_.problem->name,
+                                    cell_.variant->name, which, words_of(run));
+    for (const auto& note : run.notes) words += "; " + note;
+    return words;
   }
 
   std::size_t plan_index_;

@@ -113,16 +113,26 @@ void leave_out_of_interrupted(const fs::path& folder) {
   fs::remove(folder / "fields.json", ignored);
 }
 
+// From the newest checkpoint, or from the beginning if none can be used: the run would be the same.
+double resume_or_start_over(train::Trainer& trainer, train::RunFolder& folder,
+                            std::vector<std::string>& notes) {
+  try {
+    return train::restore(trainer, folder, notes);
+  } catch (const Error& error) {
+    notes.assign({fmt::format("it starts over: {}", error.what())});
+    fs::remove_all(folder.path() / "checkpoints");
+    std::vector<std::string> known;  // that there is no checkpoint
+    return train::restore(trainer, folder, known);
+  }
+}
+
 // Returns whether it ran to its end.
-bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher) {
+bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher,
+              std::vector<std::string>& notes) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
   train::Trainer trainer(config);
-  double seconds = 0;
-  if (begun) {
-    std::vector<std::string> messages;
-    seconds = train::restore(trainer, folder, messages);
-  }
+  const double seconds = begun ? resume_or_start_over(trainer, folder, notes) : 0;
   return train::run(trainer, folder, watcher, seconds).reason != train::EndReason::interrupted;
 }
 
@@ -227,14 +237,17 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
       forget_peak_memory();
     }
     const auto* config = std::get_if<train::Config>(&spec);
-    const bool ended = config ? train_in(record.folder, *config, watcher)
+    std::vector<std::string> notes;
+    const bool ended = config ? train_in(record.folder, *config, watcher, notes)
                               : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);
     if (!ended) {
       if (keep != Keep::all) leave_out_of_interrupted(record.folder);
-      return {RunStatus::interrupted, record.folder, ""};
+      return {RunStatus::interrupted, record.folder, "", false, notes};
     }
     leave_out(record.folder, keep, whole_logs_.contains(record.folder));
-    return find(spec, alone);
+    record = find(spec, alone);
+    record.notes = std::move(notes);
+    return record;
   } catch (const train::FolderInUse&) {
     return {RunStatus::elsewhere, record.folder, ""};
   } catch (const std::bad_alloc&) {

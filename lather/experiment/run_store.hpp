@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "lather/experiment/matrix_task.hpp"
 #include "lather/train/run.hpp"
@@ -37,8 +38,9 @@ enum class RunStatus {
 struct RunRecord {
   RunStatus status = RunStatus::missing;
   std::filesystem::path folder;
-  std::string message;     // why it ended or failed
-  bool was_there = false;  // it had ended before it was asked for
+  std::string message;                  // why it ended or failed
+  bool was_there = false;               // it had ended before it was asked for
+  std::vector<std::string> notes = {};  // of resuming it
 };
 // It is not tried again.
 inline bool is_result(const RunRecord& run) {

@@ -96,7 +96,7 @@ class TableReader {
       if (entry.value.is_table())
         flatten(entry.value, here, list);
       else
-        list.push_back({here, entry.value.to_json().dump()});  // JSON values are TOML
+        list.push_back({here, entry.value.to_json().dump(), entry.where});  // JSON values are TOML
     }
   }
 

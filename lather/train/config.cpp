@@ -39,8 +39,7 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
                                       "condition", "data",     "reference"};
     known.insert(known.end(), kFreeSections.begin(), kFreeSections.end());
     if (std::find(known.begin(), known.end(), section) == known.end() || dot == std::string::npos)
-      throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value,
-                              unknown_name_message("group of settings", section, known)));
+      throw Error(setting.place(), unknown_name_message("group of settings", section, known));
     return;
   }
   const TomlValue* table = root.find(section);
@@ -49,8 +48,7 @@ void require_existing(const TomlValue& root, const pde::Override& setting) {
     for (const auto& entry : table->entries) known.push_back(entry.key);
   const std::string key = dot == std::string::npos ? "" : setting.path.substr(dot + 1);
   if (std::find(known.begin(), known.end(), key.substr(0, key.find('.'))) == known.end())
-    throw Error(fmt::format("--set {}={}: {}", setting.path, setting.value,
-                            unknown_name_message("key of [" + section + "]", key, known)));
+    throw Error(setting.place(), unknown_name_message("key of [" + section + "]", key, known));
 }
 
 // Only valid UTF-8 can be written to config.json.
@@ -76,7 +74,7 @@ SortedSettings sort_settings(const TomlValue& root, const std::vector<pde::Overr
   for (const auto& setting : settings) {
     require_utf8(setting);
     if (setting.path.starts_with("optimizer.") || setting.path.starts_with("training.")) {
-      set_toml(sorted.tree, setting.path, setting.value);
+      set_toml(sorted.tree, setting.path, setting.value, setting.where);
     } else {
       require_existing(root, setting);
       sorted.problem.push_back(setting);
@@ -215,7 +213,7 @@ std::vector<std::filesystem::path> external_files(const Config& config) {
 pde::Problem ProblemSource::read(const std::vector<pde::Override>& more) const {
   TomlValue root = tree();
   for (const auto* list : {&overrides, &more})
-    for (const auto& [path, value] : *list) set_toml(root, path, value);
+    for (const auto& [path, value, where] : *list) set_toml(root, path, value, where);
   return pde::read_problem(root, std::filesystem::path(file).parent_path(), data_folder);
 }
 
@@ -273,7 +271,7 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   if ((request.recipe.empty() ? default_recipe(root, request.device) : request.recipe) != "quick")
     return root;
   TomlValue seen = root, asked = with_method_in_table(settings.part("training"));
-  for (const auto& [path, value] : settings.problem) set_toml(seen, path, value);
+  for (const auto& [path, value, where] : settings.problem) set_toml(seen, path, value, where);
   if (request.steps) set_toml(asked, "steps", std::to_string(*request.steps));
   if (const TomlValue optimizer = settings.part("optimizer"); !optimizer.entries.empty())
     merge_toml(asked, make_table({{"optimizer", optimizer.where, optimizer}}));

@@ -257,6 +257,20 @@ TEST(ExperimentFile, EveryValueOfEveryGridIsTried) {
   EXPECT_EQ(elsewhere.find("grid."), elsewhere.npos) << elsewhere;
 }
 
+TEST(ExperimentFile, AMistakeInASettingIsNamedWithItsLine) {
+  const auto begins = [](const std::string& message, const std::string& words) {
+    EXPECT_TRUE(message.starts_with(words)) << message;
+  };
+  begins(check_message("network.width = 6", "network.wdth = 6"),
+         "small.toml:8:9: small: heat-1d with adam: unknown key of [network] 'wdth'; did you mean 'width'?");
+  begins(check_message("training.sampling.every = 10", "training.sampling.every = -3"), "small.toml:13:");
+  begins(check_message("network.depth = 2", "parameters.nu = 2"), "small.toml:9:");
+  begins(check_message("settings.optimizer.learning_rate = 1e-2", "settings.optimizer.learning_rate = -1"),
+         "small.toml:27:");
+  begins(check_message("[budget.short]\nsteps = 20", "[budget.short]\nsteps = 20\nsettings.netwrk.width = 3"),
+         "small.toml:47:");
+}
+
 TEST(ExperimentFile, AnErrorNeedsASolutionToBeMeasuredBy) {
   const testing::TemporaryFolder folder;
   const auto file = testing::write_small_problem(folder.path());

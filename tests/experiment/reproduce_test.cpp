@@ -107,6 +107,25 @@ TEST(Reproduce, AKilledOneGoesOnWithoutRepeatingWhatIsDone) {
   EXPECT_TRUE(reproduce_small(plans, parts.path(), 1, 0).results[0].complete());
 }
 
+TEST(Reproduce, AnInterruptedRunWhoseCheckpointIsDamagedStartsOverAndSaysSo) {
+  const Experiment e = read_text(kSmallExperiment);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder whole, parts;
+  const auto expected = histories(reproduce_small(plans, whole.path(), 2).results[0]);
+  reproduce_small(plans, parts.path(), 1, 130);  // in the middle of a run
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(parts.path()))
+    if (entry.path().extension() == ".checkpoint")
+      write_file_atomically(entry.path(), "LATHERCK and no more");
+  const auto second = reproduce_small(plans, parts.path(), 2);
+  ASSERT_TRUE(second.results[0].complete());
+  EXPECT_EQ(histories(second.results[0]), expected);
+  EXPECT_EQ(std::count_if(second.lines.begin(), second.lines.end(),
+                          [](const std::string& line) {
+                            return line.find("it starts over: no usable checkpoint") != std::string::npos;
+                          }),
+            1);
+}
+
 TEST(Reproduce, EveryExperimentHasItsFirstSeedBeforeAnyHasItsSecond) {
   Experiment a = read_text(kSmallExperiment), b = a, timed = a;
   b.name = "other";

@@ -295,10 +295,9 @@ TEST_F(Verdicts, CountARunThatEndsFarAboveItsStartAsDiverged) {
   EXPECT_EQ(measured(1).diverged, 0);
   const auto& run = result_.cells[1].seeds[0].folder;
   const auto end_at = [&](double loss) {
-    write_file_atomically(run / "summary.json",
-                          fmt::format(R"({{"reason": "steps", "starting_loss": 1,
+    write_file_atomically(run / "summary.json", fmt::format(R"({{"reason": "steps", "starting_loss": 1,
                                           "final": {{"residual": 2, "validation_loss": {}}}}})",
-                                      loss));
+                                                            loss));
   };
   end_at(9);
   EXPECT_EQ(measured(1).diverged, 0);

@@ -240,8 +240,24 @@ TomlValue read_toml(const std::string& path) {
   return parse_toml(text, path);
 }
 
-void set_toml(TomlValue& root, const std::string& path, const std::string& value) {
-  const SourceLocation where{fmt::format("--set {}={}", path, value), 0, 0};
+// A whole tree, as if it stood in one place.
+static void place_at(TomlValue& value, const SourceLocation& where) {
+  value.where = value.text.where = where;
+  value.text.places.clear();
+  for (auto& item : value.items) place_at(item, where);
+  for (auto& entry : value.entries) {
+    entry.where = where;
+    place_at(entry.value, where);
+  }
+}
+
+SourceLocation place_of_setting(const std::string& path, const std::string& value) {
+  return {fmt::format("--set {}={}", path, value), 0, 0};
+}
+
+void set_toml(TomlValue& root, const std::string& path, const std::string& value,
+              const SourceLocation& place) {
+  const SourceLocation where = place.file.empty() ? place_of_setting(path, value) : place;
   TomlValue* at = &root;
   std::size_t start = 0;
   for (;;) {
@@ -273,6 +289,7 @@ void set_toml(TomlValue& root, const std::string& path, const std::string& value
   }
   if (const auto result = toml::parse("v = " + value); result && result.table().size() == 1) {
     *at = Converter("v = " + value, where.file).value(*result.table().get("v"));
+    if (!place.file.empty()) place_at(*at, place);  // not lines of `value`
   } else {
     *at = TomlValue{};
     at->kind = TomlValue::Kind::text;

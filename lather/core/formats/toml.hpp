@@ -85,7 +85,11 @@ std::string toml_text(const nlohmann::json& value);
 void merge_toml(TomlValue& table, const TomlValue& over);
 
 // Sets the value at a path such as "parameters.nu" or "equation.momentum.weight" (a list of tables is entered
-// by `name`). `value` is TOML; anything else is taken as a text. Errors are located at "--set PATH=VALUE".
-void set_toml(TomlValue& root, const std::string& path, const std::string& value);
+// by `name`). `value` is TOML; anything else is taken as a text. Errors are located at `place`, or without one at
+// "--set PATH=VALUE".
+void set_toml(TomlValue& root, const std::string& path, const std::string& value,
+              const SourceLocation& place = {});
+// "--set PATH=VALUE".
+SourceLocation place_of_setting(const std::string& path, const std::string& value);
 
 }  // namespace lather

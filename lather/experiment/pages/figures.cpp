@@ -84,13 +84,13 @@ std::string common_axis(const ExperimentResult& result) {
 // The part of a candidate that is not in its column.
 std::string row_name(const VariantEntry& variant, const Settings& candidate, const std::string& axis) {
   std::string name = variant.label;
-  for (const auto& [path, value] : candidate)
+  for (const auto& [path, value, where] : candidate)
     if (path != axis) name += fmt::format(", {} {}", last_word(path), value);
   return name;
 }
 
 std::string column_of(const Settings& candidate, const std::string& axis) {
-  for (const auto& [path, value] : candidate)
+  for (const auto& [path, value, where] : candidate)
     if (path == axis) return value;
   return "";
 }

@@ -63,14 +63,14 @@ std::set<std::string> searched_paths(const ExperimentResult& result) {
   std::set<std::string> paths;
   for (const auto& cell : result.cells)
     if (result.plan->tunes(*cell.cell))
-      for (const auto& [path, value] : cell.chosen) paths.insert(path);
+      for (const auto& [path, value, where] : cell.chosen) paths.insert(path);
   return paths;
 }
 
 // "0.01 (edge)", or with its name if several settings are searched.
 std::string chosen_text(const CellResult& cell, bool with_names) {
   std::vector<std::string> parts;
-  for (const auto& [path, value] : cell.chosen) {
+  for (const auto& [path, value, where] : cell.chosen) {
     const bool edge = std::find(cell.edges.begin(), cell.edges.end(), path) != cell.edges.end();
     parts.push_back(fmt::format("{}{}{}", with_names ? path.substr(path.rfind('.') + 1) + " " : "",
                                 short_value(value), edge ? " (edge)" : ""));

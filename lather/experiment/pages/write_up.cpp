@@ -52,7 +52,7 @@ std::string conditions_of(const ExperimentResult& result) {
                     budget.tuning_steps);
   std::vector<std::string> changed;
   for (const auto* list : {&result.plan->experiment->settings, &budget.settings})
-    for (const auto& [path, value] : *list)
+    for (const auto& [path, value, where] : *list)
       changed.push_back(fmt::format("`{}` = {}", path, short_value(value)));
   if (!changed.empty()) text += fmt::format("; {}", fmt::join(changed, ", "));
   if (!budget.problem.empty())

@@ -144,7 +144,8 @@ std::string label_of(const Sweep& sweep, std::size_t optimizer, const Settings& 
   std::vector<std::string> words;
   const auto& label = sweep.optimizers[optimizer].label;
   if (!label.empty()) words.push_back(label);
-  for (const auto& [path, value] : values) words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
+  for (const auto& [path, value, where] : values)
+    words.push_back(path.substr(path.rfind('.') + 1) + " " + value);
   return words.empty() ? "as it is" : fmt::format("{}", fmt::join(words, ", "));
 }
 

@@ -28,7 +28,7 @@ OrderedJson number_or_null(double value) {
 std::vector<std::string> paths_of(const SweepResult& result) {
   std::vector<std::string> paths;
   for (const auto& entry : result.points)
-    for (const auto& [path, value] : entry.point.values)
+    for (const auto& [path, value, where] : entry.point.values)
       if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
   return paths;
 }
@@ -59,7 +59,7 @@ std::string state_of(const PointResult& entry, const SweepResult& result) {
 OrderedJson point_json(const PointResult& entry, const SweepResult& result,
                        const std::filesystem::path& folder, bool with_curve, const Sweep& sweep) {
   OrderedJson values = OrderedJson::object();
-  for (const auto& [path, value] : entry.point.values) {
+  for (const auto& [path, value, where] : entry.point.values) {
     const auto parsed = OrderedJson::parse(value, nullptr, false);
     values[path] = parsed.is_discarded() ? OrderedJson(value) : parsed;
   }

@@ -308,13 +308,13 @@ std::vector<std::pair<std::string, std::vector<double>>> physical_coordinates(
 Problem read_problem_text(std::string_view text, const std::string& file_name,
                           const std::vector<Override>& overrides) {
   TomlValue root = parse_toml(text, file_name);
-  for (const auto& [path, value] : overrides) set_toml(root, path, value);
+  for (const auto& [path, value, where] : overrides) set_toml(root, path, value, where);
   return read_problem(root, std::filesystem::path(file_name).parent_path());
 }
 
 Problem read_problem_file(const std::filesystem::path& path, const std::vector<Override>& overrides) {
   TomlValue root = read_toml(path.string());
-  for (const auto& [key, value] : overrides) set_toml(root, key, value);
+  for (const auto& [key, value, where] : overrides) set_toml(root, key, value, where);
   return read_problem(root, path.parent_path());
 }
 

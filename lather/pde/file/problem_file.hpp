@@ -16,10 +16,12 @@ namespace lather::pde {
 // {"equation.momentum.weight", "10"}.
 struct Override {
   std::string path, value;
+  SourceLocation where = {};  // in a file, if it comes from one; else errors name it as an option
   void fields(FieldVisitor& v) {
     v.text("path", path, "what is changed");
     v.text("value", value, "to which value");
   }
+  SourceLocation place() const { return where.file.empty() ? place_of_setting(path, value) : where; }
 };
 
 // Throws Error with file, line and column for whatever is wrong with the file.

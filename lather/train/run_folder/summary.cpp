@@ -204,7 +204,7 @@ std::vector<std::pair<std::string, std::vector<double>>> mapped(const ProblemSou
                                                                 const Solution& solution,
                                                                 const pde::Points& points) {
   TomlValue root = source.tree();
-  for (const auto& [path, value] : source.overrides) set_toml(root, path, value);
+  for (const auto& [path, value, where] : source.overrides) set_toml(root, path, value, where);
   return pde::physical_coordinates(root, std::filesystem::path(source.file).parent_path(), source.data_folder,
                                    solution.unknowns(), points);
 }

@@ -278,7 +278,7 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
   const std::string& solver = problem_.reference.solver;
   const auto options = reference::reference_options(solver);
   pde::Problem told = problem_;
-  for (const auto& [name, value] : changed_parameters()) {
+  for (const auto& [name, value, where] : changed_parameters()) {
     if (std::none_of(options.begin(), options.end(),
                      [&, &name = name](const FieldDescription& o) { return o.name == name; }))
       throw Error(fmt::format(
@@ -293,7 +293,7 @@ std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
 std::vector<pde::Override> StagePlan::changed_parameters() const {
   constexpr std::string_view kPrefix = "parameters.";
   std::vector<pde::Override> changed;
-  for (const auto& [path, value] : config_.problem.overrides)
+  for (const auto& [path, value, where] : config_.problem.overrides)
     if (path.starts_with(kPrefix)) changed.push_back({path.substr(kPrefix.size()), value});
   if (continuation_) {
     const auto& options = continuation_->options();
