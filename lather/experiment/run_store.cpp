@@ -127,13 +127,15 @@ double resume_or_start_over(train::Trainer& trainer, train::RunFolder& folder,
 }
 
 // Returns whether it ran to its end.
-bool train_in(const fs::path& path, const train::Config& config, const train::Watcher& watcher,
+bool train_in(const fs::path& path, const train::Config& config, Keep keep, const train::Watcher& watcher,
               std::vector<std::string>& notes) {
   const bool begun = fs::exists(path / "config.json");
   auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
   train::Trainer trainer(config);
   const double seconds = begun ? resume_or_start_over(trainer, folder, notes) : 0;
-  return train::run(trainer, folder, watcher, seconds).reason != train::EndReason::interrupted;
+  train::Watcher own = watcher;
+  own.keeps_end = keep == Keep::all;
+  return train::run(trainer, folder, own, seconds).reason != train::EndReason::interrupted;
 }
 
 // Writes the curve under the names of the metrics, and the summary in the form used for trainings.
@@ -238,7 +240,7 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     }
     const auto* config = std::get_if<train::Config>(&spec);
     std::vector<std::string> notes;
-    const bool ended = config ? train_in(record.folder, *config, watcher, notes)
+    const bool ended = config ? train_in(record.folder, *config, keep, watcher, notes)
                               : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);
     if (!ended) {
       if (keep != Keep::all) leave_out_of_interrupted(record.folder);

@@ -49,8 +49,9 @@ class Run {
       ending = check_limits(report);
       if (!ending && checkpoint_due()) save();
     }
-    if (ending->reason != EndReason::interrupted) log_events(true);
-    save();
+    const bool interrupted = ending->reason == EndReason::interrupted;
+    if (!interrupted) log_events(true);
+    if (interrupted || watcher_.keeps_end) save();
     return finish(*ending);
   }
 
@@ -62,9 +63,9 @@ class Run {
   using Ending = std::optional<End>;
 
   const StopOptions& stop() const { return trainer_.config().stop; }
-  // Training time: measurements at held-out points and against the reference, which may have to be computed
-  // first, are not counted.
-  double seconds_now() const { return watch_.seconds() - measuring_; }
+  // Training time. Not counted: measurements at held-out points and against the reference, which may have to be
+  // computed first, and writing checkpoints, which for a dense quasi-Newton matrix takes longer than training.
+  double seconds_now() const { return watch_.seconds() - measuring_ - saving_; }
   double seconds() const { return seconds_before_ + seconds_now(); }
 
   // The same time on all ranks, since it ends stages and the run.
@@ -267,12 +268,15 @@ class Run {
 
   void save() {
     if (!folder_.writes()) return since_checkpoint_.restart();
+    const Stopwatch watch;
+    RunState own{{}, seconds()};
     folder_.sync_logs();
-    RunState own{folder_.log_sizes(), seconds()};
+    own.log_sizes = folder_.log_sizes();
     StateWriter writer;
     own.state(writer);
     trainer_.state(writer);
     folder_.checkpoints().save({trainer_.step(), identity(trainer_.config()), writer.bytes()});
+    saving_ += watch.seconds();
     since_checkpoint_.restart();
   }
 
@@ -299,7 +303,7 @@ class Run {
   const Watcher& watcher_;
   Agreement agreement_;
   std::int64_t first_step_;
-  double seconds_before_ = 0, measuring_ = 0, loss_ = 0;
+  double seconds_before_ = 0, measuring_ = 0, saving_ = 0, loss_ = 0;
   bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false, overfitting_ = false;
   std::optional<Metrics> metrics_;
   std::string last_message_;

@@ -35,6 +35,7 @@ struct Watcher {
   std::function<void(const Progress&)> progress;             // after every call of the optimizer
   std::function<void(const std::string&)> message;           // something worth saying
   std::function<bool()> interrupted = [] { return false; };  // asked after each of them
+  bool keeps_end = true;  // false: no checkpoint of a run that has ended, which nobody will read
 };
 
 enum class EndReason { steps, target, time, patience, interrupted, converged, stalled, non_finite };

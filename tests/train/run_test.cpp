@@ -101,6 +101,23 @@ TEST(Run, KnowsTheLossItStartedFromAlsoWhenResumed) {
   EXPECT_NE(outcome.summary.final.validation_loss, start);
 }
 
+TEST(Run, KeepsNoCheckpointOfItsEndIfNobodyWillReadItButAlwaysOneOfAnInterruption) {
+  TemporaryFolder folder;
+  const Config config = small_config(folder.path(), "adam", {{"training.steps", "20"}});
+  auto run_folder = RunFolder::create(folder / "run", config);
+  Watcher watcher = stop_after(10);
+  watcher.keeps_end = false;
+  Trainer first(config);
+  EXPECT_EQ(run(first, run_folder, watcher).reason, EndReason::interrupted);
+  const auto kept = run_folder.checkpoints().files();
+  ASSERT_EQ(kept.size(), 1U);
+  watcher.interrupted = [] { return false; };
+  Trainer second(config);
+  std::vector<std::string> messages;
+  EXPECT_EQ(run(second, run_folder, watcher, restore(second, run_folder, messages)).reason, EndReason::steps);
+  EXPECT_EQ(run_folder.checkpoints().files(), kept);
+}
+
 TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   TemporaryFolder folder;
   const Config config =
