@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The `short` budget of all experiments on a machine with a GPU that is lent for minutes at a time and forgets everything: call it again and
+# again, it goes on where the last call stopped. Needs .staged (scripts/stage-headers.sh) where packages are missing.
+#   scripts/gpu-reproduce.sh SECONDS [STATE]     stop after SECONDS; STATE: what the last call left in $OUT, if the machine is a new one
+# Leaves all runs in $OUT/runs.txz.00, .01, …. With all of them in RUNS: lather reproduce all --budget short --device cuda --collect --out RUNS
+#   LATHER_COMMIT=… names the commit in the runs if the tree is a copy without its history.
+# Timed experiments come last and alone. Matrix problems need no GPU: run them elsewhere, they are the same on every machine of one build.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+limit=${1:?seconds} state=${2:-} work=${WORK:-/tmp/lather-reproduction}
+begin=$(date +%s)
+left() { echo $((limit - $(date +%s) + begin)); }
+export PATH=/usr/local/cuda/bin:$PATH LATHER_CACHE=$work/cache CUDA_DEVICE_MAX_CONNECTIONS=32
+OUT=${OUT:-build/gpu-logs}
+mkdir -p "$OUT" "$work"
+if [ ! -d "$work/short" ] && [ -n "$state" ]; then cat "$state"/runs.txz.* | tar xJ -C "$work" && echo "restored: $(ls "$work/short/runs" | wc -l) runs"; fi
+lather=build/cuda/bin/lather
+{ cmake --preset cuda -DLATHER_COMMIT="${LATHER_COMMIT:-}" && cmake --build --preset cuda --target lather_command; } >"$work/build.log" 2>&1 ||
+  { tail -n 30 "$work/build.log"; exit 1; }
+timed=(trigger-sensitivity wall-clock width-scaling)
+others=(ablation-basis ablation-tau cavity-width final-residual gamma-transient inner-optimizer kfac paper-size physical-errors pinn-methods self-scaled
+        small-network storage trigger-diagnostics trigger-region)
+reproduce() {
+  [ "$(left)" -gt 20 ] || return 1
+  "$lather" reproduce "$@" --budget short --device cuda --jobs "$(nproc)" --time-limit "$(left)" --out "$work/short" >>"$work/log" 2>&1
+}
+reproduce "${others[@]}" && reproduce "${timed[@]}"
+status=$?
+tail -n 3 "$work/log"
+# Checkpoints of interrupted runs are left out: some are as large as all the rest, and a run takes seconds.
+(cd "$work" && XZ_OPT="-T0 -2" tar cJf - --exclude=checkpoints short/runs log) | split -b 15000000 -d - "$OUT/runs.txz."
+ls -la "$OUT"
+exit $status
