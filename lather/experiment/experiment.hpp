@@ -35,11 +35,20 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
+#include "lather/experiment/quantity.hpp"
 #include "lather/pde/file/problem_file.hpp"
 
 namespace lather::experiment {
 
 using Settings = std::vector<pde::Override>;
+
+// Of problems, variants, ….
+template <class Entries>
+std::vector<std::string> names_of(const Entries& entries) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) names.push_back(entry.name);
+  return names;
+}
 
 // A row: a problem, or the same one with other settings; or one of the paper's matrix problems.
 struct ProblemEntry {
@@ -71,27 +80,6 @@ struct PaperValue {
   std::optional<double> value, deviation;
   std::string text;  // if it is not a number: "OOM", "DNC"
 };
-
-enum class Quantity {
-  residual,           // root of the sum over equations of mean squares, at held-out points
-  mean_square,        // its square
-  loss,               // at held-out points, with the problem's weights
-  l2,                 // relative, of the worst field
-  h1,                 // likewise
-  seconds,            // of training
-  seconds_to_target,  // until the mean-square residual was first at or below `target`
-  seconds_per_1000_steps,
-  memory,        // peak, GB: of the GPU if one is used
-  basis_share,   // of layer-steps in which a basis was replaced
-  tau_at_one,    // share of layer-steps with a secant in which tau = 1
-  tau_at_least,  // … in which tau = tau_min
-  storage,       // numbers the method keeps per parameter, scratch included
-  task_metric,   // "task.loss", "task.gap", …: what a matrix problem measures
-};
-std::string_view name_of(Quantity quantity);
-bool is_timed(Quantity quantity);            // concurrent runs would change it
-bool is_residual(Quantity quantity);         // or a loss
-bool is_of_the_solution(Quantity quantity);  // a residual, a loss or an error
 
 struct MetricEntry {
   Quantity quantity = Quantity::mean_square;

@@ -1,0 +1,59 @@
+#include "lather/experiment/quantity.hpp"
+
+#include <array>
+#include <utility>
+
+namespace lather::experiment {
+
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
+    {"residual", Quantity::residual},
+    {"mean_square", Quantity::mean_square},
+    {"loss", Quantity::loss},
+    {"l2", Quantity::l2},
+    {"h1", Quantity::h1},
+    {"seconds", Quantity::seconds},
+    {"seconds_to_target", Quantity::seconds_to_target},
+    {"seconds_per_1000_steps", Quantity::seconds_per_1000_steps},
+    {"memory", Quantity::memory},
+    {"basis_share", Quantity::basis_share},
+    {"tau_at_one", Quantity::tau_at_one},
+    {"tau_at_least", Quantity::tau_at_least},
+    {"storage", Quantity::storage},
+}};
+
+}  // namespace
+
+std::string_view name_of(Quantity quantity) {
+  for (const auto& [name, value] : kQuantities)
+    if (value == quantity) return name;
+  return "";
+}
+
+bool is_timed(Quantity quantity) {
+  return quantity == Quantity::seconds || quantity == Quantity::seconds_to_target ||
+         quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
+}
+
+bool is_residual(Quantity quantity) {
+  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss;
+}
+
+bool is_of_the_solution(Quantity quantity) {
+  return is_residual(quantity) || quantity == Quantity::l2 || quantity == Quantity::h1;
+}
+
+std::optional<Quantity> find_quantity(std::string_view wanted) {
+  for (const auto& [name, quantity] : kQuantities)
+    if (name == wanted) return quantity;
+  return {};
+}
+
+std::vector<std::string> quantity_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, quantity] : kQuantities) names.emplace_back(name);
+  return names;
+}
+
+}  // namespace lather::experiment
