@@ -123,10 +123,23 @@ bool has_diverged(const Json& summary) {
              kBlowUp * number_in(summary, "starting_loss");
 }
 
+// How far an unknown is from its known value, relative, at worst; 0 if none is known.
+double worst_unknown(const Json& summary, bool best) {
+  double worst = 0;
+  const Json unknowns = part_of(summary, "unknowns");
+  for (const auto& [name, unknown] : unknowns.items()) {
+    const double found = number_in(unknown, best ? "value" : "last"), known = number_in(unknown, "known");
+    worst = std::max(worst, std::abs(found / known - 1));  // as it was if one is not a number
+  }
+  return worst;
+}
+
 // False also where errors are not measured, or the quantity says itself how far off the solution is.
 bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, const Json& summary) {
   if (!is_residual(metric.quantity)) return false;
-  return worst_in(part_of(summary, result.plan->experiment->best ? "best" : "final"), "l2") > kUnsolved;
+  const bool best = result.plan->experiment->best;
+  return worst_in(part_of(summary, best ? "best" : "final"), "l2") > kUnsolved ||
+         worst_unknown(summary, best) > kOtherUnknown;
 }
 
 // What the steps that a run did not take would have changed.

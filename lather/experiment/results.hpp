@@ -15,8 +15,9 @@ const CellResult* find_cell(const ExperimentResult& result, const std::string& p
 std::vector<const ProblemEntry*> problems_of(const ExperimentResult& result);
 std::vector<const VariantEntry*> variants_of(const ExperimentResult& result);
 
-// Above this relative L² error a problem is not solved, and a residual belongs to something else.
-constexpr double kUnsolved = 0.5;
+// Above this relative L² error, or with an unknown this far from its known value (relative), a problem is not
+// solved, and a residual belongs to something else.
+constexpr double kUnsolved = 0.5, kOtherUnknown = 0.1;
 
 // One metric of one cell, over its seeds.
 struct Measured {
@@ -26,7 +27,7 @@ struct Measured {
   int absent = 0;    // ended, but did not record it
   int diverged = 0;  // not a number at the end, or a held-out loss above ten times the starting one
   int without = 0;   // the target was not reached
-  int unsolved = 0;  // residuals and losses of runs with an error above kUnsolved; values hold them
+  int unsolved = 0;  // residuals and losses of runs that have not solved their problem; values hold them
   int cut_off = 0;   // by the time limit, before the last step; values hold them
   double mean() const;
   double standard_error() const;  // 0 for one value

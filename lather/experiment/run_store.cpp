@@ -113,35 +113,57 @@ void leave_out_of_interrupted(const fs::path& folder) {
   fs::remove(folder / "fields.json", ignored);
 }
 
-// From the newest checkpoint, or from the beginning if none can be used: the run would be the same.
+// The summary of a run that has ended, however; null of any other.
+Json ending_in(const fs::path& folder) {
+  if (!fs::exists(folder / kSummary)) return {};
+  const Json summary = train::read_json(folder / kSummary);
+  if (!summary.is_object()) throw Error(fmt::format("{} is damaged", kSummary));
+  return summary.value("reason", "interrupted") != "interrupted" ? summary : Json();
+}
+
+// From the newest checkpoint, or from the beginning if there is none or none can be used: the run is the same.
 double resume_or_start_over(train::Trainer& trainer, train::RunFolder& folder,
                             std::vector<std::string>& notes) {
+  std::vector<std::string> no_news;  // that there is no checkpoint
+  if (folder.checkpoints().files().empty()) return train::restore(trainer, folder, no_news);
   try {
     return train::restore(trainer, folder, notes);
   } catch (const Error& error) {
     notes.assign({fmt::format("it starts over: {}", error.what())});
     fs::remove_all(folder.path() / "checkpoints");
-    std::vector<std::string> known;  // that there is no checkpoint
-    return train::restore(trainer, folder, known);
+    return train::restore(trainer, folder, no_news);
   }
 }
 
-// Returns whether it ran to its end.
-bool train_in(const fs::path& path, const train::Config& config, Keep keep, const train::Watcher& watcher,
-              std::vector<std::string>& notes) {
-  const bool begun = fs::exists(path / "config.json");
-  auto folder = begun ? train::RunFolder::open(path) : train::RunFolder::create(path, config);
+// What is kept of a finished run.
+struct Kept {
+  Keep what;
+  bool whole_log;
+};
+
+// Returns whether it ran to its end. All of it is done while no other process can open the folder.
+bool train_in(const fs::path& path, const train::Config& config, const Kept& kept,
+              const train::Watcher& watcher, std::vector<std::string>& notes) {
+  auto folder = train::RunFolder::open_or_create(path, config);
+  if (!ending_in(path).is_null()) return true;  // another process was faster
   train::Trainer trainer(config);
-  const double seconds = begun ? resume_or_start_over(trainer, folder, notes) : 0;
+  const double seconds = resume_or_start_over(trainer, folder, notes);
   train::Watcher own = watcher;
-  own.keeps_end = keep == Keep::all;
-  return train::run(trainer, folder, own, seconds).reason != train::EndReason::interrupted;
+  own.keeps_end = kept.what == Keep::all;
+  const bool ended = train::run(trainer, folder, own, seconds).reason != train::EndReason::interrupted;
+  if (ended)
+    leave_out(path, kept.what, kept.whole_log);
+  else if (kept.what != Keep::all)
+    leave_out_of_interrupted(path);
+  return ended;
 }
 
 // Writes the curve under the names of the metrics, and the summary in the form used for trainings.
-bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watcher& watcher) {
+bool run_task_in(const fs::path& path, const TaskSpec& spec, const Kept& kept,
+                 const train::Watcher& watcher) {
   fs::create_directories(path);
   const train::FolderLock lock(path);
+  if (!ending_in(path).is_null()) return true;  // another process was faster
   MatrixTask task = make_task(spec.task, spec.size, Json::parse(spec.settings), spec.seed);
   const auto names = task.problem->metric_names();
   const TaskCurve curve =
@@ -176,6 +198,7 @@ bool run_task_in(const fs::path& path, const TaskSpec& spec, const train::Watche
                                               {"best", {{"task", last}, {"validation_loss", judged}}}}
                                                  .dump(2) +
                                              "\n");
+  leave_out(path, kept.what, kept.whole_log);
   return true;
 }
 
@@ -212,11 +235,8 @@ RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   const fs::path folder = folder_of(spec, alone);
   try {
     if (fs::exists(folder / kFailure)) return recorded_failure(folder);
-    if (fs::exists(folder / kSummary)) {
-      const Json summary = train::read_json(folder / kSummary);
-      if (summary.value("reason", "interrupted") != "interrupted")
-        return {RunStatus::done, folder, summary.value("message", "")};
-    }
+    if (const Json ending = ending_in(folder); !ending.is_null())
+      return {RunStatus::done, folder, ending.value("message", "")};
   } catch (const std::exception& error) {  // a damaged file costs its run, not all the others
     return {RunStatus::failed, folder, fmt::format("{}: {}", folder.string(), error.what())};
   }
@@ -240,14 +260,10 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     }
     const auto* config = std::get_if<train::Config>(&spec);
     std::vector<std::string> notes;
-    const bool ended = config ? train_in(record.folder, *config, keep, watcher, notes)
-                              : run_task_in(record.folder, std::get<TaskSpec>(spec), watcher);
-    if (!ended) {
-      if (keep != Keep::all) leave_out_of_interrupted(record.folder);
-      return {RunStatus::interrupted, record.folder, "", false, notes};
-    }
-    leave_out(record.folder, keep, whole_logs_.contains(record.folder));
-    record = find(spec, alone);
+    const Kept kept{keep, whole_logs_.contains(record.folder)};
+    const bool ended = config ? train_in(record.folder, *config, kept, watcher, notes)
+                              : run_task_in(record.folder, std::get<TaskSpec>(spec), kept, watcher);
+    record = ended ? find(spec, alone) : RunRecord{RunStatus::interrupted, record.folder, ""};
     record.notes = std::move(notes);
     return record;
   } catch (const train::FolderInUse&) {

@@ -161,6 +161,21 @@ TEST_F(Verdicts, CountARunThatHasNotSolvedItsProblemAsLast) {
   EXPECT_EQ(measured(0).unsolved, 0);
 }
 
+TEST_F(Verdicts, CountARunWithAnotherUnknownAsNotSolved) {
+  of({4, 4.4}, {1, 1.1});
+  for (RunRecord& seed : result_.cells[1].seeds) {
+    auto summary = nlohmann::json::parse(read_file(seed.folder / "summary.json"));
+    summary["unknowns"] = {{"lambda", {{"known", 1.92}, {"value", 1.92}, {"last", 1.9}}}};
+    write_file_atomically(seed.folder / "summary.json", summary.dump());
+  }
+  EXPECT_EQ(measured(1).unsolved, 0);
+  auto summary = read_summary(result_.cells[1].seeds[0]);
+  summary["unknowns"]["lambda"]["last"] = 1.0;
+  write_file_atomically(result_.cells[1].seeds[0].folder / "summary.json", summary.dump());
+  EXPECT_EQ(measured(1).unsolved, 1);
+  EXPECT_EQ(judge(result_, experiment_.metrics[0], "heat-1d").kind, Verdict::Kind::holds);  // it comes last
+}
+
 TEST_F(Verdicts, SayWhichRunsTheTimeLimitCutOff) {
   of({1, 1.1}, {4, 4});
   const auto file = result_.cells[1].seeds[0].folder / "summary.json";

@@ -80,6 +80,14 @@ RunFolder RunFolder::open(const fs::path& path) {
   return RunFolder(path, std::move(lock));
 }
 
+RunFolder RunFolder::open_or_create(const fs::path& path, const Config& config) {
+  create_folder(path);
+  FolderLock lock(path);
+  if (!fs::exists(path / "config.json"))
+    write_file_atomically(path / "config.json", to_json(config).dump(2) + "\n");
+  return RunFolder(path, std::move(lock));
+}
+
 void RunFolder::append(Log log, std::string_view line) {
   if (!writes()) return;
   std::string bytes(line);

@@ -54,6 +54,8 @@ class RunFolder {
   static RunFolder create(const std::filesystem::path& path, const Config& config);
   // One that holds a run, to continue writing.
   static RunFolder open(const std::filesystem::path& path);
+  // One of the two, whichever process comes first: nobody else can begin it in between.
+  static RunFolder open_or_create(const std::filesystem::path& path, const Config& config);
   // For a rank that leaves writing to rank 0: what is written to it is discarded.
   static RunFolder of_another_rank() { return RunFolder({}, {}); }
   bool writes() const { return !path_.empty(); }
