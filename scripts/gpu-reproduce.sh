@@ -26,7 +26,9 @@ reproduce() {
 }
 reproduce "${others[@]}" && reproduce "${timed[@]}"
 status=$?
+[ -d "$work/short/runs" ] || { echo "nothing has run: $limit s are too short"; exit $status; }
 tail -n 3 "$work/log"
+rm -f "$OUT"/runs.txz.*
 # Checkpoints of interrupted runs are left out: some are as large as all the rest, and a run takes seconds.
 (cd "$work" && XZ_OPT="-T0 -2" tar cJf - --exclude=checkpoints short/runs log) | split -b 15000000 -d - "$OUT/runs.txz."
 ls -la "$OUT"

@@ -118,7 +118,7 @@ Json ending_in(const fs::path& folder) {
   if (!fs::exists(folder / kSummary)) return {};
   const Json summary = train::read_json(folder / kSummary);
   if (!summary.is_object()) throw Error(fmt::format("{} is damaged", kSummary));
-  return summary.value("reason", "interrupted") != "interrupted" ? summary : Json();
+  return train::is_of_ended_run(summary) ? summary : Json();
 }
 
 // From the newest checkpoint, or from the beginning if there is none or none can be used: the run is the same.

@@ -35,10 +35,7 @@ bool is_on_matrix_problem(const fs::path& run) {
 
 bool has_history(const fs::path& run) { return fs::exists(run / "history.jsonl"); }
 
-bool has_ended(const fs::path& run) {
-  const auto summary = read_or_null(run / "summary.json");
-  return summary.is_object() && summary.value("reason", nlohmann::json()) != "interrupted";
-}
+bool has_ended(const fs::path& run) { return train::is_of_ended_run(read_or_null(run / "summary.json")); }
 
 Folders runs_inside(const fs::path& folder) {
   Folders inside;

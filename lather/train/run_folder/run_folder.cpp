@@ -139,6 +139,11 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
 
 nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(path), path.string()); }
 
+bool is_of_ended_run(const nlohmann::json& summary) {
+  const auto reason = summary.is_object() ? summary.find("reason") : summary.end();
+  return summary.is_object() && reason != summary.end() && *reason != "interrupted";
+}
+
 void create_folder(const fs::path& path) {
   std::error_code status;
   fs::create_directories(path, status);

@@ -82,6 +82,8 @@ class RunFolder {
 // JSON nested no deeper than anything Lather writes; throws Error naming the file if it is damaged.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
 nlohmann::json read_json(const std::filesystem::path& path);
+// Whether this is the summary of a run that has ended, however: not of an interrupted one, nor none at all.
+bool is_of_ended_run(const nlohmann::json& summary);
 
 // With its parent folders; throws Error if that fails.
 void create_folder(const std::filesystem::path& path);
