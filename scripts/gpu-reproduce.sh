@@ -18,7 +18,8 @@ lather=build/cuda/bin/lather
 { cmake --preset cuda -DLATHER_COMMIT="${LATHER_COMMIT:-}" && cmake --build --preset cuda --target lather_command; } >"$work/build.log" 2>&1 ||
   { tail -n 30 "$work/build.log"; exit 1; }
 timed=(trigger-sensitivity wall-clock width-scaling)
-others=(ablation-basis ablation-tau cavity-width final-residual gamma-transient inner-optimizer kfac paper-size physical-errors pinn-methods self-scaled
+# K-FAC first: its runs take the longest.
+others=(kfac ablation-basis ablation-tau cavity-width final-residual gamma-transient inner-optimizer paper-size physical-errors pinn-methods self-scaled
         small-network storage trigger-diagnostics trigger-region)
 reproduce() {
   [ "$(left)" -gt 20 ] || return 1
