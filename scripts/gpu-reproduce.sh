@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 limit=${1:?seconds} state=${2:-} work=${WORK:-/tmp/lather-reproduction}
 begin=$(date +%s)
 left() { echo $((limit - $(date +%s) + begin)); }
-export PATH=/usr/local/cuda/bin:$PATH LATHER_CACHE=$work/cache CUDA_DEVICE_MAX_CONNECTIONS=32
+export PATH=/usr/local/cuda/bin:$PATH LATHER_CACHE=$work/cache
 OUT=${OUT:-build/gpu-logs}
 mkdir -p "$OUT" "$work"
 if [ ! -d "$work/short" ] && [ -n "$state" ]; then cat "$state"/runs.txz.* | tar xJ -C "$work" && echo "restored: $(ls "$work/short/runs" | wc -l) runs"; fi

@@ -2,6 +2,7 @@
 // commands/ and registers itself in commands/commands.hpp.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 
@@ -13,6 +14,7 @@
 int main(int argc, char** argv) {
   using lather::command::end_ranks;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, even in a pipe
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);  // more queues than 8, for more runs side by side than 8
   CLI::App app{"Lather trains physics-informed neural networks to high accuracy."};
   app.name("lather");
   app.require_subcommand(1);
