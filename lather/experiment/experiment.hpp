@@ -85,6 +85,7 @@ struct MetricEntry {
   Quantity quantity = Quantity::mean_square;
   std::string label, task_metric;
   std::int64_t step = 0;                                           // of a task metric; 0: the last
+  bool largest = false;                                            // of a task metric: of all recorded steps
   double target = 0;                                               // of seconds_to_target
   bool ranked = true;                                              // whether smaller is better
   std::map<std::string, std::map<std::string, PaperValue>> paper;  // by problem, by variant
@@ -95,7 +96,8 @@ struct MetricEntry {
 //   below             the variant has smaller values than each of these
 //   over, low, high   its values divided by those of `over` lie in this range
 //   events, low, high what follows a change of basis lies in this range: the loss divided by that before, in the worst tenth
-//                     of its changes; the off-diagonal ratio or the cosine of gradients ten steps later, in the median change
+//                     of its changes; the share of them that doubles the loss; the off-diagonal ratio or the cosine of
+//                     gradients ten steps later, in the median change
 //   result            its runs end like this: "out of memory"
 //   not_tested        why there is nothing to check
 struct CheckEntry {

@@ -7,10 +7,11 @@ namespace lather::experiment {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 13> kQuantities{{
+constexpr std::array<std::pair<std::string_view, Quantity>, 14> kQuantities{{
     {"residual", Quantity::residual},
     {"mean_square", Quantity::mean_square},
     {"loss", Quantity::loss},
+    {"training_loss", Quantity::training_loss},
     {"l2", Quantity::l2},
     {"h1", Quantity::h1},
     {"seconds", Quantity::seconds},
@@ -37,7 +38,8 @@ bool is_timed(Quantity quantity) {
 }
 
 bool is_residual(Quantity quantity) {
-  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss;
+  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss ||
+         quantity == Quantity::training_loss;
 }
 
 bool is_of_the_solution(Quantity quantity) {

@@ -12,6 +12,7 @@ enum class Quantity {
   residual,           // root of the sum over equations of mean squares, at held-out points
   mean_square,        // its square
   loss,               // at held-out points, with the problem's weights
+  training_loss,      // at the training points of that step, likewise
   l2,                 // relative, of the worst field
   h1,                 // likewise
   seconds,            // of training

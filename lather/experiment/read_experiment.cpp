@@ -18,8 +18,8 @@ namespace {
 
 // Possible outcomes of runs that have no number.
 const std::vector<std::string> kResults = {"out of memory", "diverged", "did not reach it"};
-const std::vector<std::string> kEventQuantities = {"loss_after_1", "loss_after_10", "rho_after_10",
-                                                   "gradient_cosine_after_10"};
+const std::vector<std::string> kEventQuantities = {"loss_after_1", "loss_after_10", "doubled_after_1",
+                                                   "rho_after_10", "gradient_cosine_after_10"};
 const std::vector<std::string> kBudgets = {"quick", "short", "paper"};
 
 // "task.gap" is a task metric of that name.
@@ -154,6 +154,9 @@ MetricEntry read_metric_entry(TableReader& r, const std::vector<std::string>& pr
   entry.step = r.integer("step", 0, 1);
   if (entry.step > 0 && entry.quantity != Quantity::task_metric)
     throw Error(r.where(), "only a task metric is given at a step");
+  entry.largest = r.boolean("largest", false);
+  if (entry.largest && (entry.quantity != Quantity::task_metric || entry.step > 0))
+    throw Error(r.where(), "only a task metric without a step can be the largest of all steps");
   entry.ranked = r.boolean("ranked", true);
   entry.target = r.positive("target");
   if ((entry.quantity == Quantity::seconds_to_target) != (entry.target > 0))

@@ -46,6 +46,12 @@ double seconds_to(double target, const std::filesystem::path& run) {
 }
 
 double task_value(const MetricEntry& metric, const Json& metrics, const std::filesystem::path& run) {
+  if (metric.largest) {
+    double largest = std::numeric_limits<double>::quiet_NaN();
+    for (const auto& point : curve_of(run, metric.quantity, metric.task_metric))
+      largest = std::fmax(largest, point.value);
+    return largest;
+  }
   if (metric.step == 0)
     return metrics.contains("task") ? number_in(metrics["task"], metric.task_metric.c_str())
                                     : std::numeric_limits<double>::quiet_NaN();
@@ -71,6 +77,7 @@ double value_in(const MetricEntry& metric, const Json& summary, const std::files
     case Quantity::residual: return number_in(metrics, "residual");
     case Quantity::mean_square: return std::pow(number_in(metrics, "residual"), 2);
     case Quantity::loss: return number_in(metrics, "validation_loss");
+    case Quantity::training_loss: return number_in(metrics, "training_loss");
     case Quantity::l2: return worst_in(metrics, "l2");
     case Quantity::h1: return worst_in(metrics, "h1");
     case Quantity::seconds: return number_in(summary, "seconds");

@@ -208,6 +208,7 @@ TEST(ExperimentFile, MetricsAreThoseOfItsProblems) {
   EXPECT_NO_THROW(check_runs(read_text(kTask)));
   says("task.gap", "task.gapp", "small.toml:11:1: unknown task metric 'gapp'; did you mean 'gap'?");
   says("task.gap", "task.accuracy", "unknown task metric 'accuracy'");  // of another problem
+  says("step = 30", "step = 30\nlargest = true", "only a task metric without a step can be the largest");
   says("step = 30", "step = 101", "no budget has the step 101 of this metric; the longest has 100");
   says("\"task.gap\"\nstep = 30", "\"mean_square\"", "mean_square is not measured on matrix problems");
   says("[budget.quick]", "[[figure]]\nname = \"f\"\n[budget.quick]", "mean_square is not measured");

@@ -65,6 +65,18 @@ says = "Ten steps later gradients agree."
 variant = "ss-esoap"
 events = "gradient_cosine_after_10"
 range = [0.5, 1]
+
+[[check]]
+says = "Hardly any change of basis doubles the loss."
+variant = "ss-esoap"
+events = "doubled_after_1"
+range = [0, 0.1]
+
+[[check]]
+says = "Adam ends far below SS-eSOAP."
+variant = "adam"
+over = "ss-esoap"
+range = [0, 0.1]
 )";
 
 class Verdicts : public ::testing::Test {
@@ -205,6 +217,7 @@ TEST_F(Verdicts, OnClaimsInWords) {
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::fails);
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::fails);
   of({4, 1}, {1, 1.1});
+  EXPECT_EQ(check(0).evidence, "cannot tell on Heat (1.91 times ss-esoap, lower in 1 of 2 seeds)");
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::undecided);
   of({4, 1}, {-1, -1});
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::holds);
@@ -225,6 +238,48 @@ TEST_F(Verdicts, OnARangeAreOpenWhereTheIntervalCrossesItsEnds) {
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::untested);
 }
 
+TEST_F(Verdicts, ThatOneIsFarBelowCountSeedsWithoutAValue) {
+  of({1, 1}, {20, 20.1});
+  EXPECT_EQ(check(8).kind, CheckVerdict::Kind::holds) << check(8).evidence;
+  of({1, 1}, {5, 5.1});
+  EXPECT_EQ(check(8).kind, CheckVerdict::Kind::fails);
+  of({1, -1}, {20, 20.1});  // behind, whatever the factor
+  EXPECT_EQ(check(8).evidence, "does not hold on Heat (1 seed without a value; at most 0.1 counts)");
+  of({1, 1}, {-1, -1});
+  EXPECT_EQ(check(8).evidence, "holds on Heat (ss-esoap has 2 seeds without a value; at most 0.1 counts)");
+  of({1, 1, 1}, {5, 5.1, -1});  // a factor is that of the others
+  EXPECT_EQ(check(8).kind, CheckVerdict::Kind::fails) << check(8).evidence;
+}
+
+TEST_F(Verdicts, AreNotGivenWhereAllThatTuningTriedDiverges) {
+  of({-1, -1}, {4, 4});
+  result_.cells[0].judged = {INFINITY, 3.0};
+  EXPECT_EQ(check(0).kind, CheckVerdict::Kind::fails);
+  result_.cells[0].judged = {INFINITY, INFINITY};
+  EXPECT_EQ(check(0).evidence, "not tested on Heat (all that tuning tried diverges: Adam)");
+}
+
+TEST_F(Verdicts, OnTheTrainingLossTakeTheSummarys) {
+  of({1}, {4});
+  write_file_atomically(result_.cells[0].seeds[0].folder / "summary.json",
+                        R"({"reason": "steps", "final": {"training_loss": 0.25, "validation_loss": 3}})");
+  MetricEntry metric;
+  metric.quantity = Quantity::training_loss;
+  EXPECT_EQ(measure(result_, metric, result_.cells[0]).text(), "2.50e-01");
+}
+
+TEST_F(Verdicts, OnTheLargestValueLookAtAllSteps) {
+  of({1}, {4});
+  write_file_atomically(
+      result_.cells[0].seeds[0].folder / "history.jsonl",
+      "{\"step\": 1, \"task.gap\": 2}\n{\"step\": 2, \"task.gap\": 7}\n{\"step\": 3, \"task.gap\": 1}\n");
+  MetricEntry metric;
+  metric.quantity = Quantity::task_metric;
+  metric.task_metric = "gap";
+  metric.largest = true;
+  EXPECT_EQ(measure(result_, metric, result_.cells[0]).text(), "7.00e+00");
+}
+
 // Medians of what is known ten steps after a change; losses of the worst tenth.
 TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
   of({1}, {4});
@@ -243,6 +298,9 @@ TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
             "holds on Heat (0.03 ten steps after the median change, 0.7 at it; at most 0.25 counts)");
   EXPECT_EQ(check(6).evidence,
             "does not hold on Heat (0.3 ten steps after the median change, 0.1 at it; 0.5 to 1 counts)");
+  EXPECT_EQ(
+      check(7).evidence,
+      "does not hold on Heat (50 % of changes more than double the loss in one step; at most 0.1 counts)");
 }
 
 // Nothing was before it. A second stage begins with such bases too, at a later step.
@@ -324,7 +382,7 @@ TEST_F(Verdicts, CountARunThatEndsFarAboveItsStartAsDiverged) {
 TEST_F(Verdicts, StandOnTopOfThePage) {
   of({1, 1.1}, {4, 4.4});
   const std::string page = write_page(std::span(&result_, 1), "lather reproduce small").markdown("figures");
-  for (const char* words : {"Claims of the paper that were looked at: 7. Hold: 2; ",
+  for (const char* words : {"Claims of the paper that were looked at: 9. Hold: 2; ",
                             "**Does Adam lead?** Yes: holds on Heat", "there are no runs"})
     EXPECT_NE(page.find(words), std::string::npos) << words;
 }

@@ -38,11 +38,24 @@ int count_of(const std::vector<CheckedClaim>& checked, CheckVerdict::Kind kind) 
                                         [&](const CheckedClaim& c) { return c.verdict.kind == kind; }));
 }
 
+// "Hold: 3; hold in part: 0; …"
+std::string counts_of(const std::vector<CheckedClaim>& checked) {
+  return fmt::format(
+      "Hold: {}; hold in part: {}; do not hold: {}; the seeds cannot tell: {}; not tested: {}.",
+      count_of(checked, kKinds[0]), count_of(checked, kKinds[1]), count_of(checked, kKinds[2]),
+      count_of(checked, kKinds[3]), count_of(checked, kKinds[4]));
+}
+
+bool is_on_matrix_problems(const CheckedClaim& claim) {
+  const auto& problems = claim.result->plan->experiment->problems;
+  return std::none_of(problems.begin(), problems.end(), [](const auto& p) { return p.task.empty(); });
+}
+
 const char* answer_to(CheckVerdict::Kind kind) {
   switch (kind) {
     case CheckVerdict::Kind::holds: return "Yes";
     case CheckVerdict::Kind::in_part: return "Not everywhere";
-    case CheckVerdict::Kind::undecided: return "The seeds cannot tell";
+    case CheckVerdict::Kind::undecided: return "Open";
     case CheckVerdict::Kind::fails: return "No";
     case CheckVerdict::Kind::untested: break;
   }
@@ -123,12 +136,15 @@ std::string effort_of(std::span<const ExperimentResult> results) {
 void add_summary(Document& page, std::span<const ExperimentResult> results) {
   const auto checked = check_all(results);
   if (!checked.empty()) {
-    page.paragraph(fmt::format(
-        "**Claims of the paper that were looked at: {}. Hold: {}; hold in part: {}; do not hold: {}; the "
-        "seeds cannot tell: {}; "
-        "not tested: {}.**",
-        checked.size(), count_of(checked, kKinds[0]), count_of(checked, kKinds[1]),
-        count_of(checked, kKinds[2]), count_of(checked, kKinds[3]), count_of(checked, kKinds[4])));
+    page.paragraph(fmt::format("**Claims of the paper that were looked at: {}. {}**", checked.size(),
+                               counts_of(checked)));
+    auto on_matrices = checked;
+    std::erase_if(on_matrices, [](const CheckedClaim& claim) { return !is_on_matrix_problems(claim); });
+    if (!on_matrices.empty() && on_matrices.size() < checked.size())
+      page.paragraph(fmt::format(
+          "{} of them are on matrix problems, where a sentence of the paper is looked at after several "
+          "numbers of steps and, the decayed ones ours, under several schedules of the rate. {}",
+          on_matrices.size(), counts_of(on_matrices)));
     for (const auto& claim : checked)
       if (!claim.check->question.empty())
         page.paragraph(fmt::format("**{}** {}: {}.", claim.check->question, answer_to(claim.verdict.kind),

@@ -23,8 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 
 // As the runs recorded it: they may have come from several machines and commits.
-std::string machine_of(const ExperimentResult& result) {
+struct Origin {
   std::set<std::string> machines, versions, commits;
+  bool gpu = false;  // one of them at least is of a GPU
+};
+
+Origin origin_of(const ExperimentResult& result) {
+  Origin origin;
   for (const auto& cell : result.cells)
     for (const auto& run : cell.seeds)
       if (const auto file = run.folder / "environment.json"; !run.folder.empty() && fs::exists(file)) {
@@ -32,13 +37,24 @@ std::string machine_of(const ExperimentResult& result) {
         if (!json.is_object()) continue;  // damaged
         const bool on_gpu =
             result.plan->device == Device::cuda && !json.value("gpus", nlohmann::json()).empty();
-        machines.insert(on_gpu ? json["gpus"][0].get<std::string>() : json.value("cpu", ""));
-        versions.insert(json.value("version", ""));
-        commits.insert(json.value("commit", ""));
+        origin.gpu = origin.gpu || on_gpu;
+        origin.machines.insert(on_gpu ? json["gpus"][0].get<std::string>() : json.value("cpu", ""));
+        origin.versions.insert(json.value("version", ""));
+        origin.commits.insert(json.value("commit", ""));
       }
+  return origin;
+}
+
+std::string machine_of(const ExperimentResult& result) {
+  const auto [machines, versions, commits, gpu] = origin_of(result);
   if (machines.empty()) return "no run has ended yet";
   return fmt::format("{}; Lather {}, commit{} {}", fmt::join(machines, ", "), fmt::join(versions, ", "),
                      commits.size() == 1 ? "" : "s", fmt::join(commits, ", "));
+}
+
+std::string command_of(const ExperimentResult& result) {
+  return fmt::format("lather reproduce {} --budget {}{}", result.plan->experiment->name,
+                     result.plan->budget_name, origin_of(result).gpu ? " --device cuda" : "");
 }
 
 std::string conditions_of(const ExperimentResult& result) {
@@ -87,8 +103,7 @@ void add_section(Document& page, const ExperimentResult& result) {
   if (!experiment.conclusion.empty()) page.paragraph(fmt::format("What follows: {}", experiment.conclusion));
   page.paragraph(experiment.about);
   page.paragraph(conditions_of(result));
-  page.command(fmt::format("lather reproduce {} --budget {}{}", experiment.name, result.plan->budget_name,
-                           result.plan->device == Device::cuda ? " --device cuda" : ""));
+  page.command(command_of(result));
   if (const auto checks = checks_table(result); !checks.rows.empty()) page.table(checks);
   if (experiment.tables.empty()) page.table(values_table(result));
   if (const auto events = events_table(result); !events.rows.empty()) page.table(events);
@@ -121,7 +136,10 @@ void add_section(Document& page, const ExperimentResult& result) {
 void add_explanations(Document& page) {
   page.heading("How to read this page");
   page.paragraph(
-      "**Values** are mean ± standard error over seeds (the paper's ± is a standard deviation, in its table "
+      "**Values** are taken after the last step, residuals and losses at held-out points (where points are "
+      "fixed, a method may fit them and little else: such sections also have the loss at the training "
+      "points, which is probably what the paper prints). They are mean ± standard error over seeds (the "
+      "paper's ± is a standard deviation, in its table "
       "of logistic regression a standard error). Where the largest seed is more than ten times the smallest, "
       "a mean says nothing, and the median and the range "
       "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times that "
@@ -135,7 +153,9 @@ void add_explanations(Document& page) {
       "does not compare methods. The paper's \"residual\" is taken as a mean square.");
   page.paragraph(
       "**Verdicts** compare values of the same problem and seed. \"0.5 times SOAP\" is the geometric mean of "
-      "their ratios; it is given for the strongest rival. A claim holds where its method is ahead of all "
+      "their ratios; it is given for the strongest rival, or the strongest of those that the seeds cannot "
+      "tell "
+      "from the method. A claim holds where its method is ahead of all "
       "that it names with 95 % confidence (Student's t of the logarithms of these ratios), and does not hold "
       "where it is behind one of them with the same confidence. Otherwise the seeds cannot tell: three of "
       "them show only differences that are large or very regular. A method with more seeds that diverged, "
@@ -145,9 +165,8 @@ void add_explanations(Document& page) {
       "best relative L² error is above 0.5, and the order of residuals says little. A claim that names a "
       "factor (\"a third of the time\") holds where the whole interval around ours lies in the range printed "
       "beside it, does not hold where all of it lies outside; otherwise the seeds cannot tell. These rules, "
-      "and the ranges printed beside some verdicts, were set after runs of the budget `short` had been seen; "
-      "with two standard errors in place of 95 % more claims are decided, for and against (decisions.md has "
-      "both counts).");
+      "and the ranges printed beside some verdicts, were set after runs of the budget `short` had been "
+      "seen.");
   page.paragraph(
       "**SS-eSOAP** is the preset `ss-esoap`. It differs from the paper's formulas where these do not bear a "
       "change of units or contradict each other, above all in the metric of tau and in where epsilon stands "

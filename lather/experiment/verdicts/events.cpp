@@ -63,4 +63,9 @@ double quantile(std::vector<double> values, double share) {
   return values[at];
 }
 
+double share_above(double bound, const std::vector<double>& values) {
+  const auto above = std::count_if(values.begin(), values.end(), [&](double v) { return v > bound; });
+  return static_cast<double>(above) / static_cast<double>(values.size());
+}
+
 }  // namespace lather::experiment

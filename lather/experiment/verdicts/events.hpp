@@ -16,5 +16,7 @@ Events read_events(const CellResult& cell);
 
 // The value that this share of them is at or below; not a number if there are none.
 double quantile(std::vector<double> values, double share);
+// The share of them above the bound; likewise.
+double share_above(double bound, const std::vector<double>& values);
 
 }  // namespace lather::experiment

@@ -43,6 +43,8 @@ double standard_errors_of_interval(std::size_t n) {
 
 Ratio finished(Ratio ratio, const Measured& logarithms) {
   ratio.pairs = static_cast<int>(logarithms.values.size());
+  ratio.ahead = static_cast<int>(std::count_if(logarithms.values.begin(), logarithms.values.end(),
+                                               [](double logarithm) { return logarithm < 0; }));
   if (ratio.pairs == 0) return ratio;
   const double mean = logarithms.mean(),
                reach = standard_errors_of_interval(logarithms.values.size()) * logarithms.standard_error();

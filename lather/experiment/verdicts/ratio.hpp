@@ -12,6 +12,7 @@ namespace lather::experiment {
 struct Ratio {
   double factor = 1, low = 0, high = 0;
   int pairs = 0;            // of runs that have ended, in which both have a value
+  int ahead = 0;            // of these, in which this one has the smaller
   int lost = 0, other = 0;  // in which only the other, or only this one, has one
   enum class Kind { better, level, worse, unknown };
   // Smaller values are better; level: 1 is in the interval; unknown from fewer than two pairs.

@@ -40,7 +40,10 @@ struct Contest {
     if (ratio.lost > ratio.other) return fmt::format("{} without a value", seeds_text(ratio.lost));
     if (ratio.lost < ratio.other)
       return fmt::format("{} has {} without a value", other->label, seeds_text(ratio.other));
-    return fmt::format("{} times {}", factor_text(ratio.factor), other->label);
+    const std::string text = fmt::format("{} times {}", factor_text(ratio.factor), other->label);
+    return kind() == Ratio::Kind::level && ratio.pairs > 1
+               ? fmt::format("{}, lower in {} of {} seeds", text, ratio.ahead, ratio.pairs)
+               : text;
   }
 };
 
@@ -64,6 +67,9 @@ std::string labels_of(const std::vector<Contest>& contests, std::initializer_lis
     if (std::find(kinds.begin(), kinds.end(), contest.kind()) != kinds.end())
       labels.push_back(contest.other->label);
   return fmt::format("{}", fmt::join(labels, ", "));
+}
+bool is_open(const Contest& contest) {
+  return contest.kind() == Ratio::Kind::level || contest.kind() == Ratio::Kind::unknown;
 }
 std::string not_told_apart(const std::vector<Contest>& contests) {
   return labels_of(contests, {Ratio::Kind::level, Ratio::Kind::unknown});
@@ -159,6 +165,12 @@ bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, cons
   return true;
 }
 
+// A learning rate that nobody would choose says nothing about its method.
+bool survives_tuning(const CellResult& cell) {
+  return cell.judged.empty() ||
+         std::any_of(cell.judged.begin(), cell.judged.end(), [](double loss) { return std::isfinite(loss); });
+}
+
 std::string no_value_words(const MetricEntry& metric) {
   return metric.quantity == Quantity::seconds_to_target ? "no method reaches it"
          : is_residual(metric.quantity)                 ? "no method has a value and solves the problem"
@@ -180,13 +192,21 @@ std::string range_text(const CheckEntry& check) {
   return fmt::format("{:g} to {:g} counts", check.low, check.high);
 }
 
+// A range from 0 on is about being below: there a variant without a value in more seeds is behind, and one whose
+// rival has none at all is not.
 Verdict judge_range(const CheckEntry& check, const Contest& contest) {
   Verdict verdict;
   const Ratio& ratio = contest.ratio;
+  const bool below = check.low == 0, behind = ratio.lost > ratio.other;
+  if (below && (behind || (ratio.pairs == 0 && ratio.other > 0))) {
+    verdict.words = fmt::format("{}; {}", contest.text(), range_text(check));
+    verdict.kind = behind ? Verdict::Kind::fails : Verdict::Kind::holds;
+    return verdict;
+  }
   verdict.words = "no values";
   if (ratio.pairs == 0) return verdict;
   verdict.words = fmt::format("{} times {}; {}", ratio.text(), contest.other->label, range_text(check));
-  if (ratio.lost > 0 || ratio.other > 0) return verdict;
+  if (ratio.lost > 0 || (ratio.other > 0 && !below)) return verdict;
   const bool alone = ratio.pairs == 1;  // it has no interval
   const double low = alone ? ratio.factor : ratio.low, high = alone ? ratio.factor : ratio.high;
   if (alone) verdict.words += ", one seed";
@@ -196,20 +216,34 @@ Verdict judge_range(const CheckEntry& check, const Contest& contest) {
   return verdict;
 }
 
+// What follows the changes of bases of a cell, and how to say it.
+struct Aftermath {
+  double found;
+  std::string words;
+};
+
+Aftermath aftermath(const std::string& quantity, const Events& events) {
+  const auto ten_steps_later = [](const std::vector<double>& after, const std::vector<double>& at) {
+    const double found = quantile(after, kMedian);
+    return Aftermath{found, fmt::format("{:.2g} ten steps after the median change, {:.2g} at it", found,
+                                        quantile(at, kMedian))};
+  };
+  if (quantity == "rho_after_10") return ten_steps_later(events.rho_after_10, events.rho);
+  if (quantity == "gradient_cosine_after_10") return ten_steps_later(events.cosine_after_10, events.cosine);
+  if (quantity == "doubled_after_1") {
+    const double found = share_above(2, events.after_1);
+    return {found, fmt::format("{:.2g} % of changes more than double the loss in one step", 100 * found)};
+  }
+  const double found = quantile(quantity == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
+  return {found, fmt::format("{} times the loss before, in the worst tenth of changes", factor_text(found))};
+}
+
 Verdict judge_events(const CheckEntry& check, const Events& events) {
-  const bool ratio = check.events == "rho_after_10";
-  const bool loss = !ratio && check.events != "gradient_cosine_after_10";
-  const double found =
-      loss ? quantile(check.events == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth)
-           : quantile(ratio ? events.rho_after_10 : events.cosine_after_10, kMedian);
+  const auto [found, words] = aftermath(check.events, events);
   Verdict verdict;
   verdict.words = "no log of changes of bases was kept, or there were none";
   if (std::isnan(found)) return verdict;
-  verdict.words = loss
-                      ? fmt::format("{} times the loss before, in the worst tenth of changes; {}",
-                                    factor_text(found), range_text(check))
-                      : fmt::format("{:.2g} ten steps after the median change, {:.2g} at it; {}", found,
-                                    quantile(ratio ? events.rho : events.cosine, kMedian), range_text(check));
+  verdict.words = fmt::format("{}; {}", words, range_text(check));
   verdict.kind = found >= check.low && found <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
   return verdict;
 }
@@ -224,8 +258,11 @@ Verdict judge_order(const ExperimentResult& result, const MetricEntry& metric, c
     return verdict;
   }
   verdict.words = hardest(contests).text();
-  if (verdict.kind == Verdict::Kind::within_error && contests.size() > 1)
-    verdict.words = fmt::format("from {}; {}", not_told_apart(contests), verdict.words);
+  if (verdict.kind == Verdict::Kind::within_error && contests.size() > 1) {
+    auto open = contests;
+    std::erase_if(open, [](const Contest& c) { return !is_open(c); });
+    verdict.words = fmt::format("from {}; {}", not_told_apart(contests), hardest(open).text());
+  }
   if (std::any_of(contests.begin(), contests.end(), [](const Contest& c) { return c.one_seed(); }))
     verdict.words += ", one seed";
   return verdict;
@@ -296,13 +333,21 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
     return verdict;
   }
   std::vector<Contest> contests;
+  std::vector<std::string> untuned;
+  if (!survives_tuning(*own)) untuned.push_back(own->cell->variant->label);
   bool ended = measure(result, metric, *own).rank_value().has_value();
   for (const auto& other : others) {
+    if (!survives_tuning(*find_cell(result, problem, other)))
+      untuned.push_back(experiment.variant(other).label);
     ended = ended && measure(result, metric, *find_cell(result, problem, other)).rank_value();
     contests.push_back(contest(result, metric, problem, check.variant, experiment.variant(other)));
   }
   if (!ended) {
     verdict.words = "runs are missing";
+    return verdict;
+  }
+  if (!untuned.empty()) {
+    verdict.words = fmt::format("all that tuning tried diverges: {}", fmt::join(untuned, ", "));
     return verdict;
   }
   if (!check.result.empty()) return judge_result(check, measure(result, metric, *own));
