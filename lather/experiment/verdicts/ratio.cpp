@@ -66,11 +66,14 @@ std::string factor_text(double factor) {
   return factor >= 0.1 && factor < 10 ? fmt::format("{:.2f}", factor) : fmt::format("{:.2g}", factor);
 }
 
+std::string Ratio::interval_text() const {
+  return pairs == 0  ? "–"
+         : pairs < 2 ? factor_text(factor)
+                     : fmt::format("{} ({} … {})", factor_text(factor), factor_text(low), factor_text(high));
+}
+
 std::string Ratio::text() const {
-  std::string text =
-      pairs == 0  ? "–"
-      : pairs < 2 ? factor_text(factor)
-                  : fmt::format("{} ({} … {})", factor_text(factor), factor_text(low), factor_text(high));
+  std::string text = interval_text();
   if (lost > 0) text += fmt::format("; {} of {} have no value", lost, pairs + lost);
   if (other > 0) text += fmt::format("; {} of {} have one where the other has none", other, pairs + other);
   return text;

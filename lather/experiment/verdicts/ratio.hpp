@@ -17,7 +17,8 @@ struct Ratio {
   enum class Kind { better, level, worse, unknown };
   // Smaller values are better; level: 1 is in the interval; unknown from fewer than two pairs.
   Kind kind() const;
-  std::string text() const;  // "0.82 (0.70 … 0.96)"
+  std::string interval_text() const;  // "0.82 (0.70 … 0.96)"
+  std::string text() const;           // likewise, and how many seeds have no value
 };
 std::string_view name_of(Ratio::Kind kind);
 std::string factor_text(double factor);  // three digits or two

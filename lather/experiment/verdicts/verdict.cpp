@@ -205,7 +205,9 @@ Verdict judge_range(const CheckEntry& check, const Contest& contest) {
   }
   verdict.words = "no values";
   if (ratio.pairs == 0) return verdict;
-  verdict.words = fmt::format("{} times {}; {}", ratio.text(), contest.other->label, range_text(check));
+  verdict.words =
+      fmt::format("{} times {}{}; {}", ratio.interval_text(), contest.other->label,
+                  ratio.lost + ratio.other > 0 ? " where both have a value" : "", range_text(check));
   if (ratio.lost > 0 || (ratio.other > 0 && !below)) return verdict;
   const bool alone = ratio.pairs == 1;  // it has no interval
   const double low = alone ? ratio.factor : ratio.low, high = alone ? ratio.factor : ratio.high;
