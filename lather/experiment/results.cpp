@@ -304,6 +304,11 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
   return values;
 }
 
+bool has_diverged(const RunRecord& run) {
+  const Json summary = read_summary(run);
+  return summary.is_object() && has_diverged(summary);
+}
+
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric) {
   std::vector<CurvePoint> curve;

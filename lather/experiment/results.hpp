@@ -51,6 +51,9 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
 std::vector<double> values_by_seed(const ExperimentResult& result, const MetricEntry& metric,
                                    const CellResult& cell);
 
+// Whether it ended with what is no number, or with a held-out loss above ten times the starting one.
+bool has_diverged(const RunRecord& run);
+
 struct CurvePoint {
   double step = 0, seconds = 0, value = 0;
 };

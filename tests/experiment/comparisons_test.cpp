@@ -206,6 +206,66 @@ TEST_F(Comparisons, FigureDrawsZerosAtItsLowerEdge) {
   EXPECT_EQ(zeros.find("nan"), zeros.npos);
 }
 
+// SS-eSOAP has a seed that ends near 1e300, one that has no number at all, and one as good as Adam's.
+TEST_F(Comparisons, FigureKeepsItsScaleWhereSeedsDivergeAndCountsThem) {
+  of({0.1, 0.1}, {-1, -1, 0.1});
+  const auto write = [](const RunRecord& seed, const std::vector<std::string>& residuals) {
+    std::string history, timing = "step,seconds\n";
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+      history += "{\"step\": " + std::to_string(i) + ", \"residual\": " + residuals[i] + "}\n";
+      timing += std::to_string(i) + "," + std::to_string(i) + "\n";
+    }
+    write_file_atomically(seed.folder / "history.jsonl", history);
+    write_file_atomically(seed.folder / "timing.csv", timing);
+  };
+  const std::vector<std::string> good = {"1", "0.5", "0.1"};
+  for (const auto& seed : result_.cells[0].seeds) write(seed, good);
+  const auto& seeds = result_.cells[1].seeds;
+  write(seeds[0], {"1", "1e100", "1e150"});
+  write(seeds[1], {"\"inf\""});
+  write(seeds[2], good);
+  const PanelFigure drawing = make_figure(result_, experiment_.figures[0]);
+  const auto& curves = drawing.panels.at(0).curves;
+  ASSERT_EQ(curves.size(), 4U);
+  EXPECT_EQ(curves[1].value, curves[0].value);  // the mean is that of the seeds that did not diverge
+  EXPECT_TRUE(curves[2].diverged && curves[3].diverged && !curves[1].diverged);
+  EXPECT_EQ(curves[2].value.size(), 3U);
+  EXPECT_TRUE(curves[3].value.empty());
+  const std::string svg = svg_panels(drawing);
+  const auto count = [&](const std::string& part) {
+    int n = 0;
+    for (auto at = svg.find(part); at != svg.npos; at = svg.find(part, at + 1)) ++n;
+    return n;
+  };
+  PanelFigure without = drawing;
+  without.panels[0].curves.resize(2);
+  const std::string plain = svg_panels(without);
+  const auto path_of = [](const std::string& text) {  // the last one in Adam's colour
+    const auto stroke = text.rfind("\" fill=\"none\" stroke=\"" + report::categorical_colour(0));
+    return text.substr(text.rfind("M", stroke), stroke - text.rfind("M", stroke));
+  };
+  EXPECT_EQ(path_of(svg), path_of(plain)) << "seeds that diverged changed the scale";
+  EXPECT_NE(svg.find(">ss-esoap (2 seeds diverged)<"), svg.npos) << svg;
+  EXPECT_EQ(plain.find("diverged"), plain.npos);
+  EXPECT_EQ(count("stroke-dasharray"), 2);
+  EXPECT_EQ(count("stroke-width=\"1.6\"/>"), 4);  // two crosses
+  // The panel is 190 wide, its upper edge at 70: the first leaves it at its second step.
+  EXPECT_EQ(count("L147 70\" fill=\"none\""), 1) << svg;
+  EXPECT_EQ(count("M52 70\" fill=\"none\""), 1) << svg;
+  EXPECT_EQ(count("nan") + count("inf"), 0);
+}
+
+TEST_F(Comparisons, FigureOfNothingButSeedsThatDivergedShowsWhereTheyStart) {
+  PanelFigure drawing;
+  drawing.methods = {{"Adam", 0}};
+  PanelCurve curve{0, {0, 1, 2}, {1, 10, 1e300}, {}, {}};
+  curve.cut = curve.diverged = true;
+  drawing.panels = {{"", {curve}}};
+  const std::string svg = svg_panels(drawing);
+  for (const char* number : {">10²<", ">10³<"}) EXPECT_NE(svg.find(number), svg.npos) << svg;
+  EXPECT_NE(svg.find("Adam (1 seed diverged)"), svg.npos);
+}
+
 TEST_F(Comparisons, FigureWithoutZerosIsNotNumberedFromZero) {
   PanelFigure drawing;
   drawing.methods = {{"Adam", 0}};
@@ -237,6 +297,38 @@ TEST_F(Comparisons, FigureAndHeatMapHaveRoomForTheirWords) {
   EXPECT_GT(number_at(svg_panels(drawing), 0, " width=\""), 60 * 12 * 0.833);  // m in Helvetica
   const std::string svg = svg_grid_map(map);
   EXPECT_GT(number_at(svg, svg.rfind("<text", svg.find(">mmm")), " x=\""), 20 * 12 * 0.833);
+}
+
+// Six panels of nine columns are 3,000 wide: a page has room for two beside each other.
+TEST_F(Comparisons, HeatMapsThatAreTooManyForARowStandInSeveral) {
+  GridMap map;
+  map.rows = {"Adam", "Muon"};
+  for (int i = 0; i < 9; ++i) map.columns.push_back(std::to_string(i));
+  const auto number_at = [](const std::string& svg, std::size_t from, const std::string& key) {
+    return std::strtod(svg.substr(svg.find(key, from) + key.size()).c_str(), nullptr);
+  };
+  const auto drawn = [&](std::size_t panels) {
+    map.panels.assign(panels, {});
+    for (std::size_t p = 0; p < panels; ++p)
+      map.panels[p] = {"panel " + std::to_string(p), {{1, 8, 1e-3, true}}};
+    return svg_grid_map(map);
+  };
+  const std::string svg = drawn(6), two = drawn(2);
+  const auto place = [&](int panel, const std::string& key) {
+    return number_at(svg, svg.rfind("<text", svg.find(">panel " + std::to_string(panel) + "<")), key);
+  };
+  EXPECT_LT(number_at(svg, 0, " width=\""), 1320);
+  EXPECT_EQ(number_at(svg, 0, " width=\""), number_at(two, 0, " width=\""));
+  EXPECT_EQ(place(0, " y=\""), place(1, " y=\""));
+  EXPECT_GT(place(1, " x=\""), place(0, " x=\"") + 9 * 54);
+  EXPECT_GT(place(2, " y=\""), place(0, " y=\"") + 2 * 17);
+  EXPECT_EQ(place(2, " x=\""), place(0, " x=\""));
+  EXPECT_LT(place(5, " y=\""), number_at(svg, 0, " height=\""));
+  int names = 0;  // of a method: before each row of panels
+  for (auto at = svg.find(">Muon<"); at != svg.npos; at = svg.find(">Muon<", at + 1)) ++names;
+  EXPECT_EQ(names, 3);
+  map.columns.assign(40, "1");  // wider than a page, alone
+  EXPECT_EQ(number_at(drawn(3), 0, " width=\""), number_at(drawn(1), 0, " width=\""));
 }
 
 TEST_F(Comparisons, HeatMapOfAZeroTellsTheOtherValuesApart) {
@@ -365,6 +457,54 @@ TEST(Figure, GivesAMethodOneColourAndNoOtherMethodBesideItTheSame) {
   for (const char* name :
        {"adam", "muon", "soap", "purifying-shampoo", "ss-esoap", "lbfgs", "ntk", "multiadam"})
     EXPECT_EQ(by_name.at(name).size(), 1U) << name;
+}
+
+TEST(Figure, GivesADecayedArmTheColourOfItsMethod) {
+  for (const auto& e : read_experiments({"matrix-logistic", "matrix-completion", "matrix-quadratic"})) {
+    const auto colours = method_colours(e);
+    for (const std::string arm : {"-decayed", "-decayed-faster"})
+      for (const std::string method :
+           {"adam", "muon", "soap", "purifying-shampoo", "ss-esoap", "ss-esoap-paper", "ss-esoap-no-tau"})
+        if (const auto decayed = colours.find(method + arm); decayed != colours.end()) {
+          EXPECT_EQ(decayed->second, colours.at(method)) << e.name << ", " << method << arm;
+        }
+    EXPECT_TRUE(colours.contains("ss-esoap-decayed")) << e.name;
+  }
+}
+
+// Beside six methods in the clear colours; where its curve is that of SS-eSOAP, both can be seen.
+TEST(Figure, DashesAVariantWhoseColourResemblesOthers) {
+  const Experiment e = read_experiments({"matrix-logistic"})[0];
+  const auto colours = method_colours(e);
+  for (const auto& variant : e.variants)
+    EXPECT_EQ(is_dashed(variant, colours.at(variant.name)), variant.name.starts_with("ss-esoap-no-tau"))
+        << variant.name;
+  const Experiment other = read_experiments({"pinn-methods"})[0];  // usual colours, NTK's for one
+  for (const auto& variant : other.variants)
+    EXPECT_FALSE(is_dashed(variant, method_colours(other).at(variant.name))) << variant.name;
+  PanelFigure drawing;
+  drawing.methods = {{"SS-eSOAP", 3}, {"without tau", 7, true}};
+  drawing.panels = {{"", {{0, {1, 2}, {1, 0.1}, {}, {}}, {1, {1, 2}, {1, 0.1}, {}, {}}}}};
+  const std::string svg = svg_panels(drawing);
+  int dashes = 0;
+  for (auto at = svg.find("stroke-dasharray"); at != svg.npos; at = svg.find("stroke-dasharray", at + 1))
+    ++dashes;
+  EXPECT_EQ(dashes, 2) << "a curve and its line in the legend";
+}
+
+// L-BFGS and K-FAC have the same usual colour, and two variants are Adam: whoever gives way takes none that another
+// method of the figure needs.
+TEST(Figure, TakesNoColourThatAMethodBesideItNeeds) {
+  const std::string adam = "[[variant]]\nname = \"adam\"";
+  std::string first;
+  for (const char* name : {"lbfgs", "kfac"}) first += "[[variant]]\nname = \"" + std::string(name) + "\"\n";
+  first += "[[variant]]\nname = \"warm\"\noptimizer = \"adam\"\n";
+  const auto colours = method_colours(read_text(with(kSmallExperiment, adam, first + adam)));
+  const auto usual = method_colours(read_text(kSmallExperiment));
+  for (const char* name : {"adam", "ss-esoap"}) EXPECT_EQ(colours.at(name), usual.at(name)) << name;
+  std::set<int> different;
+  for (const auto& [name, colour] : colours) different.insert(colour);
+  EXPECT_EQ(different.size(), 5U);
 }
 
 TEST(Figure, DrawsAMethodInItsColourWhicheverOthersAreShown) {

@@ -19,6 +19,7 @@ namespace {
 
 using small_experiment::kSmallExperiment;
 using small_experiment::read_text;
+using small_experiment::with;
 using testing::TemporaryFolder;
 
 std::vector<std::string> histories(const ExperimentResult& result) {
@@ -405,6 +406,29 @@ TEST(Reproduce, DrawsMapsOfTheBestMethodAndOfTheOneThatIsAlwaysShown) {
   EXPECT_FALSE(std::filesystem::exists(seeds[1].folder / "fields.json"));
   EXPECT_FALSE(std::filesystem::exists(seeds[0].folder / "checkpoints"));
   EXPECT_EQ(read_file(seeds[0].folder / "fields.json").find("residual."), std::string::npos);
+}
+
+TEST(Reproduce, MapsOfARunThatTwoSectionsShareAreDrawnInTheFirst) {
+  const std::vector<Experiment> both = {
+      read_text(kWithMaps),
+      read_text(with(with(kWithMaps, "\"small\"", "\"again\""), "\"Small\"", "\"Again\""))};
+  std::vector<Plan> plans;
+  for (const auto& e : both) plans.push_back(make_plan(e, "quick", Device::cpu));
+  const TemporaryFolder out;
+  const auto results = reproduce_small(plans, out.path(), 2).results;
+  ASSERT_EQ(results[0].cells[1].seeds[0].folder, results[1].cells[1].seeds[0].folder);
+  const std::string page = write_page(results, "lather reproduce small again").markdown("figures");
+  EXPECT_NE(page.find("](figures/small-maps-heat-1d-ss-esoap.svg)"), page.npos);
+  EXPECT_EQ(page.find("](figures/again-maps-"), page.npos) << "the same maps twice";
+  const auto section = page.find("## Again");
+  ASSERT_NE(section, page.npos);
+  EXPECT_NE(page.find("Maps of Heat with ss-esoap", section), page.npos);
+  EXPECT_NE(page.find("see \"Small\", which has them of the same run.", section), page.npos);
+  // Alone it has them.
+  EXPECT_NE(write_page({&results[1], 1}, "").markdown("figures").find("](figures/again-maps-"),
+            std::string::npos);
+  EXPECT_TRUE(write_experiment(results[1], out.path()).empty());
+  EXPECT_TRUE(std::filesystem::exists(out.path() / "again-maps-heat-1d-ss-esoap.svg"));
 }
 
 TEST(Reproduce, MapsComeFromACheckpointWhereThereIsOneAndOtherwiseThePageSaysWhyTheyAreMissing) {

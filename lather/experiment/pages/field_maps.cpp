@@ -81,7 +81,7 @@ std::string numbers_of(const report::RunData& run) {
 
 class Maps {
  public:
-  explicit Maps(const ExperimentResult& result) : result_(result) {}
+  Maps(const ExperimentResult& result, MapsOnPage& drawn) : result_(result), drawn_(drawn) {}
 
   FieldMaps draw() {
     const MapsEntry& wanted = result_.plan->experiment->maps;
@@ -106,6 +106,11 @@ class Maps {
       maps_.notes.push_back(fmt::format("No maps of {}: its run has not ended.", what));
       return;
     }
+    if (const auto other = drawn_.find(run.folder); other != drawn_.end()) {
+      maps_.notes.push_back(
+          fmt::format("Maps of {}: see \"{}\", which has them of the same run.", what, other->second));
+      return;
+    }
     try {
       require_fields(run.folder);
       report::RunData data = report::read_run_data(run.folder);
@@ -115,17 +120,26 @@ class Maps {
            report::svg_figure({data}, {report::FigurePanel::maps}),
            fmt::format("{}: reference, prediction and its error, seed {}, {}", what, kPicturedSeed + 1,
                        numbers_of(data))});
+      drawn_[run.folder] = result_.plan->experiment->title;
     } catch (const std::exception& error) {  // a page without a picture is better than none
       maps_.notes.push_back(fmt::format("No maps of {}: {}.", what, error.what()));
     }
   }
 
   const ExperimentResult& result_;
+  MapsOnPage& drawn_;
   FieldMaps maps_;
 };
 
 }  // namespace
 
-FieldMaps make_field_maps(const ExperimentResult& result) { return Maps(result).draw(); }
+FieldMaps make_field_maps(const ExperimentResult& result) {
+  MapsOnPage drawn;
+  return make_field_maps(result, drawn);
+}
+
+FieldMaps make_field_maps(const ExperimentResult& result, MapsOnPage& drawn) {
+  return Maps(result, drawn).draw();
+}
 
 }  // namespace lather::experiment

@@ -18,13 +18,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Curves of the seeds as one: geometric mean, smallest and largest at each step all of them have.
-PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, std::size_t method) {
-  std::vector<std::vector<CurvePoint>> curves;
-  for (const auto& run : cell.seeds)
-    if (run.status == RunStatus::done)
-      if (auto curve = curve_of(run.folder, figure.quantity, figure.task_metric); !curve.empty())
-        curves.push_back(std::move(curve));
+double place_of(const CurvePoint& point, const FigureEntry& figure) {
+  return figure.over_seconds ? point.seconds : point.step;
+}
+
+// Curves of seeds as one: geometric mean, smallest and largest at each step all of them have.
+PanelCurve join_seeds(const std::vector<std::vector<CurvePoint>>& curves, const FigureEntry& figure,
+                      std::size_t method) {
   PanelCurve joined{method, {}, {}, {}, {}};
   if (curves.empty()) return joined;
   std::size_t length = curves[0].size();
@@ -36,7 +36,7 @@ PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, std::si
       drawable = drawable && curve[i].value >= 0 && std::isfinite(curve[i].seconds);
       sum += std::log(curve[i].value);
       low = std::min(low, curve[i].value), high = std::max(high, curve[i].value);
-      x += (figure.over_seconds ? curve[i].seconds : curve[i].step) / static_cast<double>(curves.size());
+      x += place_of(curve[i], figure) / static_cast<double>(curves.size());
     }
     if (!drawable) continue;
     joined.x.push_back(x);
@@ -44,6 +44,35 @@ PanelCurve join_seeds(const CellResult& cell, const FigureEntry& figure, std::si
     if (curves.size() > 1) joined.low.push_back(low), joined.high.push_back(high);
   }
   return joined;
+}
+
+// A seed that diverged, alone: in a mean it would hide what the others did.
+PanelCurve diverged_seed(const std::vector<CurvePoint>& points, const FigureEntry& figure,
+                         std::size_t method) {
+  PanelCurve curve{method, {}, {}, {}, {}};
+  curve.cut = curve.diverged = true;
+  for (const auto& point : points)
+    if (point.value >= 0 && std::isfinite(point.seconds)) {
+      curve.x.push_back(place_of(point, figure));
+      curve.value.push_back(point.value);
+    }
+  return curve;
+}
+
+// The joined curve of a method, then each of its seeds that diverged.
+void add_method(Panel& panel, const CellResult& cell, const FigureEntry& figure, std::size_t method) {
+  std::vector<std::vector<CurvePoint>> curves;
+  std::vector<PanelCurve> diverged;
+  for (const auto& run : cell.seeds) {
+    if (run.status != RunStatus::done) continue;
+    auto curve = curve_of(run.folder, figure.quantity, figure.task_metric);
+    if (has_diverged(run))
+      diverged.push_back(diverged_seed(curve, figure, method));
+    else if (!curve.empty())
+      curves.push_back(std::move(curve));
+  }
+  panel.curves.push_back(join_seeds(curves, figure, method));
+  for (auto& curve : diverged) panel.curves.push_back(std::move(curve));
 }
 
 std::string y_name(Quantity quantity) {
@@ -139,7 +168,10 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
     return !drawn.empty() && std::find(drawn.begin(), drawn.end(), variant->name) == drawn.end();
   });
   const auto colours = method_colours(*result.plan->experiment);
-  for (const auto* variant : variants) drawing.methods.push_back({variant->label, colours.at(variant->name)});
+  for (const auto* variant : variants) {
+    const int colour = colours.at(variant->name);
+    drawing.methods.push_back({variant->label, colour, is_dashed(*variant, colour)});
+  }
   if (!figure.over_setting.empty()) {
     draw_over_setting(result, figure, variants, drawing);
     return drawing;
@@ -148,7 +180,7 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
     auto& panel = drawing.panels.emplace_back(Panel{result.plan->problem_label(*problem), {}});
     for (std::size_t v = 0; v < variants.size(); ++v)
       if (const CellResult* cell = find_cell(result, problem->name, variants[v]->name))
-        panel.curves.push_back(join_seeds(*cell, figure, v));
+        add_method(panel, *cell, figure, v);
   }
   return drawing;
 }

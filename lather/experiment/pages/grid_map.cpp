@@ -20,6 +20,9 @@ using report::Svg;
 namespace {
 
 constexpr double kField = 54, kLine = 17, kPanelGap = 24, kTopOfMaps = 58, kDecades = 3, kNarrowTitle = 120;
+constexpr double kHeading = 24, kBelow = 44;
+// A page is 1,184 wide: two panels of nine columns get there with their numbers nine tenths as large.
+constexpr double kWidest = 1320;
 
 // Of the positive values: those of zero have the same colour.
 double best_of(const GridMapPanel& panel) {
@@ -53,43 +56,71 @@ void draw_frame(Svg& svg, const Box& box) {
   svg.line(right, box.top, right, bottom, colour, 2);
 }
 
+// Panels of one size in rows, each with the names of the methods on its left.
+struct Layout {
+  double left, panel_width, step, top, row_height;
+  std::size_t across;
+  std::vector<std::vector<std::string>> titles;
+};
+
+Layout layout_of(const GridMap& map) {
+  Layout layout{};
+  double title_width = 0;
+  std::size_t lines = 1;  // of the longest title
+  for (const auto& row : map.rows) layout.left = std::max(layout.left, 20 + report::room_for(row, kTextSize));
+  layout.panel_width = kField * static_cast<double>(map.columns.size());
+  for (const auto& panel : map.panels) {
+    layout.titles.push_back(
+        report::bold_lines(panel.title, kTextSize, std::max(layout.panel_width, kNarrowTitle)));
+    lines = std::max(lines, layout.titles.back().size());
+    for (const auto& words : layout.titles.back())
+      title_width = std::max(title_width, report::room_for(words, kTextSize, true));
+  }
+  layout.step = std::max(layout.panel_width, title_width) + kPanelGap;
+  layout.top = kTopOfMaps + kTitleLine * static_cast<double>(lines - 1);
+  layout.row_height = layout.top - kHeading + kLine * static_cast<double>(map.rows.size()) + kBelow;
+  const double fit = std::max(1.0, std::floor((kWidest - layout.left) / layout.step));
+  layout.across =
+      std::clamp<std::size_t>(static_cast<std::size_t>(fit), 1, std::max<std::size_t>(1, map.panels.size()));
+  return layout;
+}
+
+void draw_row_names(Svg& svg, const GridMap& map, double right, double top) {
+  for (std::size_t r = 0; r < map.rows.size(); ++r)
+    svg.text(right, top + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");
+}
+
+// The fields from this corner on, what is chosen, and the columns' names below.
+void draw_panel(Svg& svg, const GridMap& map, const GridMapPanel& panel, double left, double top) {
+  const auto box_of = [&](const GridMapField& field) {
+    return Box{left + kField * static_cast<double>(field.column),
+               top + kLine * static_cast<double>(field.row), kField, kLine};
+  };
+  for (const auto& field : panel.fields) draw_field(svg, box_of(field), field, best_of(panel));
+  for (const auto& field : panel.fields)
+    if (field.chosen) draw_frame(svg, box_of(field));
+  const double bottom = top + kLine * static_cast<double>(map.rows.size());
+  for (std::size_t c = 0; c < map.columns.size(); ++c)
+    svg.text(left + kField * (static_cast<double>(c) + 0.5), bottom + 15, map.columns[c], "", "middle");
+  svg.text(left + kField * static_cast<double>(map.columns.size()) / 2, bottom + 32, map.column_name,
+           "fill=\"#6a6f78\"", "middle");
+}
+
 }  // namespace
 
 std::string svg_grid_map(const GridMap& map) {
-  double left = 0, title_width = 0;
-  for (const auto& row : map.rows) left = std::max(left, 20 + report::room_for(row, kTextSize));
-  const double panel_width = kField * static_cast<double>(map.columns.size());
-  std::vector<std::vector<std::string>> titles;
-  std::size_t lines = 1;  // of the longest title
-  for (const auto& panel : map.panels) {
-    titles.push_back(report::bold_lines(panel.title, kTextSize, std::max(panel_width, kNarrowTitle)));
-    lines = std::max(lines, titles.back().size());
-    for (const auto& words : titles.back())
-      title_width = std::max(title_width, report::room_for(words, kTextSize, true));
-  }
-  const double step = std::max(panel_width, title_width) + kPanelGap,
-               top = kTopOfMaps + kTitleLine * static_cast<double>(lines - 1),
-               bottom = top + kLine * static_cast<double>(map.rows.size());
-  Svg svg(std::max(left + static_cast<double>(map.panels.size()) * step,
+  const Layout layout = layout_of(map);
+  const std::size_t rows = (map.panels.size() + layout.across - 1) / layout.across;
+  Svg svg(std::max(layout.left + static_cast<double>(layout.across) * layout.step,
                    24 + report::room_for(map.title, kTextSize)),
-          bottom + 44, map.title);
+          kHeading + static_cast<double>(rows) * layout.row_height, map.title);
   svg.text(12, 18, map.title, "fill=\"#6a6f78\"");
-  for (std::size_t r = 0; r < map.rows.size(); ++r)
-    svg.text(left - 8, top + kLine * static_cast<double>(r) + 12.5, map.rows[r], "", "end");
   for (std::size_t p = 0; p < map.panels.size(); ++p) {
-    const auto& panel = map.panels[p];
-    const double at = left + static_cast<double>(p) * step;
-    svg.title(at, top - 10, titles[p]);
-    const auto box_of = [&](const GridMapField& field) {
-      return Box{at + kField * static_cast<double>(field.column),
-                 top + kLine * static_cast<double>(field.row), kField, kLine};
-    };
-    for (const auto& field : panel.fields) draw_field(svg, box_of(field), field, best_of(panel));
-    for (const auto& field : panel.fields)
-      if (field.chosen) draw_frame(svg, box_of(field));
-    for (std::size_t c = 0; c < map.columns.size(); ++c)
-      svg.text(at + kField * (static_cast<double>(c) + 0.5), bottom + 15, map.columns[c], "", "middle");
-    svg.text(at + panel_width / 2, bottom + 32, map.column_name, "fill=\"#6a6f78\"", "middle");
+    const double left = layout.left + static_cast<double>(p % layout.across) * layout.step,
+                 top = layout.top + static_cast<double>(p / layout.across) * layout.row_height;
+    if (p % layout.across == 0) draw_row_names(svg, map, layout.left - 8, top);
+    svg.title(left, top - 10, layout.titles[p]);
+    draw_panel(svg, map, map.panels[p], left, top);
   }
   return std::move(svg).finish();
 }

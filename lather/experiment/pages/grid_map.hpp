@@ -1,6 +1,7 @@
 #pragma once
 // Heat maps of a search: a panel per problem, a row per method, a column per value of the first axis; each field holds
-// its number. One colour scale per panel, from the best value up to a thousand times it.
+// its number. One colour scale per panel, from the best value up to a thousand times it. As many panels in a row as the
+// width of a page has room for.
 
 #include <string>
 #include <vector>

@@ -13,12 +13,15 @@ const std::map<std::string_view, int> kUsualColours = {
     {"adam", 0}, {"muon", 1}, {"soap", 2},    {"purifying-shampoo", 4}, {"ss-esoap", 3},  {"lbfgs", 5},
     {"kfac", 5}, {"ntk", 6},  {"ss-bfgs", 6}, {"multiadam", 7},         {"ss-broyden", 7}};
 
+// The hues from this one on lie between those before it.
+constexpr int kFirstBetween = 6;
+
 bool draws(const FigureEntry& figure, const std::string& variant) {
   return figure.variants.empty() ||
          std::find(figure.variants.begin(), figure.variants.end(), variant) != figure.variants.end();
 }
 
-// Colours of the variants that this one is drawn with.
+// Colours of the variants that this one is drawn with, so far.
 std::set<int> colours_beside(const Experiment& experiment, const std::string& variant,
                              const std::map<std::string, int>& colours) {
   std::set<int> taken;
@@ -28,21 +31,37 @@ std::set<int> colours_beside(const Experiment& experiment, const std::string& va
   return taken;
 }
 
+int spare_colour(const std::set<int>& taken) {
+  for (const int colour : {0, 1, 2, 3, 4, 5, 7, 6})  // 6 is close to that of SS-eSOAP
+    if (!taken.contains(colour)) return colour;
+  return std::max(kFirstBetween + 2, *taken.rbegin() + 1);
+}
+
+bool is_usual(const std::string& method, int colour) {
+  const auto usual = kUsualColours.find(method);
+  return usual != kUsualColours.end() && usual->second == colour;
+}
+
 }  // namespace
 
 std::map<std::string, int> method_colours(const Experiment& experiment) {
   std::map<std::string, int> colours;
-  for (const bool usual : {true, false})
-    for (const auto& variant : experiment.variants) {
-      const auto own = kUsualColours.find(variant.name);
-      if ((own != kUsualColours.end()) != usual) continue;
-      const auto taken = colours_beside(experiment, variant.name, colours);
-      int colour = usual ? own->second : 0;
-      if (taken.contains(colour))
-        for (colour = 0; taken.contains(colour);) ++colour;
-      colours[variant.name] = colour;
-    }
+  const auto claim_usual = [&](const std::string& variant, const std::string& method) {
+    const auto usual = kUsualColours.find(method);
+    if (usual != kUsualColours.end() && !colours_beside(experiment, variant, colours).contains(usual->second))
+      colours[variant] = usual->second;
+  };
+  for (const auto& variant : experiment.variants) claim_usual(variant.name, variant.name);
+  for (const auto& variant : experiment.variants)
+    if (!kUsualColours.contains(variant.name)) claim_usual(variant.name, variant.optimizer);
+  for (const auto& variant : experiment.variants)
+    if (!colours.contains(variant.name))
+      colours[variant.name] = spare_colour(colours_beside(experiment, variant.name, colours));
   return colours;
+}
+
+bool is_dashed(const VariantEntry& variant, int colour) {
+  return colour >= kFirstBetween && !is_usual(variant.name, colour) && !is_usual(variant.optimizer, colour);
 }
 
 }  // namespace lather::experiment

@@ -42,15 +42,37 @@ std::vector<double> numbered_places(const Panel& panel, const Limits& x) {
   return numbered;
 }
 
-std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
-  Limits x, y;
-  bool zeros = false;
+Limits exponents_of(const Panel& panel, bool diverged) {
+  Limits y;
   for (const auto& curve : panel.curves)
-    for (std::size_t i = 0; i < curve.x.size(); ++i) {
-      x.take(figure.dotted ? std::log10(curve.x[i]) : curve.x[i]);
-      if (curve.value[i] > 0) y.take(std::log10(curve.value[i]));
-      zeros = zeros || curve.value[i] == 0 || (!curve.low.empty() && curve.low[i] == 0);
-    }
+    if (curve.diverged == diverged)
+      for (const double value : curve.value)
+        if (value > 0) y.take(std::log10(value));
+  return y;
+}
+
+// Those of seeds that diverged, which may reach 10^300, do not count unless there is nothing else.
+Limits scale_of_values(const Panel& panel) {
+  constexpr double kDecadesOfDivergence = 3;
+  Limits y = exponents_of(panel, false);
+  if (!y.empty()) return y;
+  y = exponents_of(panel, true);
+  y.high = std::min(y.high, y.low + kDecadesOfDivergence);
+  return y;
+}
+
+bool has_zeros(const PanelCurve& curve) {
+  const auto has = [](const std::vector<double>& values) {
+    return std::find(values.begin(), values.end(), 0) != values.end();
+  };
+  return !curve.diverged && (has(curve.value) || has(curve.low));
+}
+
+std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
+  Limits x, y = scale_of_values(panel);
+  for (const auto& curve : panel.curves)
+    for (const double at : curve.x) x.take(figure.dotted ? std::log10(at) : at);
+  const bool zeros = std::any_of(panel.curves.begin(), panel.curves.end(), has_zeros);
   if (x.empty()) x.low = 0, x.high = 1;
   if (y.empty()) y.low = -1, y.high = 0;
   const double room = std::max(0.1, 0.05 * (y.high - y.low));
@@ -68,6 +90,15 @@ void cross_out(Svg& svg, double x, double y, const std::string& colour) {
   constexpr double kArm = 5;
   svg.line(x - kArm, y - kArm, x + kArm, y + kArm, colour, 1.6);
   svg.line(x - kArm, y + kArm, x + kArm, y - kArm, colour, 1.6);
+}
+
+// What is left of a curve that diverged: it ends where it leaves the panel for good, at the upper edge.
+void end_at_the_edge(std::vector<Svg::Share>& points) {
+  const auto inside =
+      std::find_if(points.rbegin(), points.rend(), [](const Svg::Share& p) { return p.y < 1; });
+  const auto beyond = static_cast<std::size_t>(inside - points.rbegin());
+  if (beyond > 1) points.resize(points.size() - beyond + 1);
+  if (points.empty()) points.push_back({0, 1});  // no number from the start
 }
 
 std::vector<std::string> title_lines(const Panel& panel) {
@@ -96,9 +127,11 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
   for (const auto& curve : panel.curves) {
     std::vector<Svg::Share> points;
     for (std::size_t i = 0; i < curve.x.size(); ++i) points.push_back(share(curve.x[i], curve.value[i]));
+    if (curve.diverged) end_at_the_edge(points);
     if (points.empty()) continue;
     const std::string colour = colour_of(curve);
-    svg.curve(box, points, colour, 1.6);
+    const bool dashed = curve.diverged || figure.methods[curve.method].dashed;
+    svg.curve(box, points, colour, curve.diverged ? 1 : 1.6, dashed);
     const auto left = [&](const Svg::Share& p) { return box.left + p.x * box.width; };
     const auto top = [&](const Svg::Share& p) { return box.top + (1 - p.y) * box.height; };
     if (figure.dotted)
@@ -107,18 +140,31 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
   }
 }
 
-double legend_width(const PanelMethod& method) {
-  return 20 + report::room_for(method.label, kTextSize) + kMargin;
+// "Adam", "Muon (2 seeds diverged)": in the panels of this figure.
+std::vector<std::string> legend_labels(const PanelFigure& figure) {
+  std::vector<std::string> labels;
+  for (std::size_t m = 0; m < figure.methods.size(); ++m) {
+    std::ptrdiff_t seeds = 0;
+    for (const auto& panel : figure.panels)
+      seeds += std::count_if(panel.curves.begin(), panel.curves.end(),
+                             [&](const PanelCurve& curve) { return curve.method == m && curve.diverged; });
+    const std::string& label = figure.methods[m].label;
+    labels.push_back(
+        seeds == 0 ? label : fmt::format("{} ({} seed{} diverged)", label, seeds, seeds == 1 ? "" : "s"));
+  }
+  return labels;
 }
 
+double legend_width(const std::string& label) { return 20 + report::room_for(label, kTextSize) + kMargin; }
+
 // That of the panels, or more if words need it; a legend gets lines of this width.
-double width_of(const PanelFigure& figure, int columns) {
+double width_of(const PanelFigure& figure, const std::vector<std::string>& labels, int columns) {
   constexpr double kUsualLine = 560;
   double width = kLeft + columns * (kPanelWidth + kGap), line = kLeft;
   width = std::max(width, kLeft + report::room_for(figure.y_name, kTextSize) + kMargin);
-  for (const auto& method : figure.methods) {
-    line += legend_width(method);
-    width = std::max(width, kLeft + legend_width(method));
+  for (const auto& label : labels) {
+    line += legend_width(label);
+    width = std::max(width, kLeft + legend_width(label));
   }
   return std::max(width, std::min(line, kUsualLine));
 }
@@ -128,16 +174,17 @@ double width_of(const PanelFigure& figure, int columns) {
 std::string svg_panels(const PanelFigure& figure) {
   const int columns = std::clamp(static_cast<int>(figure.panels.size()), 1, figure.columns);
   const int rows = std::max(1, (static_cast<int>(figure.panels.size()) + columns - 1) / columns);
-  const double width = width_of(figure, columns);
+  const auto labels = legend_labels(figure);
+  const double width = width_of(figure, labels, columns);
   struct Entry {
     double x, y;
   };
   std::vector<Entry> legend;
   double at = kLeft, line = 30;
-  for (const auto& method : figure.methods) {
-    if (at > kLeft && at + legend_width(method) > width) at = kLeft, line += kLegendLine;
+  for (const auto& label : labels) {
+    if (at > kLeft && at + legend_width(label) > width) at = kLeft, line += kLegendLine;
     legend.push_back({at, line});
-    at += legend_width(method);
+    at += legend_width(label);
   }
   std::size_t lines = 1;  // of the longest title
   for (const auto& panel : figure.panels) lines = std::max(lines, title_lines(panel).size());
@@ -147,8 +194,12 @@ std::string svg_panels(const PanelFigure& figure) {
   svg.text(kLeft, 18, figure.y_name, "fill=\"#6a6f78\"");
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
     const auto [x, y] = legend[m];
-    svg.line(x, y, x + 16, y, report::categorical_colour(figure.methods[m].colour), 2.5);
-    svg.text(x + 20, y + 4, figure.methods[m].label);
+    const std::string colour = report::categorical_colour(figure.methods[m].colour);
+    if (figure.methods[m].dashed)
+      svg.curve({x, y, 16, 0}, std::vector<Svg::Share>{{0, 0}, {1, 0}}, colour, 1.6, true);
+    else
+      svg.line(x, y, x + 16, y, colour, 2.5);
+    svg.text(x + 20, y + 4, labels[m]);
   }
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),

@@ -1,7 +1,7 @@
 #pragma once
 // Several panels of curves with one legend, as a standalone SVG: logarithmic values over steps, seconds or a
 // setting, one colour per method, the range over seeds as a band. A zero lies at the lower edge of its panel, which is then
-// numbered 0.
+// numbered 0. Seeds that diverged are thin and dashed up to where they leave the panel, and the legend counts them.
 
 #include <string>
 #include <vector>
@@ -13,6 +13,7 @@ struct PanelCurve {
   std::vector<double> x;                 // increasing
   std::vector<double> value, low, high;  // none is negative; low and high may be empty: no band
   bool cut = false;                      // its end is crossed out: what follows has no value
+  bool diverged = false;                 // one seed, which sets no scale; without points if it has no number
 };
 
 struct Panel {
@@ -23,6 +24,7 @@ struct Panel {
 struct PanelMethod {
   std::string label;
   int colour = 0;
+  bool dashed = false;
 };
 
 struct PanelFigure {

@@ -95,7 +95,7 @@ std::vector<std::string> failures_of(const ExperimentResult& result) {
 }
 
 // What the paper says, how it was run, tables and pictures.
-void add_section(Document& page, const ExperimentResult& result) {
+void add_section(Document& page, const ExperimentResult& result, MapsOnPage& drawn) {
   const Experiment& experiment = *result.plan->experiment;
   page.paragraph(experiment.paper.empty()
                      ? ""
@@ -128,7 +128,7 @@ void add_section(Document& page, const ExperimentResult& result) {
   for (const auto& figure : experiment.figures)
     page.figure(fmt::format("{}-{}", experiment.name, figure.name), svg_panels(make_figure(result, figure)),
                 figure.title);
-  const FieldMaps maps = make_field_maps(result);
+  const FieldMaps maps = make_field_maps(result, drawn);
   for (const auto& map : maps.figures) page.figure(map.name, map.svg, map.caption);
   for (const auto& note : maps.notes) page.paragraph(note);
 }
@@ -196,7 +196,8 @@ Document study_page(const ExperimentResult& result, const std::string& command) 
       "There are {} such comparisons: in so many, some fall outside by chance.",
       command, result.complete() ? "" : ", before all runs had ended",
       comparisons_in(*result.plan->experiment)));
-  add_section(page, result);
+  MapsOnPage drawn;
+  add_section(page, result, drawn);
   return page;
 }
 
@@ -240,9 +241,10 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
   page.heading("Summary");
   add_summary(page, results);
   add_explanations(page);
+  MapsOnPage drawn;
   for (const auto& result : results) {
     page.heading(result.plan->experiment->title);
-    add_section(page, result);
+    add_section(page, result, drawn);
   }
   return page;
 }
