@@ -293,8 +293,8 @@ class Run {
     summary.measuring_seconds = measuring_;
     summary.steps_per_second =
         static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
-    folder_.write_json("summary.json", options::to_json(summary));
     folder_.write_file("fields.json", fields_text(trainer_));
+    folder_.write_json("summary.json", options::to_json(summary));  // last: it says that the run has ended
     return outcome;
   }
 

@@ -118,6 +118,17 @@ TEST(Run, KeepsNoCheckpointOfItsEndIfNobodyWillReadItButAlwaysOneOfAnInterruptio
   EXPECT_EQ(run_folder.checkpoints().files(), kept);
 }
 
+// Whoever finds a summary takes the run for ended and its fields for there.
+TEST(Run, HasNotEndedBeforeItsFieldsAreWritten) {
+  TemporaryFolder folder;
+  const Config config = small_config(folder.path(), "adam", {{"training.steps", "5"}});
+  auto run_folder = RunFolder::create(folder / "run", config);
+  std::filesystem::create_directories(folder / "run" / "fields.json" / "in the way");
+  Trainer trainer(config);
+  EXPECT_THROW(run(trainer, run_folder, {}), Error);
+  EXPECT_FALSE(std::filesystem::exists(folder / "run" / "summary.json"));
+}
+
 TEST(Run, LinesWrittenAfterTheCheckpointAreWrittenAgainNotTwice) {
   TemporaryFolder folder;
   const Config config =
