@@ -35,7 +35,13 @@ MatrixTask make(const Options& defaults, const Json& settings, std::int64_t seed
   TaskOptions<Options> options{defaults, {}};
   options::set_all(options, "task", settings);
   options.problem.seed = seed;
-  return {std::make_unique<Problem>(options.problem), options.run};
+  auto problem = std::make_unique<Problem>(options.problem);
+  if (!problem->stochastic())
+    for (const char* key : {"batch_steps", "renew_secants"})
+      if (settings.contains(key))
+        throw Error(
+            fmt::format("task.{} has no effect: every step sees the whole problem, not a batch", key));
+  return {std::move(problem), options.run};
 }
 
 }  // namespace
@@ -106,7 +112,10 @@ TaskCurve run_task(MatrixTask& task, const optim::OptimizerSpec& spec, const Tas
     if (curve.ending.empty()) {
       if (problem.stochastic() && (step - 1) % task.run.batch_steps == 0) {
         problem.draw_batch(step);
-        optimizer->objective_changed();
+        if (task.run.renew_secants)
+          optimizer->renew_secant(problem, x);
+        else
+          optimizer->objective_changed();
       }
       const auto report = optimizer->step(problem, x);
       curve.not_finite = report.status == optim::Status::non_finite;

@@ -20,9 +20,14 @@ enum class TaskSize { paper, small };
 struct TaskRunOptions {
   double start_scale = 1;        // of the starting point, uniform on (-1, 1)
   std::int64_t batch_steps = 1;  // a batch is kept this many steps, so that secants belong to one function
+  bool renew_secants = false;    // take the last gradient again on every new batch
   void fields(FieldVisitor& v) {
     v.real("start_scale", start_scale, "multiplies the starting point; 0: start at zero", non_negative());
     v.integer("batch_steps", batch_steps, "steps taken on one batch: secants need two", at_least(1));
+    v.boolean(
+        "renew_secants", renew_secants,
+        "SS-eSOAP takes its last gradient again on each new batch, so that every step has a secant; costs a "
+        "gradient");
   }
 };
 

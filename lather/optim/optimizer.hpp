@@ -67,6 +67,13 @@ class Optimizer {
   // change are invalid.
   virtual void objective_changed() {}
 
+  // The same, for an objective that changes in every step, such as a batch: a method that compares successive
+  // gradients may take the last one again, of the new function at the point before the last step, and so keep
+  // its secant. Costs one gradient where it is used.
+  virtual void renew_secant(Objective& /*changed*/, std::span<const double> /*parameters*/) {
+    objective_changed();
+  }
+
   // Schedules multiply the learning rate given in the options by this factor. Line-search methods ignore it.
   virtual void set_learning_rate_factor(double factor) = 0;
 

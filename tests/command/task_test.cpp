@@ -106,6 +106,29 @@ TEST(TaskCommand, RefusesSettingsThatWouldHaveNoEffect) {
   expect_refusal(task("logistic", "adam", {"--batch", "5", "--set", "task.batch=3"}),
                  "--batch sets the same");
   expect_refusal(task("quadratic", "adam", {"--batch", "5"}), "only the logistic task has batches");
+  expect_refusal(task("quadratic", "adam", {"--set", "task.batch_steps=5"}),
+                 "task.batch_steps has no effect: every step sees the whole problem, not a batch");
+  expect_refusal(task("logistic", "ss-esoap", {"--batch", "0", "--set", "task.renew_secants=true"}),
+                 "task.renew_secants has no effect");
+}
+
+// Tau needs a secant, which a new batch in every step takes away; other methods never see the difference.
+TEST(TaskCommand, RenewsSecantsOnNewBatches) {
+  const auto curves = [](const std::string& renew, const std::string& metric) {
+    const TemporaryFolder folder;
+    const auto finished =
+        task("logistic", "soap,ss-esoap",
+             {"--seeds", "1", "--steps", "20", "--set", "task.renew_secants=" + renew, "--set",
+              "ss-esoap.secant_metric=" + metric, "--out", folder.path().string()});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    const auto text = content(folder / "curves.csv");
+    const auto second = text.find("ss-esoap,");
+    return std::pair{text.substr(0, second), text.substr(second)};
+  };
+  const auto renewed = curves("true", "adam"), voided = curves("false", "adam"), off = curves("true", "off");
+  EXPECT_EQ(renewed.first, voided.first);
+  EXPECT_EQ(voided.second, off.second);
+  EXPECT_NE(renewed.second, off.second);
 }
 
 TEST(TaskCommand, SaysWhichNumbersItTakes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "from_json.hpp"
@@ -12,6 +13,7 @@
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/first_order/adam.hpp"
 #include "lather/optim/kronecker/ss_esoap_metric.hpp"
+#include "lather/optim/wrappers/composed.hpp"
 #include "ss_esoap_literal.hpp"
 #include "streams.hpp"
 
@@ -261,6 +263,71 @@ TEST(SsEsoap, AChangedObjectiveVoidsTheSecant) {
     }
   }
   EXPECT_GT(scaled, 5);
+}
+
+// f(x) = sum_i h_i x_i^2 / 2 with other h for every batch.
+class QuadraticBatches final : public Objective {
+ public:
+  explicit QuadraticBatches(ParameterLayout layout) : h(layout.size(), 1.0), layout_(std::move(layout)) {}
+  void draw(std::uint64_t batch) {
+    const Random random(3, batch);
+    for (std::size_t i = 0; i < h.size(); ++i) h[i] = std::exp(random.normal(i));
+  }
+  const ParameterLayout& layout() const override { return layout_; }
+  double value(std::span<const double> x) override {
+    double sum = 0;
+    for (std::size_t i = 0; i < h.size(); ++i) sum += h[i] * x[i] * x[i] / 2;
+    return sum;
+  }
+  double value_and_gradient(std::span<const double> x, std::span<double> gradient) override {
+    for (std::size_t i = 0; i < h.size(); ++i) gradient[i] = h[i] * x[i];
+    return value(x);
+  }
+  std::vector<double> h;
+
+ private:
+  ParameterLayout layout_;
+};
+
+TEST(SsEsoap, ARenewedSecantIsThatOfTheNewFunctionAlongTheLastStep) {
+  const auto layout = one_matrix(5, 4);
+  for (const char* wrapped :
+       {R"({})", R"({"clip": {"limit": 1e9}})", R"({"schedule": {"decay": "cosine", "total_steps": 99}})",
+        R"({"then": {"name": "sgd", "at_step": 90}})"}) {
+    auto settings = nlohmann::json::parse(wrapped);
+    settings.update({{"name", "ss-esoap"}, {"learning_rate", 0.01}, {"tau_min", 1e-6}});
+    const auto optimizer = make_composed(layout, optimizer_spec(settings));
+    QuadraticBatches objective(layout);
+    auto x = random_point(layout.size(), 1), before = x;
+    for (std::uint64_t t = 0; t < 40; ++t) {
+      objective.draw(t);
+      double expected = 0;  // c = <Y, S> = <H S, S>
+      for (std::size_t i = 0; i < x.size(); ++i) expected += objective.h[i] * std::pow(x[i] - before[i], 2);
+      optimizer->renew_secant(objective, x);
+      before = x;
+      optimizer->step(objective, x);
+      if (t == 0) {
+        EXPECT_EQ(diagnostic(*optimizer, "tau"), 1);
+      } else {
+        EXPECT_NEAR(diagnostic(*optimizer, "c"), expected, 1e-9 * expected) << wrapped << ", step " << t;
+        EXPECT_GT(diagnostic(*optimizer, "a"), 0) << wrapped << ", step " << t;
+      }
+    }
+  }
+}
+
+TEST(SsEsoap, ARenewedSecantThatIsNoNumberIsVoid) {
+  const auto layout = one_matrix(3, 3);
+  const auto optimizer = make_from_json("ss-esoap", layout, {{"tau_min", 1e-6}});
+  QuadraticBatches objective(layout);
+  auto x = random_point(layout.size(), 1);
+  optimizer->step(objective, x);
+  const auto h = objective.h;
+  objective.h.assign(h.size(), std::numeric_limits<double>::infinity());
+  optimizer->renew_secant(objective, x);
+  objective.h = h;
+  EXPECT_EQ(optimizer->step(objective, x).status, Status::running);
+  EXPECT_EQ(diagnostic(*optimizer, "tau"), 1);
 }
 
 TEST(SsEsoap, GlobalTauIsTheRatioOfTheSums) {

@@ -11,6 +11,7 @@
 #include "lather/optim/kronecker/ss_esoap.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "lather/core/error.hpp"
@@ -86,6 +87,16 @@ AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) cons
 }
 
 bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
+
+void SsEsoap::renew_secant(Objective& changed, std::span<const double> x) {
+  secant_valid_ = false;
+  if (t_ == 0 || options_.secant_metric == SecantMetric::off) return;
+  AlignedVector before(x.begin(), x.end());
+  for (std::size_t i = 0; i < before.size(); ++i) before[i] -= change_[i];
+  changed.value_and_gradient(before, previous_gradient_);
+  secant_valid_ = std::all_of(previous_gradient_.begin(), previous_gradient_.end(),
+                              [](double g) { return std::isfinite(g); });
+}
 
 void SsEsoap::update(std::span<const double> x) {
   const auto& o = options_;

@@ -14,6 +14,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
  public:
   SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& options);
   void objective_changed() override { secant_valid_ = false; }
+  void renew_secant(Objective& changed, std::span<const double> parameters) override;
   std::size_t memory_bytes() const override;
   const BasisLog* basis_log() const override { return &log_; }
   void state(StateVisitor& visitor) override;

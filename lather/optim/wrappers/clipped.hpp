@@ -56,6 +56,10 @@ class Clipped final : public Optimizer, public KeepsBasisLog {
     return inner_->step(clipped, parameters);
   }
   void objective_changed() override { inner_->objective_changed(); }
+  void renew_secant(Objective& changed, std::span<const double> parameters) override {
+    ClippedObjective clipped(changed, options_);
+    inner_->renew_secant(clipped, parameters);
+  }
   void set_learning_rate_factor(double factor) override { inner_->set_learning_rate_factor(factor); }
   std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
   const BasisLog* basis_log() const override { return basis_log_of(*inner_); }

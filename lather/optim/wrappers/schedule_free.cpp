@@ -4,12 +4,15 @@
 
 namespace lather::optim {
 
+std::vector<double> ScheduleFree::gradient_point(std::span<const double> x) const {
+  std::vector<double> y(x.begin(), x.end());
+  for (std::size_t i = 0; i < z_.size(); ++i) y[i] = (1 - options_.beta) * z_[i] + options_.beta * x[i];
+  return y;
+}
+
 StepReport ScheduleFree::step(Objective& objective, std::span<double> x) {
   if (z_.empty()) z_.assign(x.begin(), x.end());
-  const double beta = options_.beta;
-  std::vector<double> y(x.size());
-  for (std::size_t i = 0; i < y.size(); ++i)
-    y[i] = (1 - beta) * z_[i] + beta * x[i];  // y = (1 - beta) z + beta x
+  std::vector<double> y = gradient_point(x);
   const std::vector<double> y_before = y;
   StepReport report = inner_->step(objective, y);
   if (report.status != Status::running) return report;  // x and z stay

@@ -34,6 +34,9 @@ class ScheduleFree final : public Optimizer, public KeepsBasisLog {
       : inner_(std::move(inner)), options_(options) {}
   StepReport step(Objective& objective, std::span<double> parameters) override;
   void objective_changed() override { inner_->objective_changed(); }
+  void renew_secant(Objective& changed, std::span<const double> parameters) override {
+    inner_->renew_secant(changed, gradient_point(parameters));
+  }
   void set_learning_rate_factor(double factor) override {
     factor_ = factor;
     inner_->set_learning_rate_factor(factor);
@@ -44,6 +47,9 @@ class ScheduleFree final : public Optimizer, public KeepsBasisLog {
   void state(StateVisitor& v) override;
 
  private:
+  // y = (1 - beta) z + beta x; x itself before the first step.
+  std::vector<double> gradient_point(std::span<const double> x) const;
+
   std::unique_ptr<Optimizer> inner_;
   ScheduleFreeOptions options_;
   double factor_ = 1, weight_sum_ = 0;

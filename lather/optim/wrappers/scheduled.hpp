@@ -32,6 +32,9 @@ class Scheduled final : public Optimizer, public KeepsBasisLog {
     return report;
   }
   void objective_changed() override { inner_->objective_changed(); }
+  void renew_secant(Objective& changed, std::span<const double> parameters) override {
+    inner_->renew_secant(changed, parameters);
+  }
   void set_learning_rate_factor(double factor) override { outer_factor_ = factor; }
   const BasisLog* basis_log() const override { return basis_log_of(*inner_); }
   std::span<const Diagnostic> diagnostics() const override { return inner_->diagnostics(); }

@@ -31,6 +31,9 @@ class Switching final : public Optimizer, public KeepsBasisLog {
       : first_(std::move(first)), second_(std::move(second)), options_(options) {}
   StepReport step(Objective& objective, std::span<double> parameters) override;
   void objective_changed() override { current().objective_changed(); }
+  void renew_secant(Objective& changed, std::span<const double> parameters) override {
+    current().renew_secant(changed, parameters);
+  }
   void set_learning_rate_factor(double factor) override {
     first_->set_learning_rate_factor(factor);
     second_->set_learning_rate_factor(factor);
