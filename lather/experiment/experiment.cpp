@@ -52,7 +52,17 @@ bool Experiment::is_study() const {
 }
 
 bool Experiment::reads_events() const {
-  return events || std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.events.empty(); });
+  return events ||
+         std::any_of(checks.begin(), checks.end(), [](const auto& c) { return !c.events.empty(); }) ||
+         std::any_of(figures.begin(), figures.end(), [](const auto& f) { return f.around_changes; });
+}
+
+bool Experiment::only_tasks() const {
+  return std::none_of(problems.begin(), problems.end(), [](const auto& p) { return p.task.empty(); });
+}
+
+const char* tuning_loss_name(const Experiment& experiment) {
+  return experiment.only_tasks() ? "loss" : "held-out loss";
 }
 
 bool Experiment::timed() const {

@@ -92,9 +92,10 @@ struct MetricEntry {
   SourceLocation where;
 };
 
-// A claim of the paper that the runs can check, or the reason why they cannot. One of five kinds:
+// A claim of the paper that the runs can check, or the reason why they cannot. One of six kinds:
 //   below             the variant has smaller values than each of these
-//   over, low, high   its values divided by those of `over` lie in this range
+//   low, high         its values lie in this range
+//   over, low, high   its values divided by those of `over` do
 //   events, low, high what follows a change of basis lies in this range: the loss divided by that before, in the worst tenth
 //                     of its changes; the share of them that doubles the loss; the off-diagonal ratio or the cosine of
 //                     gradients ten steps later, in the median change
@@ -102,6 +103,7 @@ struct MetricEntry {
 //   not_tested        why there is nothing to check
 struct CheckEntry {
   std::string says;        // the claim in a sentence
+  bool ours = false;       // not in the paper's words: a claim of its under conditions that we added
   std::string question;    // the page answers it above its summary
   std::size_t metric = 0;  // index into the experiment's metrics
   std::vector<std::string> problems;
@@ -125,8 +127,9 @@ struct FigureEntry {
   std::vector<std::string> variants;  // empty: all
   Quantity quantity = Quantity::mean_square;
   bool over_seconds = false;
-  std::string over_setting;  // its path, such as network.width; empty: over steps or seconds
-  std::size_t metric = 0;    // over a setting: index into the experiment's metrics
+  bool around_changes = false;  // the training loss before and after changes of bases, over steps
+  std::string over_setting;     // its path, such as network.width; empty: over steps or seconds
+  std::size_t metric = 0;       // over a setting: index into the experiment's metrics
 };
 
 // Maps of one seed: reference, prediction and error, for the best variant and for one that is always shown.
@@ -170,11 +173,15 @@ struct Experiment {
 
   bool is_study() const;      // names no place in a paper and has no values from one
   bool reads_events() const;  // for a table or for a check
+  bool only_tasks() const;    // all its problems are matrix problems
   bool timed() const;         // has a metric that concurrent runs would spoil: one run at a time
   const Budget& budget(const std::string& name) const;  // throws Error naming the existing ones
   const ProblemEntry& problem(const std::string& name) const;
   const VariantEntry& variant(const std::string& name) const;
 };
+
+// What tuning chooses by: matrix problems have no held-out points.
+const char* tuning_loss_name(const Experiment& experiment);
 
 // Throws Error with the location of the mistake. `file` names the text in messages.
 Experiment read_experiment(const TomlValue& root);

@@ -32,6 +32,11 @@ std::string_view name_of(Quantity quantity) {
   return "";
 }
 
+bool is_share(Quantity quantity) {
+  return quantity == Quantity::basis_share || quantity == Quantity::tau_at_one ||
+         quantity == Quantity::tau_at_least;
+}
+
 bool is_timed(Quantity quantity) {
   return quantity == Quantity::seconds || quantity == Quantity::seconds_to_target ||
          quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;

@@ -29,6 +29,7 @@ std::string_view name_of(Quantity quantity);
 bool is_timed(Quantity quantity);            // concurrent runs would change it
 bool is_residual(Quantity quantity);         // or a loss
 bool is_of_the_solution(Quantity quantity);  // a residual, a loss or an error
+bool is_share(Quantity quantity);            // between 0 and 1, best given in percent
 
 // Those of trainings; a task metric has the name of the task's.
 std::optional<Quantity> find_quantity(std::string_view name);

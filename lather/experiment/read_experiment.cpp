@@ -187,6 +187,7 @@ CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
   CheckEntry entry;
   entry.says = r.required_text("says");
   entry.question = r.text("question");
+  entry.ours = r.boolean("ours", false);
   entry.metric = metric_index(e.metrics, r.text("metric"), r.where());
   entry.problems = distinct_texts(r, "problems", "problem", names_of(e.problems));
   if (entry.problems.empty()) entry.problems = names_of(e.problems);
@@ -210,12 +211,13 @@ CheckEntry read_check_entry(TableReader& r, const Experiment& e) {
   entry.not_tested = r.text("not_tested");
   const int kinds = !entry.below.empty() + !entry.over.empty() + !entry.events.empty() +
                     !entry.result.empty() + !entry.not_tested.empty();
-  const bool ranged = !entry.over.empty() || !entry.events.empty();
-  if (kinds != 1 || ranged != (range != nullptr) || entry.variant.empty() == entry.not_tested.empty())
+  const bool needs_range = !entry.over.empty() || !entry.events.empty(), alone = kinds == 0 && range;
+  if ((kinds != 1 && !alone) || (!alone && needs_range != (range != nullptr)) ||
+      entry.variant.empty() == entry.not_tested.empty())
     throw Error(
         r.where(),
-        "[[check]] needs a variant and one of `below`, `over` with `range`, `events` with `range`, `result`; "
-        "or, without a variant, `not_tested`");
+        "[[check]] needs a variant and one of `below`, `range`, `over` with `range`, `events` with `range`, "
+        "`result`; or, without a variant, `not_tested`");
   if (range && entry.high <= 0 && entry.events != "gradient_cosine_after_10")
     throw Error(range->where, "range of [[check]]: only the cosine of gradients can be negative");
   const bool below_itself =
@@ -262,17 +264,22 @@ FigureEntry read_figure_entry(TableReader& r, const Experiment& e) {
   entry.title = r.text("title");
   const TomlValue* quantity = r.find("quantity");
   if (quantity) entry.quantity = quantity_from(*quantity, "quantity of [[figure]]", entry.task_metric);
-  const std::vector<Quantity> drawn = {Quantity::residual, Quantity::mean_square, Quantity::loss,
-                                       Quantity::l2,       Quantity::h1,          Quantity::task_metric};
+  const std::vector<Quantity> drawn = {Quantity::residual,      Quantity::mean_square, Quantity::loss,
+                                       Quantity::training_loss, Quantity::l2,          Quantity::h1,
+                                       Quantity::task_metric};
   if (std::find(drawn.begin(), drawn.end(), entry.quantity) == drawn.end())
-    throw Error(r.where(), "a figure shows residual, mean_square, loss, l2, h1 or a task metric");
-  std::vector<std::string> axes = {"steps", "seconds"};
+    throw Error(r.where(),
+                "a figure shows residual, mean_square, loss, training_loss, l2, h1 or a task metric");
+  std::vector<std::string> axes = {"steps", "seconds", "changes"};
   for (const auto& problem : e.problems)
     for (const auto& [path, value, where] : problem.settings) axes.push_back(path);
   const std::string over = r.text("over", "steps"), metric = r.text("metric");
   require_known("axis of [[figure]]", over, axes, r.where());
   entry.over_seconds = over == "seconds";
-  if (over != "steps" && over != "seconds") entry.over_setting = over;
+  entry.around_changes = over == "changes";
+  if (over != "steps" && over != "seconds" && over != "changes") entry.over_setting = over;
+  if (entry.around_changes && (quantity || !metric.empty()))
+    throw Error(r.where(), "a figure over changes of bases shows the training loss, and names nothing else");
   if (entry.over_setting.empty() ? !metric.empty() : quantity != nullptr)
     throw Error(r.where(),
                 "a figure over steps or seconds shows a `quantity`, one over a setting a `metric`");
@@ -370,13 +377,9 @@ Budget read_budget(TableReader& r, const Experiment& experiment) {
   return budget;
 }
 
-bool has_tasks_only(const Experiment& e) {
-  return std::none_of(e.problems.begin(), e.problems.end(), [](const auto& p) { return p.task.empty(); });
-}
-
 // Keys of the file that only trainings heed.
 void require_trainings_for_keys(const TomlValue& root, const Experiment& e) {
-  if (!has_tasks_only(e)) return;
+  if (!e.only_tasks()) return;
   for (const char* key : {"recipe", "best", "events", "tau", "maps"})
     if (const TomlValue* value = root.find(key))
       throw Error(value->where,
@@ -406,7 +409,7 @@ void require_measured(const Experiment& e, Quantity quantity, const std::string&
                                      "they have a `task`",
                                      task_metric));
     require_known("task metric", task_metric, names, where);
-  } else if (!of_tasks && has_tasks_only(e)) {
+  } else if (!of_tasks && e.only_tasks()) {
     throw Error(where,
                 fmt::format("{} is not measured on matrix problems, and this experiment has no others; "
                             "they have seconds, seconds_per_1000_steps and task.NAME with NAME one "

@@ -112,6 +112,7 @@ double value_in_line(const Json& line, Quantity quantity, const std::string& tas
   if (quantity == Quantity::residual) return number_in(line, "residual");
   if (quantity == Quantity::mean_square) return std::pow(number_in(line, "residual"), 2);
   if (quantity == Quantity::loss) return number_in(line, "validation_loss");
+  if (quantity == Quantity::training_loss) return number_in(line, "loss");
   const std::string prefix = std::string(name_of(quantity)) + ".";
   double worst = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [key, value] : line.items())

@@ -57,7 +57,7 @@ bool has_diverged(const RunRecord& run);
 struct CurvePoint {
   double step = 0, seconds = 0, value = 0;
 };
-// The quantity at every validation of a run; empty if it is not recorded.
+// The quantity at every validation of a run, the training loss at every recorded step; empty if it is not recorded.
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric = "");
 

@@ -1,6 +1,7 @@
 // Variants side by side, from made-up runs, and heat maps of what tuning tried.
 #include "lather/experiment/pages/comparisons.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -376,6 +377,38 @@ TEST(Figure, ShowsTheVariantsItNames) {
   const auto methods = make_figure(result, e.figures[0]).methods;
   ASSERT_EQ(methods.size(), 1U);
   EXPECT_EQ(methods[0].label, "ss-esoap");
+}
+
+// Two layers change their bases in step 7, which counts once, and one in step 9; those of the first step are none.
+TEST(Figure, OverChangesLaysThemOverOneAnother) {
+  const TemporaryFolder folder;
+  std::string history;
+  for (int step = 1; step <= 30; ++step)
+    history += fmt::format("{{\"step\": {}, \"loss\": {}}}\n", step, step == 8 ? 100 : 10);
+  write_file_atomically(folder / "history.jsonl", history);
+  write_file_atomically(folder / "events.jsonl",
+                        "{\"step\": 1, \"layer\": \"a\"}\n"
+                        "{\"step\": 7, \"layer\": \"a\", \"gradient_cosine\": 0.5}\n"
+                        "{\"step\": 7, \"layer\": \"b\", \"gradient_cosine\": 0.5}\n"
+                        "{\"step\": 9, \"layer\": \"a\", \"gradient_cosine\": 0.5}\n");
+  const Experiment e = read_text(
+      with(kSmallExperiment, "[[figure]]", "[[figure]]\nover = \"changes\"\nvariants = [\"ss-esoap\"]"));
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  ExperimentResult result{&plan, {}};
+  for (const auto& cell : plan.cells)
+    result.cells.push_back({&cell, {}, {}, {}, {{RunStatus::done, folder.path(), ""}}, {}});
+  const auto figure = make_figure(result, e.figures[0]);
+  EXPECT_EQ(figure.methods[0].label, "ss-esoap (2 changes)");
+  const PanelCurve& curve = figure.panels.at(0).curves.at(0);
+  const auto at = [&](double k) {
+    return static_cast<std::size_t>(std::find(curve.x.begin(), curve.x.end(), k) - curve.x.begin());
+  };
+  EXPECT_EQ(curve.value[at(0)], 1);
+  EXPECT_EQ(curve.value[at(1)], 10);   // the loss of step 8 follows the change of step 7 …
+  EXPECT_EQ(curve.value[at(-1)], 10);  // … and precedes that of step 9
+  EXPECT_EQ(curve.value[at(2)], 1);
+  EXPECT_EQ(curve.x.front(), -5);
+  EXPECT_EQ(curve.x.back(), 20);
 }
 
 // Three widths, the second one changed by the budget; Adam runs out of memory there.

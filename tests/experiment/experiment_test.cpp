@@ -133,9 +133,22 @@ TEST(ExperimentFile, ARangeIsGivenWhereItHasAMeaning) {
   const Experiment e = read_text(with(kSmallExperiment, "[budget.short]", cosine));
   EXPECT_EQ(e.checks[0].low, -1);
   EXPECT_EQ(e.checks[0].high, 0);
+  EXPECT_NO_THROW(read_text(with(kSmallExperiment, "[budget.short]", check("range = [0, 1]"))));
+  expect_refused("[budget.short]", check("ours = true"), "needs a variant and one of");
+  expect_refused("[budget.short]", check("result = \"diverged\"\nrange = [0, 1]"),
+                 "needs a variant and one of");
   expect_refused("[budget.short]", check("below = [\"adam\"]"), "compares the variant 'adam' with itself");
   expect_refused("[budget.short]", check("over = \"adam\"\nrange = [1, 2]"), "'adam' with itself");
   expect_refused("[budget.short]", check("below = [\"ss-esoap\", \"ss-esoap\"]"), "names 'ss-esoap' twice");
+}
+
+TEST(ExperimentFile, AFigureOverChangesShowsTheTrainingLoss) {
+  const auto figure = [](const std::string& keys) { return "[[figure]]\nover = \"changes\"\n" + keys; };
+  const Experiment e = read_text(with(kSmallExperiment, "[[figure]]", figure("")));
+  EXPECT_TRUE(e.figures[0].around_changes);
+  EXPECT_TRUE(e.reads_events());
+  expect_refused("[[figure]]", figure("quantity = \"l2\""), "shows the training loss");
+  expect_refused("[[figure]]", figure("metric = \"l2\""), "shows the training loss");
 }
 
 TEST(ExperimentFile, NothingIsThereTwiceOrEmpty) {
@@ -384,7 +397,7 @@ TEST(Plan, MeasuresErrorsWhereASolutionIsJudgedAndNotWhereTimeIs) {
   EXPECT_TRUE(measures());
 }
 
-// One cell of every experiment and budget; `lather check` looks at all of them.
+// The first and last cell of every experiment and budget; `lather check` looks at all of them.
 TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
   ASSERT_GE(list_experiments().size(), 14U);
   for (const auto& name : list_experiments()) {
@@ -392,17 +405,21 @@ TEST(EveryExperiment, CanBeRunWithinEveryBudget) {
     const Experiment e = read_experiment_file(find_experiment(name));
     EXPECT_EQ(e.name, name);
     EXPECT_EQ(e.budgets.size(), 3U);
-    const Plan plan = make_plan(e, "quick", Device::cpu);
-    ASSERT_FALSE(plan.cells.empty());
-    EXPECT_NO_THROW(plan.run(plan.cells.back(), plan.cells.back().candidates.back(), 1));
+    for (const auto& [budget, settings] : e.budgets) {
+      SCOPED_TRACE(budget);
+      const Plan plan = make_plan(e, budget, Device::cpu);
+      ASSERT_FALSE(plan.cells.empty());
+      for (const auto* cell : {&plan.cells.front(), &plan.cells.back()})
+        EXPECT_NO_THROW(plan.run(*cell, cell->candidates.back(), 1));
+    }
   }
 }
 
 TEST(EveryExperiment, IsPartOfAllWhereThePaperHasAPlaceForIt) {
   const auto all = read_experiments({"all"});
-  EXPECT_EQ(all.size() + 1, list_experiments().size());  // without the study of the preset
-  for (const auto& e : all) EXPECT_NE(e.name, "ss-esoap-study");
-  EXPECT_EQ(read_experiments({"ss-esoap-study"}).size(), 1U);
+  EXPECT_EQ(all.size() + 2, list_experiments().size());  // without our own studies
+  for (const auto& e : all) EXPECT_TRUE(e.name != "ss-esoap-study" && e.name != "matrix-secants") << e.name;
+  EXPECT_EQ(read_experiments({"ss-esoap-study", "matrix-secants"}).size(), 2U);
 }
 
 }  // namespace

@@ -238,6 +238,63 @@ TEST_F(Verdicts, OnARangeAreOpenWhereTheIntervalCrossesItsEnds) {
   EXPECT_EQ(check(1).kind, CheckVerdict::Kind::untested);
 }
 
+// Mean squares of 2 and 2.2: their mean is 2.1, its standard error 0.1, 12.706 of which are 95 %.
+TEST_F(Verdicts, OnAValueOfItsOwnTakeTheIntervalOfTheMean) {
+  CheckEntry own = experiment_.checks[0];
+  own.below.clear();
+  const auto within = [&](double low, double high) {
+    own.low = low, own.high = high;
+    return judge(result_, own);
+  };
+  of({2, 2.2}, {4, 4});
+  EXPECT_EQ(within(0, 4).evidence, "holds on Heat (2.10e+00 (8.29e-01 … 3.37e+00); at most 4 counts)");
+  EXPECT_EQ(within(2, 4).kind, CheckVerdict::Kind::undecided);
+  EXPECT_EQ(within(4, 1e300).evidence,
+            "does not hold on Heat (2.10e+00 (8.29e-01 … 3.37e+00); 4 or more counts)");
+  of({2, -1}, {4, 4});
+  EXPECT_EQ(within(0, 4).evidence, "not tested on Heat (2.00e+00; 1 of 2 diverged; at most 4 counts)");
+  of({2}, {4});
+  EXPECT_EQ(within(0, 4).evidence, "holds on Heat (2.00e+00, one seed; at most 4 counts)");
+
+  experiment_.metrics[0].quantity = Quantity::basis_share;
+  write_file_atomically(result_.cells[0].seeds[0].folder / "summary.json",
+                        R"({"reason": "steps", "basis_updates": 34, "step": 100, "matrices": 10})");
+  EXPECT_EQ(within(0.1, 0.2).evidence, "does not hold on Heat (3.4 %, one seed; 10 to 20 % counts)");
+}
+
+TEST_F(Verdicts, ThatATargetIsMissedNeedAMethodThatReachesIt) {
+  auto& metric = experiment_.metrics[0];
+  metric.quantity = Quantity::seconds_to_target;
+  metric.target = 0.5;
+  CheckEntry missed = experiment_.checks[2];  // of SS-eSOAP
+  missed.result = "did not reach it";
+  of({1}, {4});
+  EXPECT_EQ(judge(result_, missed).evidence, "not tested on Heat (no method reaches it)");
+  const auto adam = result_.cells[0].seeds[0].folder;
+  write_file_atomically(adam / "history.jsonl", "{\"step\": 7, \"residual\": 0.5}\n");
+  write_file_atomically(adam / "timing.csv", "step,seconds\n7,1.5\n");
+  EXPECT_EQ(judge(result_, missed).evidence, "holds on Heat (did not reach it)");
+}
+
+// What two labels have in common is said once, and a label that continues the one above is whole.
+TEST_F(Verdicts, NameMethodsAndProblemsAsASentenceNeedsThem) {
+  experiment_.variants[0].label = "Adam, decayed";
+  experiment_.variants[1].label = "SS-eSOAP, decayed";
+  of({1, 1.1}, {4, 4.4});
+  EXPECT_EQ(check(0).evidence, "holds on Heat (0.25 times SS-eSOAP)");
+  experiment_.variants[1].label = "SS-eSOAP";
+  EXPECT_EQ(check(0).evidence, "holds on Heat (0.25 times SS-eSOAP)");
+  EXPECT_EQ(check(1).evidence, "holds on Heat (4.00 (4.00 … 4.00) times Adam, decayed; 2 to 5 counts)");
+
+  const std::string second =
+      "[[problem]]\nname = \"heat-1d-again\"\nlabel = \"… again\"\nproblem = \"heat-1d\"\n\n[[variant]]";
+  const Experiment two = read_text(small_experiment::with(kSmallExperiment, "[[variant]]", second) + kChecks);
+  const Plan plan = make_plan(two, "quick", Device::cpu);
+  const ExperimentResult result{&plan, {}};
+  EXPECT_EQ(judge(result, two.checks[0]).evidence,
+            "not tested on Heat (not part of this budget), Heat, again (not part of this budget)");
+}
+
 TEST_F(Verdicts, ThatOneIsFarBelowCountSeedsWithoutAValue) {
   of({1, 1}, {20, 20.1});
   EXPECT_EQ(check(8).kind, CheckVerdict::Kind::holds) << check(8).evidence;
@@ -257,6 +314,8 @@ TEST_F(Verdicts, AreNotGivenWhereAllThatTuningTriedDiverges) {
   EXPECT_EQ(check(0).kind, CheckVerdict::Kind::fails);
   result_.cells[0].judged = {INFINITY, INFINITY};
   EXPECT_EQ(check(0).evidence, "not tested on Heat (all that tuning tried diverges: Adam)");
+  // Nor is it an entrant in the paper's ranking, which then has one method only.
+  EXPECT_EQ(judge(result_, experiment_.metrics[0], "heat-1d").words, "not tested");
 }
 
 TEST_F(Verdicts, OnTheTrainingLossTakeTheSummarys) {
@@ -300,7 +359,7 @@ TEST_F(Verdicts, OnChangesOfBasesComeFromTheirLog) {
             "does not hold on Heat (0.3 ten steps after the median change, 0.1 at it; 0.5 to 1 counts)");
   EXPECT_EQ(
       check(7).evidence,
-      "does not hold on Heat (50 % of changes more than double the loss in one step; at most 0.1 counts)");
+      "does not hold on Heat (50 % of changes more than double the loss in one step; at most 10 % counts)");
 }
 
 // Nothing was before it. A second stage begins with such bases too, at a later step.
@@ -385,6 +444,29 @@ TEST_F(Verdicts, StandOnTopOfThePage) {
   for (const char* words : {"Claims of the paper that were looked at: 9. Hold: 2; ",
                             "**Does Adam lead?** Yes: holds on Heat", "there are no runs"})
     EXPECT_NE(page.find(words), std::string::npos) << words;
+}
+
+TEST_F(Verdicts, OnClaimsOfOurOwnAreCountedApart) {
+  of({1, 1.1}, {4, 4.4});
+  experiment_.checks[0].ours = true;
+  const std::string page = write_page(std::span(&result_, 1), "lather reproduce small").markdown("figures");
+  for (const char* words :
+       {"Claims of the paper that were looked at: 8. Hold: 1; ",
+        "1 more are claims of the paper under conditions of our own, marked \"ours\" below. Hold: 1; ",
+        "| Adam leads (ours). "})
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+}
+
+// A conclusion was written by someone who had seen the numbers.
+TEST_F(Verdicts, ComeWithAConclusionOnlyWhereAllRunsHaveEnded) {
+  experiment_.conclusion = "Adam it is.";
+  const auto page = [&] {
+    return write_page(std::span(&result_, 1), "lather reproduce small").markdown("figures");
+  };
+  of({1, 1.1}, {4, 4.4});
+  EXPECT_NE(page().find("Adam it is."), std::string::npos);
+  result_.cells[0].seeds[0].status = RunStatus::missing;
+  EXPECT_EQ(page().find("Adam it is."), std::string::npos);
 }
 
 TEST_F(Verdicts, OnClaimsAreInTheFileOfTheExperiment) {

@@ -100,7 +100,7 @@ class Maps {
     const auto& problem = *cell.cell->problem;
     const auto& variant = *cell.cell->variant;
     const RunRecord& run = cell.seeds.at(kPicturedSeed);
-    const std::string what = fmt::format("{} with {}{}", problem.label, variant.label,
+    const std::string what = fmt::format("{} with {}{}", result_.plan->problem_label(problem), variant.label,
                                          which.empty() ? "" : fmt::format(" ({})", which));
     if (run.status != RunStatus::done) {
       maps_.notes.push_back(fmt::format("No maps of {}: its run has not ended.", what));

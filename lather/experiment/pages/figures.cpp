@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "lather/core/files.hpp"
+#include "lather/experiment/pages/change_curves.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/method_colours.hpp"
 #include "lather/experiment/pages/setting_curves.hpp"
@@ -80,6 +81,7 @@ std::string y_name(Quantity quantity) {
     case Quantity::residual: return "root mean square residual at held-out points";
     case Quantity::mean_square: return "mean square residual at held-out points";
     case Quantity::loss: return "loss at held-out points";
+    case Quantity::training_loss: return "loss at the training points";
     case Quantity::l2: return "relative L² error";
     case Quantity::h1: return "relative H¹ error";
     default: return std::string(name_of(quantity));
@@ -176,6 +178,10 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
     draw_over_setting(result, figure, variants, drawing);
     return drawing;
   }
+  if (figure.around_changes) {
+    draw_around_changes(result, variants, drawing);
+    return drawing;
+  }
   for (const auto* problem : problems_of(result)) {
     auto& panel = drawing.panels.emplace_back(Panel{result.plan->problem_label(*problem), {}});
     for (std::size_t v = 0; v < variants.size(); ++v)
@@ -188,8 +194,8 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
 GridMap make_grid_map(const ExperimentResult& result) {
   GridMap map;
   const std::string axis = common_axis(result);
-  map.title = fmt::format("held-out loss after {} steps on a seed that is not reported; framed: chosen",
-                          result.plan->budget->tuning_steps);
+  map.title = fmt::format("{} after {} steps on a seed that is not reported; framed: chosen",
+                          tuning_loss_name(*result.plan->experiment), result.plan->budget->tuning_steps);
   map.column_name = last_word(axis);
   map.columns = columns_of(result, axis);
   for (const auto* problem : problems_of(result)) {

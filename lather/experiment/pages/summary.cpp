@@ -46,10 +46,13 @@ std::string counts_of(const std::vector<CheckedClaim>& checked) {
       count_of(checked, kKinds[3]), count_of(checked, kKinds[4]));
 }
 
-bool is_on_matrix_problems(const CheckedClaim& claim) {
-  const auto& problems = claim.result->plan->experiment->problems;
-  return std::none_of(problems.begin(), problems.end(), [](const auto& p) { return p.task.empty(); });
+std::vector<CheckedClaim> those(std::vector<CheckedClaim> checked, bool (*wanted)(const CheckedClaim&)) {
+  std::erase_if(checked, [&](const CheckedClaim& claim) { return !wanted(claim); });
+  return checked;
 }
+bool is_ours(const CheckedClaim& claim) { return claim.check->ours; }
+bool is_of_the_paper(const CheckedClaim& claim) { return !claim.check->ours; }
+bool is_on_matrix_problems(const CheckedClaim& claim) { return claim.result->plan->experiment->only_tasks(); }
 
 const char* answer_to(CheckVerdict::Kind kind) {
   switch (kind) {
@@ -64,12 +67,12 @@ const char* answer_to(CheckVerdict::Kind kind) {
 
 report::Table claims_table(const std::vector<CheckedClaim>& checked) {
   report::Table table;
-  table.header = {"here", "the paper says", "where, and by what factor", "section"};
+  table.header = {"here", "claim", "where, and by what factor", "section"};
   for (const auto kind : kKinds)
     for (const auto& claim : checked)
       if (claim.verdict.kind == kind)
         table.rows.push_back({{claim.verdict.text(), {}},
-                              {claim.check->says, {}},
+                              {words_of(*claim.check), {}},
                               {claim.verdict.evidence, {}},
                               {claim.result->plan->experiment->title, {}}});
   return table;
@@ -90,10 +93,12 @@ report::Table rankings_table(std::span<const ExperimentResult> results) {
     constexpr std::array kWords = {"holds", "level", "does not hold", "not tested"};
     for (std::size_t k = 0; k < counts.size(); ++k)
       if (counts[k] > 0) parts.push_back(fmt::format("{} {}", kWords[k], counts[k]));
-    table.rows.push_back(
-        {{experiment.title, {}},
-         {experiment.claim, {}},
-         {parts.empty() ? experiment.conclusion : fmt::format("{}", fmt::join(parts, ", ")), {}}});
+    table.rows.push_back({{experiment.title, {}},
+                          {experiment.claim, {}},
+                          {!parts.empty()      ? fmt::format("{}", fmt::join(parts, ", "))
+                           : result.complete() ? experiment.conclusion
+                                               : "runs are missing",
+                           {}}});
   }
   return table;
 }
@@ -136,15 +141,17 @@ std::string effort_of(std::span<const ExperimentResult> results) {
 void add_summary(Document& page, std::span<const ExperimentResult> results) {
   const auto checked = check_all(results);
   if (!checked.empty()) {
-    page.paragraph(fmt::format("**Claims of the paper that were looked at: {}. {}**", checked.size(),
-                               counts_of(checked)));
-    auto on_matrices = checked;
-    std::erase_if(on_matrices, [](const CheckedClaim& claim) { return !is_on_matrix_problems(claim); });
-    if (!on_matrices.empty() && on_matrices.size() < checked.size())
+    const auto papers = those(checked, is_of_the_paper), ours = those(checked, is_ours),
+               on_matrices = those(papers, is_on_matrix_problems);
+    page.paragraph(
+        fmt::format("**Claims of the paper that were looked at: {}. {}**", papers.size(), counts_of(papers)));
+    if (!on_matrices.empty() && on_matrices.size() < papers.size())
+      page.paragraph(
+          fmt::format("{} of them are on matrix problems. {}", on_matrices.size(), counts_of(on_matrices)));
+    if (!ours.empty())
       page.paragraph(fmt::format(
-          "{} of them are on matrix problems, where a sentence of the paper is looked at after several "
-          "numbers of steps and, the decayed ones ours, under several schedules of the rate. {}",
-          on_matrices.size(), counts_of(on_matrices)));
+          "{} more are claims of the paper under conditions of our own, marked \"ours\" below. {}",
+          ours.size(), counts_of(ours)));
     for (const auto& claim : checked)
       if (!claim.check->question.empty())
         page.paragraph(fmt::format("**{}** {}: {}.", claim.check->question, answer_to(claim.verdict.kind),

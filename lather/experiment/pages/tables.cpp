@@ -162,10 +162,10 @@ report::Table verdict_table(const ExperimentResult& result) {
 
 report::Table checks_table(const ExperimentResult& result) {
   report::Table table;
-  table.header = {"the paper says", "here", "where, and by what factor"};
+  table.header = {"claim", "here", "where, and by what factor"};
   for (const auto& check : result.plan->experiment->checks) {
     const CheckVerdict verdict = judge(result, check);
-    table.rows.push_back({{check.says, {}}, {verdict.text(), {}}, {verdict.evidence, {}}});
+    table.rows.push_back({{words_of(check), {}}, {verdict.text(), {}}, {verdict.evidence, {}}});
   }
   return table;
 }

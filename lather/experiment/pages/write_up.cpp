@@ -35,8 +35,8 @@ Origin origin_of(const ExperimentResult& result) {
       if (const auto file = run.folder / "environment.json"; !run.folder.empty() && fs::exists(file)) {
         const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
         if (!json.is_object()) continue;  // damaged
-        const bool on_gpu =
-            result.plan->device == Device::cuda && !json.value("gpus", nlohmann::json()).empty();
+        const bool on_gpu = result.plan->device == Device::cuda && cell.cell->problem->task.empty() &&
+                            !json.value("gpus", nlohmann::json()).empty();
         origin.gpu = origin.gpu || on_gpu;
         origin.machines.insert(on_gpu ? json["gpus"][0].get<std::string>() : json.value("cpu", ""));
         origin.versions.insert(json.value("version", ""));
@@ -63,16 +63,15 @@ std::string conditions_of(const ExperimentResult& result) {
                                  budget.seeds, budget.seeds == 1 ? "" : "s");
   if (budget.time_limit > 0) text += fmt::format(", at most {:g} s a run", budget.time_limit);
   if (budget.tuning_steps > 0)
-    text +=
-        fmt::format("; settings chosen by the held-out loss after {} steps on a seed that is not reported",
-                    budget.tuning_steps);
+    text += fmt::format("; settings chosen by the {} after {} steps on a seed that is not reported",
+                        tuning_loss_name(*result.plan->experiment), budget.tuning_steps);
   std::vector<std::string> changed;
   for (const auto* list : {&result.plan->experiment->settings, &budget.settings})
     for (const auto& [path, value, where] : *list)
       changed.push_back(fmt::format("`{}` = {}", path, short_value(value)));
   if (!changed.empty()) text += fmt::format("; {}", fmt::join(changed, ", "));
   if (!budget.problem.empty())
-    text += fmt::format("; what single problems have instead stands in `experiments/{}.toml`",
+    text += fmt::format("; settings of individual problems are in `experiments/{}.toml`",
                         result.plan->experiment->name);
   return fmt::format("{}. Values are those of the {} step. Machine: {}.", text,
                      result.plan->experiment->best ? "best held-out" : "last", machine_of(result));
@@ -100,7 +99,8 @@ void add_section(Document& page, const ExperimentResult& result, MapsOnPage& dra
   page.paragraph(experiment.paper.empty()
                      ? ""
                      : fmt::format("In the paper: {}. {}", experiment.paper, experiment.claim));
-  if (!experiment.conclusion.empty()) page.paragraph(fmt::format("What follows: {}", experiment.conclusion));
+  if (!experiment.conclusion.empty() && result.complete())
+    page.paragraph(fmt::format("What follows: {}", experiment.conclusion));
   page.paragraph(experiment.about);
   page.paragraph(conditions_of(result));
   page.command(command_of(result));
@@ -145,7 +145,7 @@ void add_explanations(Document& page) {
       "are given. \"Diverged\": not a number at the end, or a held-out loss more than ten times that "
       "before the first step; such seeds are counted, not averaged. \"Not solved\": the relative L² error is "
       "above 0.5, or an unknown ends more than a tenth from its known value, so the residual beside it "
-      "belongs to something else than the solution (errors are not measured where time "
+      "belongs to something other than the solution (errors are not measured where time "
       "is, nor on problems whose file in `experiments/` says `training.reference = false`). \"Cut off by the "
       "time limit\": at fewer steps than the budget has. \"Ratio\" is ours divided by the paper's; the "
       "paper's values depend on budgets and normalizations that it does not state, so a ratio shows the "
@@ -154,24 +154,34 @@ void add_explanations(Document& page) {
   page.paragraph(
       "**Verdicts** compare values of the same problem and seed. \"0.5 times SOAP\" is the geometric mean of "
       "their ratios; it is given for the strongest rival, or the strongest of those that the seeds cannot "
-      "tell "
-      "from the method. A claim holds where its method is ahead of all "
+      "tell from the method. A claim holds where its method is ahead of all "
       "that it names with 95 % confidence (Student's t of the logarithms of these ratios), and does not hold "
       "where it is behind one of them with the same confidence. Otherwise the seeds cannot tell: three of "
       "them show only differences that are large or very regular. A method with more seeds that diverged, "
       "did not solve the problem, ran out of memory or missed a target than another (\"without a value\") is "
-      "behind it, which is a rule and no test. \"One seed\": whoever has the smaller value is ahead. \"No "
+      "behind it, which is a rule, not a test. \"One seed\": whoever has the smaller value is ahead. \"No "
       "method solves it here\": the "
       "best relative L² error is above 0.5, and the order of residuals says little. A claim that names a "
       "factor (\"a third of the time\") holds where the whole interval around ours lies in the range printed "
-      "beside it, does not hold where all of it lies outside; otherwise the seeds cannot tell. These rules, "
+      "beside it, does not hold where all of it lies outside; otherwise the seeds cannot tell. A claim "
+      "marked \"ours\" is one of the paper's under conditions that it does "
+      "not have: other points, targets, problems or schedules. These rules, "
       "and the ranges printed beside some verdicts, were set after runs of the budget `short` had been "
       "seen.");
   page.paragraph(
-      "**SS-eSOAP** is the preset `ss-esoap`. It differs from the paper's formulas where these do not bear a "
-      "change of units or contradict each other, above all in the metric of tau and in where epsilon stands "
+      "**SS-eSOAP** is the preset `ss-esoap`. It differs from the paper's formulas where these depend on the "
+      "units of the loss or contradict each other, above all in the metric of tau and in where epsilon "
+      "stands "
       "(docs/optimizers.md, \"What the paper of SS-eSOAP leaves open\"). The paper's metric is an arm of its "
       "own in the section on self-scaling, and its preset `ss-esoap-paper` runs on the matrix problems.");
+  page.paragraph(
+      "**Problems and networks**: the paper states no depths, points or precision for its main tables, and "
+      "widths for three experiments only. Ours are named in every section; the budget `paper` has PirateNets "
+      "of three blocks of width 256 and 100,000 steps, which is our choice, taken from the code of "
+      "PirateNets. Gray-Scott starts with v = exp(...): with 1 - exp(...), which the paper prints, nothing "
+      "happens. For Burgers the paper defines the viscous equation and gives an ansatz that belongs to a "
+      "self-similar one; ours is the viscous one, with its conditions in the ansatz. Gray-Scott and "
+      "Ginzburg-Landau have a PirateNet here, where one figure of the paper has a multilayer perceptron.");
   page.paragraph(
       "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
       "that was tried, so the search was not finished. The paper's grids also have beta2, momentum and "
@@ -236,8 +246,9 @@ Document write_page(std::span<const ExperimentResult> results, const std::string
                        [](const auto& result) { return result.plan->budget_name != "paper"; }))
     page.paragraph(
         "Budgets below `paper` train smaller networks for far fewer steps than the paper. They test whether "
-        "its rankings appear under equal conditions at that size. What does not hold here may hold at the "
-        "paper's: docs/paper-size.md has SOAP and SS-eSOAP on three problems at that size.");
+        "its rankings appear under equal conditions at that size. What does not hold here may hold in long "
+        "runs of large networks: docs/paper-size.md has SOAP and SS-eSOAP on three problems, 100,000 steps "
+        "each.");
   page.heading("Summary");
   add_summary(page, results);
   add_explanations(page);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "lather/core/files.hpp"
@@ -19,12 +20,20 @@ bool is_first_basis(const nlohmann::json& event) {
   return !event.contains("gradient_cosine") || (step != event.end() && *step == 1);
 }
 
-void add_events(const std::filesystem::path& file, Events& events) {
+// Calls visit(event) for every change of basis in the log of a run, if it has one.
+template <class Visitor>
+void for_each_change(const RunRecord& run, const Visitor& visit) {
+  const auto file = run.folder / "events.jsonl";
   if (!std::filesystem::exists(file)) return;
   std::istringstream lines(read_file(file));
-  for (std::string text; std::getline(lines, text);) {
-    const auto e = nlohmann::json::parse(text, nullptr, false);
-    if (!e.is_object() || is_first_basis(e)) continue;
+  for (std::string text; std::getline(lines, text);)
+    if (const auto event = nlohmann::json::parse(text, nullptr, false);
+        event.is_object() && !is_first_basis(event))
+      visit(event);
+}
+
+void add_events(const RunRecord& run, Events& events) {
+  for_each_change(run, [&](const nlohmann::json& e) {
     // Infinity is written as a word; what is not known is left out.
     const auto number = [&](const char* key) -> std::optional<double> {
       const auto found = e.find(key);
@@ -40,18 +49,27 @@ void add_events(const std::filesystem::path& file, Events& events) {
     add(events.rho_after_10, number("rho_after_10"));
     add(events.cosine_after_10, number("gradient_cosine_after_10"));
     const auto loss = number("loss");
-    if (!loss || !(*loss > 0) || std::isinf(*loss)) continue;
+    if (!loss || !(*loss > 0) || std::isinf(*loss)) return;
     if (const auto after = number("loss_after_1")) events.after_1.push_back(*after / *loss);
     if (const auto after = number("loss_after_10")) events.after_10.push_back(*after / *loss);
-  }
+  });
 }
 
 }  // namespace
 
 Events read_events(const CellResult& cell) {
   Events events;
-  for (const auto& run : cell.seeds) add_events(run.folder / "events.jsonl", events);
+  for (const auto& run : cell.seeds) add_events(run, events);
   return events;
+}
+
+std::vector<double> steps_of_changes(const RunRecord& run) {
+  std::set<double> steps;
+  for_each_change(run, [&](const nlohmann::json& event) {
+    if (const auto step = event.find("step"); step != event.end() && step->is_number())
+      steps.insert(step->get<double>());
+  });
+  return {steps.begin(), steps.end()};
 }
 
 double quantile(std::vector<double> values, double share) {

@@ -14,6 +14,10 @@ struct Events {
 };
 Events read_events(const CellResult& cell);
 
+// The steps in which a basis was replaced, in ascending order, each once.
+std::vector<double> steps_of_changes(const RunRecord& run);
+
+constexpr double kMedian = 0.5, kWorstTenth = 0.9;
 // The value that this share of them is at or below; not a number if there are none.
 double quantile(std::vector<double> values, double share);
 // The share of them above the bound; likewise.

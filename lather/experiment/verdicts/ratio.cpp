@@ -46,8 +46,7 @@ Ratio finished(Ratio ratio, const Measured& logarithms) {
   ratio.ahead = static_cast<int>(std::count_if(logarithms.values.begin(), logarithms.values.end(),
                                                [](double logarithm) { return logarithm < 0; }));
   if (ratio.pairs == 0) return ratio;
-  const double mean = logarithms.mean(),
-               reach = standard_errors_of_interval(logarithms.values.size()) * logarithms.standard_error();
+  const double mean = logarithms.mean(), reach = interval_of_mean(logarithms);
   ratio.factor = std::exp(mean);
   ratio.low = std::exp(mean - reach);
   ratio.high = std::exp(mean + reach);
@@ -55,6 +54,10 @@ Ratio finished(Ratio ratio, const Measured& logarithms) {
 }
 
 }  // namespace
+
+double interval_of_mean(const Measured& measured) {
+  return standard_errors_of_interval(measured.values.size()) * measured.standard_error();
+}
 
 Ratio::Kind Ratio::kind() const {
   if (lost != other) return lost > other ? Kind::worse : Kind::better;

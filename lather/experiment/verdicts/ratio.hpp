@@ -23,6 +23,9 @@ struct Ratio {
 std::string_view name_of(Ratio::Kind kind);
 std::string factor_text(double factor);  // three digits or two
 
+// Half the width of the 95 % interval around the mean of these values (Student's t); 0 for one value.
+double interval_of_mean(const Measured& measured);
+
 // On all problems together, and on one of them.
 Ratio ratio_between(const ExperimentResult& result, const MetricEntry& metric, const std::string& variant,
                     const std::string& other);

@@ -15,14 +15,21 @@ namespace lather::experiment {
 
 namespace {
 
-constexpr double kWorstTenth = 0.9, kMedian = 0.5;
 constexpr double kNoBound = 1e300;
 
 std::string seeds_text(int count) { return fmt::format("{} seed{}", count, count == 1 ? "" : "s"); }
 
+// The label of another variant in a sentence about this one, without the part that both have: "Adam, decayed" beside
+// "SS-eSOAP, decayed" is "Adam".
+std::string label_beside(const VariantEntry& variant, const VariantEntry& other) {
+  const std::size_t comma = variant.label.rfind(", ");
+  if (comma == std::string::npos || !other.label.ends_with(variant.label.substr(comma))) return other.label;
+  return other.label.substr(0, other.label.size() - (variant.label.size() - comma));
+}
+
 // One variant against another on a problem.
 struct Contest {
-  const VariantEntry* other;
+  std::string other;  // its label
   Ratio ratio;
 
   bool one_seed() const { return ratio.pairs == 1 && ratio.lost == ratio.other; }
@@ -39,8 +46,8 @@ struct Contest {
   std::string text() const {
     if (ratio.lost > ratio.other) return fmt::format("{} without a value", seeds_text(ratio.lost));
     if (ratio.lost < ratio.other)
-      return fmt::format("{} has {} without a value", other->label, seeds_text(ratio.other));
-    const std::string text = fmt::format("{} times {}", factor_text(ratio.factor), other->label);
+      return fmt::format("{} has {} without a value", other, seeds_text(ratio.other));
+    const std::string text = fmt::format("{} times {}", factor_text(ratio.factor), other);
     return kind() == Ratio::Kind::level && ratio.pairs > 1
                ? fmt::format("{}, lower in {} of {} seeds", text, ratio.ahead, ratio.pairs)
                : text;
@@ -64,8 +71,7 @@ Verdict::Kind kind_of(const std::vector<Contest>& contests) {
 std::string labels_of(const std::vector<Contest>& contests, std::initializer_list<Ratio::Kind> kinds) {
   std::vector<std::string> labels;
   for (const auto& contest : contests)
-    if (std::find(kinds.begin(), kinds.end(), contest.kind()) != kinds.end())
-      labels.push_back(contest.other->label);
+    if (std::find(kinds.begin(), kinds.end(), contest.kind()) != kinds.end()) labels.push_back(contest.other);
   return fmt::format("{}", fmt::join(labels, ", "));
 }
 bool is_open(const Contest& contest) {
@@ -92,6 +98,12 @@ std::string leader_of(const std::map<std::string, PaperValue>& printed) {
   return leader;
 }
 
+// A learning rate that nobody would choose says nothing about its method.
+bool survives_tuning(const CellResult& cell) {
+  return cell.judged.empty() ||
+         std::any_of(cell.judged.begin(), cell.judged.end(), [](double loss) { return std::isfinite(loss); });
+}
+
 // A method that both the paper and the runs have: all of its runs have ended.
 struct Entrant {
   const VariantEntry* variant;
@@ -106,6 +118,7 @@ std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEnt
     if (cell.cell->problem->name != problem) continue;
     const auto printed = metric.paper.at(problem).find(cell.cell->variant->name);
     if (printed == metric.paper.at(problem).end()) continue;
+    if (!survives_tuning(cell)) continue;
     const Measured ours = measure(result, metric, cell);
     const auto paper = rank_value(printed->second);
     if (ours.rank_value() && paper) entrants.push_back({cell.cell->variant, *paper, ours.is_known()});
@@ -115,7 +128,8 @@ std::vector<Entrant> entrants_of(const ExperimentResult& result, const MetricEnt
 
 Contest contest(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
                 const std::string& variant, const VariantEntry& other) {
-  return {&other, ratio_on(result, metric, problem, variant, other.name)};
+  return {label_beside(result.plan->experiment->variant(variant), other),
+          ratio_on(result, metric, problem, variant, other.name)};
 }
 
 void count_pairs(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem,
@@ -165,31 +179,43 @@ bool is_unsolved(const ExperimentResult& result, const MetricEntry& metric, cons
   return true;
 }
 
-// A learning rate that nobody would choose says nothing about its method.
-bool survives_tuning(const CellResult& cell) {
-  return cell.judged.empty() ||
-         std::any_of(cell.judged.begin(), cell.judged.end(), [](double loss) { return std::isfinite(loss); });
-}
-
 std::string no_value_words(const MetricEntry& metric) {
   return metric.quantity == Quantity::seconds_to_target ? "no method reaches it"
          : is_residual(metric.quantity)                 ? "no method has a value and solves the problem"
                                                         : "no method has a value";
 }
 
-Verdict judge_result(const CheckEntry& check, const Measured& measured) {
+// That a method misses a target says something where another reaches it.
+Verdict judge_result(const ExperimentResult& result, const CheckEntry& check, const MetricEntry& metric,
+                     const std::string& problem, const Measured& measured) {
   Verdict verdict;
+  if (metric.quantity == Quantity::seconds_to_target &&
+      std::none_of(result.cells.begin(), result.cells.end(), [&](const CellResult& cell) {
+        return cell.cell->problem->name == problem && measure(result, metric, cell).is_known();
+      })) {
+    verdict.words = no_value_words(metric);
+    return verdict;
+  }
   verdict.words = measured.text();
   if (measured.pending + measured.failed == 0)
     verdict.kind = verdict.words == check.result ? Verdict::Kind::holds : Verdict::Kind::fails;
   return verdict;
 }
 
-// The bounds are those of the experiment file, not the paper's: the reader should see them.
-std::string range_text(const CheckEntry& check) {
-  if (check.low == 0) return fmt::format("at most {:g} counts", check.high);
-  if (check.high >= kNoBound) return fmt::format("{:g} or more counts", check.low);
-  return fmt::format("{:g} to {:g} counts", check.low, check.high);
+// The bounds are those of the experiment file, not the paper's: the reader should see them. Shares are given in percent.
+std::string range_text(const CheckEntry& check, bool share = false) {
+  const double unit = share ? 100 : 1, low = unit * check.low, high = unit * check.high;
+  const char* const sign = share ? " %" : "";
+  if (low == 0) return fmt::format("at most {:g}{} counts", high, sign);
+  if (check.high >= kNoBound) return fmt::format("{:g}{} or more counts", low, sign);
+  return fmt::format("{:g} to {:g}{} counts", low, high, sign);
+}
+
+// All of the interval lies in the range, or outside of it, or neither.
+Verdict::Kind kind_within(const CheckEntry& check, double low, double high) {
+  return low >= check.low && high <= check.high ? Verdict::Kind::holds
+         : high < check.low || low > check.high ? Verdict::Kind::fails
+                                                : Verdict::Kind::within_error;
 }
 
 // A range from 0 on is about being below: there a variant without a value in more seeds is behind, and one whose
@@ -206,15 +232,33 @@ Verdict judge_range(const CheckEntry& check, const Contest& contest) {
   verdict.words = "no values";
   if (ratio.pairs == 0) return verdict;
   verdict.words =
-      fmt::format("{} times {}{}; {}", ratio.interval_text(), contest.other->label,
+      fmt::format("{} times {}{}; {}", ratio.interval_text(), contest.other,
                   ratio.lost + ratio.other > 0 ? " where both have a value" : "", range_text(check));
   if (ratio.lost > 0 || (ratio.other > 0 && !below)) return verdict;
   const bool alone = ratio.pairs == 1;  // it has no interval
   const double low = alone ? ratio.factor : ratio.low, high = alone ? ratio.factor : ratio.high;
   if (alone) verdict.words += ", one seed";
-  verdict.kind = low >= check.low && high <= check.high ? Verdict::Kind::holds
-                 : high < check.low || low > check.high ? Verdict::Kind::fails
-                                                        : Verdict::Kind::within_error;
+  verdict.kind = kind_within(check, low, high);
+  return verdict;
+}
+
+// The variant's own values: their mean with its 95 % interval.
+Verdict judge_values(const CheckEntry& check, const MetricEntry& metric, const Measured& measured) {
+  Verdict verdict;
+  const bool share = is_share(metric.quantity);
+  if (static_cast<int>(measured.values.size()) < measured.seeds || measured.unsolved > 0) {
+    verdict.words = fmt::format("{}; {}", measured.text(), range_text(check, share));
+    return verdict;
+  }
+  const double mean = measured.mean(), reach = interval_of_mean(measured);
+  const auto number = [&](double value) {
+    return share ? fmt::format("{:.2g} %", 100 * value) : fmt::format("{:.2e}", value);
+  };
+  verdict.words = measured.values.size() < 2
+                      ? fmt::format("{}, one seed; {}", number(mean), range_text(check, share))
+                      : fmt::format("{} ({} … {}); {}", number(mean), number(std::max(mean - reach, 0.0)),
+                                    number(mean + reach), range_text(check, share));
+  verdict.kind = kind_within(check, std::max(mean - reach, 0.0), mean + reach);
   return verdict;
 }
 
@@ -222,6 +266,7 @@ Verdict judge_range(const CheckEntry& check, const Contest& contest) {
 struct Aftermath {
   double found;
   std::string words;
+  bool share = false;
 };
 
 Aftermath aftermath(const std::string& quantity, const Events& events) {
@@ -234,18 +279,19 @@ Aftermath aftermath(const std::string& quantity, const Events& events) {
   if (quantity == "gradient_cosine_after_10") return ten_steps_later(events.cosine_after_10, events.cosine);
   if (quantity == "doubled_after_1") {
     const double found = share_above(2, events.after_1);
-    return {found, fmt::format("{:.2g} % of changes more than double the loss in one step", 100 * found)};
+    return {found, fmt::format("{:.2g} % of changes more than double the loss in one step", 100 * found),
+            true};
   }
   const double found = quantile(quantity == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
   return {found, fmt::format("{} times the loss before, in the worst tenth of changes", factor_text(found))};
 }
 
 Verdict judge_events(const CheckEntry& check, const Events& events) {
-  const auto [found, words] = aftermath(check.events, events);
+  const auto [found, words, share] = aftermath(check.events, events);
   Verdict verdict;
   verdict.words = "no log of changes of bases was kept, or there were none";
   if (std::isnan(found)) return verdict;
-  verdict.words = fmt::format("{}; {}", words, range_text(check));
+  verdict.words = fmt::format("{}; {}", words, range_text(check, share));
   verdict.kind = found >= check.low && found <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
   return verdict;
 }
@@ -271,6 +317,13 @@ Verdict judge_order(const ExperimentResult& result, const MetricEntry& metric, c
 }
 
 }  // namespace
+
+std::string words_of(const CheckEntry& check) {
+  if (!check.ours) return check.says;
+  const bool full_stop = check.says.ends_with('.');
+  return fmt::format("{} (ours){}", check.says.substr(0, check.says.size() - full_stop),
+                     full_stop ? "." : "");
+}
 
 std::string Verdict::pairs_text() const {
   if (pairs == 0) return "";
@@ -330,7 +383,7 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
     missing.push_back(experiment.variant(other).label);
     return true;
   });
-  if (!own || (others.empty() && check.result.empty() && check.events.empty())) {
+  if (!own || (others.empty() && !missing.empty())) {
     verdict.words = "not part of this budget";
     return verdict;
   }
@@ -352,8 +405,11 @@ Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std
     verdict.words = fmt::format("all that tuning tried diverges: {}", fmt::join(untuned, ", "));
     return verdict;
   }
-  if (!check.result.empty()) return judge_result(check, measure(result, metric, *own));
+  if (!check.result.empty())
+    return judge_result(result, check, metric, problem, measure(result, metric, *own));
   if (!check.events.empty()) return judge_events(check, read_events(*own));
+  if (check.below.empty() && check.over.empty())
+    return judge_values(check, metric, measure(result, metric, *own));
   verdict = check.over.empty() ? judge_order(result, metric, problem, contests)
                                : judge_range(check, contests.front());
   if (!missing.empty()) verdict.words += fmt::format(", without {}", fmt::join(missing, ", "));
@@ -372,6 +428,21 @@ std::string CheckVerdict::text() const {
   return "not tested";
 }
 
+namespace {
+
+// Labels of rows may continue the one above, as "… starting at zero" does "teacher with a margin": a sentence needs both.
+std::string full_label(const ExperimentResult& result, const std::string& name) {
+  const std::string continues = "… ";
+  const auto& problems = result.plan->experiment->problems;
+  auto entry = std::find_if(problems.begin(), problems.end(), [&](const auto& p) { return p.name == name; });
+  const std::string label = result.plan->problem_label(*entry);
+  if (!label.starts_with(continues)) return label;
+  while (entry != problems.begin() && entry->label.starts_with(continues)) --entry;
+  return fmt::format("{}, {}", entry->label, label.substr(continues.size()));
+}
+
+}  // namespace
+
 CheckVerdict judge(const ExperimentResult& result, const CheckEntry& check) {
   if (!check.not_tested.empty()) return {CheckVerdict::Kind::untested, false, check.not_tested};
   CheckVerdict whole;
@@ -379,8 +450,7 @@ CheckVerdict judge(const ExperimentResult& result, const CheckEntry& check) {
   for (const auto& name : check.problems) {
     const Verdict verdict = judge(result, check, name);
     whole.partly = whole.partly || verdict.partly;
-    found[verdict.kind].push_back(fmt::format(
-        "{} ({})", result.plan->problem_label(result.plan->experiment->problem(name)), verdict.words));
+    found[verdict.kind].push_back(fmt::format("{} ({})", full_label(result, name), verdict.words));
   }
   const bool holds = found.contains(Verdict::Kind::holds),
              level = found.contains(Verdict::Kind::within_error),

@@ -22,6 +22,9 @@ struct Verdict {
 // one of them. With one seed, the smaller value leads.
 Verdict judge(const ExperimentResult& result, const MetricEntry& metric, const std::string& problem);
 
+// The claim in a sentence, marked if it is ours: "SS-eSOAP ends lower (ours)."
+std::string words_of(const CheckEntry& check);
+
 // A claim in words, on one problem: the words say what was found there.
 Verdict judge(const ExperimentResult& result, const CheckEntry& check, const std::string& problem);
 
