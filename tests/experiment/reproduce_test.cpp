@@ -9,6 +9,7 @@
 
 #include "lather/core/files.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
+#include "lather/experiment/pages/tables.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "lather/experiment/verdicts/verdict.hpp"
 #include "small_experiment.hpp"
@@ -365,6 +366,11 @@ TEST(Reproduce, WritesTablesAPictureAndAPage) {
   ASSERT_EQ(table.rows.size(), 4U);  // ours, the paper's, ratio; and an error that the paper does not print
   EXPECT_EQ(table.rows[1][3].text, "2.00e-03 ± 1.0e-04");
   EXPECT_NE(table.rows[0][2].text.find("±"), std::string::npos);
+  const auto runs = runs_table(results);
+  ASSERT_EQ(runs.rows.size(), 8U);  // two methods, two seeds, two metrics
+  EXPECT_EQ(runs.rows[2][4].text, "2");
+  EXPECT_EQ(std::stod(runs.rows[2][7].text),
+            value_of(results[0].cells[0].seeds[1], Quantity::mean_square, false));
   const Document page = write_page(results, "lather reproduce small");
   EXPECT_NE(page.html().find("<svg"), std::string::npos);
   EXPECT_NE(page.markdown("figures").find("](figures/small-steps.svg)"), std::string::npos);

@@ -11,6 +11,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/peak_memory.hpp"
+#include "lather/experiment/pages/tables.hpp"
 #include "lather/experiment/pages/write_up.hpp"
 #include "lather/experiment/reproduce.hpp"
 #include "lather/parallel/in_turn.hpp"
@@ -50,12 +51,15 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
   const std::string command = fmt::format("lather reproduce {} --budget {}{}", fmt::join(a.names, " "),
                                           a.budget, a.device == "cpu" ? "" : " --device " + a.device);
   const experiment::Document page = experiment::write_page(results, command);
+  const std::string values = report::to_csv(experiment::runs_table(results));
   page.write_figures(out / "figures");
+  write_file_atomically(out / "figures" / "values.csv", values);
   write_file_atomically(out / "index.html", page.html());
   write_file_atomically(out / "reproduction.md", page.markdown("figures"));
   if (a.page.empty()) return;
   const fs::path file = a.page, figures = file.parent_path() / file.stem();
   page.write_figures(figures);
+  write_file_atomically(figures / "values.csv", values);
   write_file_atomically(file, page.markdown(file.stem().string()));
 }
 

@@ -78,6 +78,13 @@ std::string chosen_text(const CellResult& cell, bool with_names) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+// "task.loss@300", "mean_square"
+std::string quantity_text(const MetricEntry& metric) {
+  if (metric.task_metric.empty()) return std::string(name_of(metric.quantity));
+  return fmt::format("task.{}{}", metric.task_metric,
+                     metric.step > 0 ? fmt::format("@{}", metric.step) : std::string());
+}
+
 }  // namespace
 
 std::string short_value(const std::string& text) {
@@ -111,6 +118,28 @@ report::Table values_table(const ExperimentResult& result) {
   return table;
 }
 
+report::Table runs_table(std::span<const ExperimentResult> results) {
+  report::Table table;
+  table.header = {"experiment", "budget", "problem", "variant", "seed",
+                  "quantity",   "metric", "value",   "result"};
+  for (const auto& result : results)
+    for (const auto& cell : result.cells)
+      for (std::size_t s = 0; s < cell.seeds.size(); ++s)
+        for (const auto& metric : result.plan->experiment->metrics) {
+          CellResult alone = cell;
+          alone.seeds = {cell.seeds[s]};
+          const Measured m = measure(result, metric, alone);
+          std::vector<report::Cell> row;
+          for (const std::string& text :
+               {result.plan->experiment->name, result.plan->budget_name, cell.cell->problem->name,
+                cell.cell->variant->name, std::to_string(s + 1), quantity_text(metric), metric.label,
+                m.is_known() ? fmt::format("{}", m.mean()) : std::string(), m.text()})
+            row.push_back({text, {}});
+          table.rows.push_back(std::move(row));
+        }
+  return table;
+}
+
 report::Table long_table(const ExperimentResult& result) {
   report::Table table;
   table.header = {"experiment", "budget",         "problem",         "variant", "quantity", "metric",
@@ -126,10 +155,7 @@ report::Table long_table(const ExperimentResult& result) {
       const auto known = [&](auto value) { return m.is_known() ? number(value()) : std::string(); };
       std::vector<report::Cell> row;
       for (const std::string& text :
-           {result.plan->experiment->name, result.plan->budget_name, problem, variant,
-            metric.task_metric.empty()
-                ? std::string(name_of(metric.quantity))
-                : "task." + metric.task_metric + (metric.step > 0 ? fmt::format("@{}", metric.step) : ""),
+           {result.plan->experiment->name, result.plan->budget_name, problem, variant, quantity_text(metric),
             metric.label, known([&] { return m.mean(); }), known([&] { return m.standard_error(); }),
             known([&] { return m.median(); }),
             known([&] { return *std::min_element(m.values.begin(), m.values.end()); }),

@@ -1,6 +1,7 @@
 #pragma once
 // Tables of the results of runs next to what the paper says.
 
+#include <span>
 #include <string>
 
 #include "lather/experiment/results.hpp"
@@ -16,6 +17,8 @@ std::string short_value(const std::string& text);
 report::Table values_table(const ExperimentResult& result);
 // One line for each problem, metric and variant, for other programs.
 report::Table long_table(const ExperimentResult& result);
+// One line for each run and metric, so that others can judge by rules of their own.
+report::Table runs_table(std::span<const ExperimentResult> results);
 // One line for each problem and metric with a ranking: does it hold?
 report::Table verdict_table(const ExperimentResult& result);
 // One line for each claim: does it hold, and where?
