@@ -35,10 +35,14 @@
 #include <vector>
 
 #include "lather/core/options.hpp"
-#include "lather/experiment/quantity.hpp"
 #include "lather/pde/file/problem_file.hpp"
+#include "lather/report/quantity.hpp"
 
 namespace lather::experiment {
+
+using report::find_quantity;
+using report::Quantity;
+using report::quantity_names;
 
 using Settings = std::vector<pde::Override>;
 

@@ -11,6 +11,7 @@
 
 #include "lather/core/files.hpp"
 #include "lather/core/formats/csv.hpp"
+#include "lather/report/run_data.hpp"
 
 namespace lather::experiment {
 
@@ -109,26 +110,11 @@ std::map<double, double> seconds_by_step(const std::filesystem::path& run) {
 
 double value_in_line(const Json& line, Quantity quantity, const std::string& task_metric) {
   if (quantity == Quantity::task_metric) return number_in(line, ("task." + task_metric).c_str());
-  if (quantity == Quantity::residual) return number_in(line, "residual");
-  if (quantity == Quantity::mean_square) return std::pow(number_in(line, "residual"), 2);
-  if (quantity == Quantity::loss) return number_in(line, "validation_loss");
-  if (quantity == Quantity::training_loss) return number_in(line, "loss");
-  const std::string prefix = std::string(name_of(quantity)) + ".";
   double worst = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [key, value] : line.items())
-    if (key.starts_with(prefix) && value.is_number() && !(worst >= value.get<double>()))
+    if (is_recorded_in(quantity, key) && value.is_number() && !(worst >= value.get<double>()))
       worst = value.get<double>();
-  return worst;
-}
-
-// A run that ends above this multiple of the held-out loss it started from has diverged, though its numbers are
-// finite.
-constexpr double kBlowUp = 10;
-
-bool has_diverged(const Json& summary) {
-  return summary.value("reason", "") == "non_finite" ||
-         number_in(part_of(summary, "final"), "validation_loss") >
-             kBlowUp * number_in(summary, "starting_loss");
+  return value_from(quantity, worst);
 }
 
 // How far an unknown is from its known value, relative, at worst; 0 if none is known.
@@ -159,7 +145,7 @@ bool is_of_the_end(Quantity quantity) {
 double reported_value(const ExperimentResult& result, const MetricEntry& metric, const Json& summary,
                       const std::filesystem::path& run) {
   const bool best = result.plan->experiment->best;
-  if (!best && is_of_the_end(metric.quantity) && has_diverged(summary))
+  if (!best && is_of_the_end(metric.quantity) && report::has_diverged(summary))
     return std::numeric_limits<double>::quiet_NaN();
   return value_in(metric, summary, run, best);
 }
@@ -284,7 +270,7 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
       measured.unsolved += is_unsolved(result, metric, summary);
     } else if (metric.quantity == Quantity::seconds_to_target) {
       ++measured.without;
-    } else if (has_diverged(summary)) {
+    } else if (report::has_diverged(summary)) {
       ++measured.diverged;
     } else {
       ++measured.absent;
@@ -307,7 +293,7 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
 
 bool has_diverged(const RunRecord& run) {
   const Json summary = read_summary(run);
-  return summary.is_object() && has_diverged(summary);
+  return report::has_diverged(summary);
 }
 
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,

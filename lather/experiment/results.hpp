@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "lather/experiment/reproduce.hpp"
+#include "lather/report/draw/seed_curves.hpp"
 
 namespace lather::experiment {
+
+using report::CurvePoint;
 
 const CellResult* find_cell(const ExperimentResult& result, const std::string& problem,
                             const std::string& variant);
@@ -54,10 +57,8 @@ std::vector<double> values_by_seed(const ExperimentResult& result, const MetricE
 // Whether it ended with what is no number, or with a held-out loss above ten times the starting one.
 bool has_diverged(const RunRecord& run);
 
-struct CurvePoint {
-  double step = 0, seconds = 0, value = 0;
-};
 // The quantity at every validation of a run, the training loss at every recorded step; empty if it is not recorded.
+// Seconds that are not known are infinite.
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric = "");
 

@@ -106,19 +106,29 @@ Table figures_table(const std::vector<RunGroup>& runs, ShownStep step) {
       if (r.kind == row.kind && r.name == row.name) return;
     rows.push_back(row);
   };
+  constexpr std::pair<const char*, const char*> wholes[] = {{"residual", "residual (root mean square)"},
+                                                            {"mean_square_residual", "mean square residual"}};
+  for (const auto& [kind, words] : wholes)
+    for (const auto& run : runs)
+      for (const auto& summary : run.summaries)
+        if (part(summary, shown).contains(kind)) add({kind, words, ""});
   constexpr std::pair<const char*, const char*> kinds[] = {
       {"residuals", "residual of"}, {"l2", "L2 error of"}, {"h1", "H1 error of"}};
   for (const auto& [kind, words] : kinds)
     for (const auto& run : runs)
       for (const auto& summary : run.summaries)
         for (const auto& [name, value] : part(part(summary, shown), kind).items()) add({kind, words, name});
-  for (const auto& row : rows) table.rows.push_back({{fmt::format("{} {}", row.words, row.name), {}}});
+  for (const auto& row : rows)
+    table.rows.push_back(
+        {{row.name.empty() ? std::string(row.words) : fmt::format("{} {}", row.words, row.name), {}}});
   for (const auto& run : runs)
     for (const auto& summary : run.summaries) {
       table.header.push_back(run.name);
       for (std::size_t i = 0; i < rows.size(); ++i)
         table.rows[i].push_back(
-            number(figure(summary, {shown, rows[i].kind.data(), rows[i].name.c_str()}), "{:.3e}"));
+            number(rows[i].name.empty() ? figure(summary, {shown, rows[i].kind.data()})
+                                        : figure(summary, {shown, rows[i].kind.data(), rows[i].name.c_str()}),
+                   "{:.3e}"));
     }
   return table;
 }

@@ -24,8 +24,8 @@ Table comparison_table(const std::vector<RunGroup>& groups, ShownStep step);
 // One row per run: how far, how good at the best step and at the last one, how long, why it ended.
 Table runs_table(const std::vector<RunGroup>& runs);
 
-// One row per term (or per field and norm), one column per run: root mean squares of the residuals at
-// held-out points and relative errors.
+// One column per run: the residual of all equations and its square, then one row per term (or per field and norm): root
+// mean squares of the residuals at held-out points and relative errors.
 Table figures_table(const std::vector<RunGroup>& runs, ShownStep step);
 
 }  // namespace lather::report

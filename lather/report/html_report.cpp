@@ -77,8 +77,8 @@ std::vector<NamedTable> tables_of(const std::vector<RunData>& runs, ShownStep st
     tables.push_back({"optimizers", "Mean ± standard deviation over the seeds, " + at,
                       comparison_table(by_optimizer, step)});
   tables.push_back({"runs", "Results", runs_table(each)});
-  tables.push_back(
-      {"figures", "Residuals and errors " + at + ", by term and field", figures_table(each, step)});
+  tables.push_back({"figures", "Residuals (root mean square) and errors " + at + ", by term and field",
+                    figures_table(each, step)});
   return tables;
 }
 

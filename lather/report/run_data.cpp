@@ -181,6 +181,15 @@ std::string optimizer_of(const Json& config, const Json& summary) {
 
 double six_digits(double value) { return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr); }
 
+bool has_diverged(const Json& summary) {
+  constexpr double kBlowUp = 10;
+  if (!summary.is_object()) return false;
+  const Json end = summary.value("final", Json());
+  return summary.value("reason", Json()) == "non_finite" ||
+         (end.is_object() && number_or_nan(end.value("validation_loss", Json())) >
+                                 kBlowUp * number_or_nan(summary.value("starting_loss", Json())));
+}
+
 bool is_run(const fs::path& folder) {
   return fs::exists(folder / "config.json") || fs::exists(folder / "history.jsonl") ||
          fs::exists(folder / "summary.json");

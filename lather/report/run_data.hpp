@@ -45,6 +45,9 @@ RunData read_run_data(const std::filesystem::path& run, const PageLimits& limits
 // The data files that a run keeps; those that cannot be read are left out.
 nlohmann::json read_data_points(const std::filesystem::path& run);
 
+// Whether a run ended with what is no number, or far above where it started: the held-out loss above ten times the first.
+bool has_diverged(const nlohmann::json& summary);
+
 // A folder in which a run was started, intact or damaged.
 bool is_run(const std::filesystem::path& folder);
 

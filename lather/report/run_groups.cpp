@@ -47,11 +47,10 @@ std::vector<std::string> problem_names(const std::vector<RunData>& runs) {
   return problems;
 }
 
-std::vector<std::string> group_names(const std::vector<RunData>& runs) {
-  const bool one_problem = problem_names(runs).size() == 1;
+std::vector<std::string> method_names(const std::vector<RunData>& runs) {
   std::vector<std::string> keys, names;
   for (const auto& run : runs) keys.push_back(settings_key(run));
-  std::set<std::string> taken;
+  std::set<std::pair<std::string, std::string>> taken;  // problem, name
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto& run = runs[i];
     const auto first = static_cast<std::size_t>(std::find(keys.begin(), keys.end(), keys[i]) - keys.begin());
@@ -59,19 +58,25 @@ std::vector<std::string> group_names(const std::vector<RunData>& runs) {
       names.push_back(names[first]);
       continue;
     }
+    const std::string problem = problem_name(run);
     bool alone = !run.optimizer.empty();
     for (std::size_t j = 0; j < runs.size(); ++j)
-      alone = alone && (keys[j] == keys[i] || runs[j].optimizer != run.optimizer ||
-                        problem_name(runs[j]) != problem_name(run));
-    const auto whole = [&](const std::string& name) {
-      return one_problem ? name : fmt::format("{} on {}", name, problem_name(run));
-    };
-    std::string name = whole(alone ? run.optimizer : runs.size() == 1 ? run.name : without_seed(run.name));
-    if (taken.contains(name)) name = whole(run.name);
-    for (int n = 2; taken.contains(name); ++n) name = fmt::format("{} ({})", whole(run.name), n);
-    taken.insert(name);
+      alone = alone &&
+              (keys[j] == keys[i] || runs[j].optimizer != run.optimizer || problem_name(runs[j]) != problem);
+    std::string name = alone ? run.optimizer : runs.size() == 1 ? run.name : without_seed(run.name);
+    if (taken.contains({problem, name})) name = run.name;
+    for (int n = 2; taken.contains({problem, name}); ++n) name = fmt::format("{} ({})", run.name, n);
+    taken.insert({problem, name});
     names.push_back(name);
   }
+  return names;
+}
+
+std::vector<std::string> group_names(const std::vector<RunData>& runs) {
+  auto names = method_names(runs);
+  if (problem_names(runs).size() > 1)
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      names[i] = fmt::format("{} on {}", names[i], problem_name(runs[i]));
   return names;
 }
 

@@ -89,6 +89,19 @@ TEST_F(OfARun, AGridThatDoesNotFitIntoMemoryIsRefused) {
   expect_refused({"export", "run", "--grid", "10000000,10000000"}, 2, "--grid: 1e+14 points");
 }
 
+TEST_F(OfARun, ReportNamesWhatAFigureCanShow) {
+  const auto refused = [&](const char* option, const char* value, const std::string& words) {
+    expect_refused({"report", "run", "--figure", "f.svg", option, value}, 2, words);
+  };
+  refused("--quantity", "resdual", "unknown value of --quantity 'resdual'; did you mean 'residual'?");
+  refused("--quantity", "memory", "(known: h1, l2, loss, mean_square, residual, training_loss)");
+  refused("--panel", "curvs", "unknown value of --panel 'curvs'; did you mean 'curves'?");
+  refused("--over", "step", "unknown value of --over 'step'; did you mean 'steps'?");
+  refused("--seeds", "appart", "unknown value of --seeds 'appart'; did you mean 'apart'?");
+  expect_refused({"report", "run", "--figure", "f.png"}, 2, "must end in .svg or .pdf");
+  expect_refused({"report", "run", "--quantity", "l2"}, 1, "--figure");
+}
+
 TEST_F(OfARun, PredictDoesNotOverwriteItsPoints) {
   write("points.csv", "x,t\n0.5,0.5\n");
   expect_refused({"predict", "run", "points.csv", "--out", "./points.csv"}, 2, "the file of the points");

@@ -1,4 +1,5 @@
 // What a run gives: the best step, how it was judged, and a self-contained folder.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -134,6 +135,29 @@ TEST_F(Result, HasErrorsOfTheLastAndTheBestStepOnTheSameGrid) {
     EXPECT_EQ(s["final"], s["best"]);
   }
   EXPECT_GT(s["peak_host_bytes"], 1 << 20);
+}
+
+TEST_F(Result, ShowsTheResidualAndItsSquareAndNamesBoth) {
+  const Finished trained = run({"train", small_, "--steps", "20", "--out", "run"});
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  for (const char* step : {"best", "final"}) {
+    const Json metrics = summary("run")[step];
+    const double root = metrics["residual"], square = metrics["mean_square_residual"];
+    EXPECT_DOUBLE_EQ(square, root * root);
+    const std::string words = fmt::format(" residual {:.3e} (rms), {:.3e} (mean square)", root, square);
+    EXPECT_TRUE(contains(trained.out, words)) << words << "\n" << trained.out;
+  }
+  const Json best = Json::parse(run({"eval", "run", "--json"}).out)["best"];
+  const Finished eval = run({"eval", "run"});
+  EXPECT_TRUE(contains(eval.out, "root mean square     mean square\n")) << eval.out;
+  for (const auto& [term, residual] : best["residuals"].items()) {
+    const double root = residual;
+    const std::string line = fmt::format("  {:<28} {:>22} {:>15}\n", term, fmt::format("{:.6e}", root),
+                                         fmt::format("{:.6e}", root * root));
+    EXPECT_TRUE(contains(eval.out, line)) << line << "\n" << eval.out;
+  }
+  EXPECT_TRUE(contains(eval.out, fmt::format("{:.6e}", best["mean_square_residual"].get<double>())))
+      << eval.out;
 }
 
 TEST_F(Result, ThatCannotBeJudgedOrComputedIsRefusedAtTheStart) {

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
@@ -183,7 +184,7 @@ TEST_F(Figure, EscapesNamesAndDoesWithoutFieldsAndErrors) {
   list[0].history = history;
   const std::string svg = svg_figure(list);
   EXPECT_EQ(count(svg, "&lt;b&gt;&amp;"), 1u);
-  EXPECT_EQ(count(svg, ">Residual<"), 1u);
+  EXPECT_EQ(count(svg, ">Root mean square residual at held-out points<"), 1u);
   EXPECT_EQ(count(svg, "evenodd"), 0u);
 }
 
@@ -232,21 +233,105 @@ TEST_F(Figure, HasItsPanelsOneByOne) {
   EXPECT_THROW(panel(FigurePanel::error), Error);
 }
 
-TEST_F(Figure, KeepsProblemsAndSettingsApartAndSeedsTogether) {
-  auto list = runs({"adam", "ss-esoap"});
-  for (std::size_t i = 0; i < 4; ++i) {  // two optimizers, two problems, and Adam with a second seed
-    list.push_back(list[i % 2]);
-    if (i < 2) list.back().summary["problem"] = list.back().config["problem"]["name"] = "burgers";
+TEST_F(Figure, DrawsTheQuantityThatIsAskedFor) {
+  auto list = runs({"adam"});
+  list[0].history["residual"].back() = 0.1;
+  list[0].history["validation_loss"].back() = 0.3;
+  list[0].history["loss"].back() = 0.4;
+  list[0].history["l2.u"].back() = 0.6;
+  list[0].history["h1.u"].back() = 0.7;
+  const auto drawn = [&](Quantity quantity) {
+    return svg_figure(list, {FigurePanel::curves, FigureClock::steps, quantity});
+  };
+  const std::vector<std::tuple<Quantity, std::string, std::string>> expected = {
+      {Quantity::residual, "Root mean square residual at held-out points", "0.1"},
+      {Quantity::mean_square, "Mean square residual at held-out points", "0.01"},
+      {Quantity::loss, "Loss at held-out points", "0.3"},
+      {Quantity::training_loss, "Loss at training points", "0.4"},
+      {Quantity::l2, "Relative L² error", "0.6"},
+      {Quantity::h1, "Relative H¹ error", "0.7"}};
+  for (const auto& [quantity, heading, end] : expected) {
+    const std::string svg = drawn(quantity);
+    EXPECT_EQ(count(svg, "font-size=\"13.5\">" + heading + "<"), 1u) << svg;
+    EXPECT_EQ(count(svg, "font-size=\"11.5\">" + end + "<"), 1u) << svg;
   }
-  list.pop_back();
-  list[4].config["seed"] = 7;
-  const std::string svg = svg_figure(list, {FigurePanel::curves});
-  for (int colour = 0; colour < 4; ++colour)
-    EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(colour)), colour == 0 ? 2u : 1u);
-  for (const char* words : {">adam on small<", ">ss-esoap on small<", ">adam on burgers<",
-                            ">ss-esoap on burgers<", ">2 problems, 5 runs"})
-    EXPECT_EQ(count(svg, words), 1u) << words << "\n" << svg;
-  list.resize(2);
+  EXPECT_EQ(svg_figure(list, {FigurePanel::curves, FigureClock::steps}), drawn(Quantity::l2));
+  auto history = list[0].history;
+  history.erase("h1.u");
+  list[0].history = history;
+  EXPECT_THROW(drawn(Quantity::h1), Error);
+  EXPECT_THROW(drawn(Quantity::memory), Error);
+}
+
+// Ends at 10⁻² and 10⁻⁴: at 10⁻³ in the geometric mean.
+TEST_F(Figure, JoinsSeedsToOneCurveWithABandUnlessTheyAreWantedApart) {
+  auto list = runs({"adam", "ss-esoap"});
+  list.push_back(list[0]);
+  list[2].name = "adam-7", list[2].config["seed"] = 7;
+  list[0].history["l2.u"].back() = 1e-2;
+  list[2].history["l2.u"].back() = 1e-4;
+  const std::string line = "fill=\"none\" stroke=\"", band = "\" fill-opacity=\"0.18\"";
+  const auto drawn = [&](FigureSeeds seeds) {
+    return svg_figure(list, {FigurePanel::curves, FigureClock::steps, {}, seeds});
+  };
+  const std::string together = drawn(FigureSeeds::together), apart = drawn(FigureSeeds::apart);
+  EXPECT_EQ(count(together, line + categorical_colour(0)), 1u) << together;
+  EXPECT_EQ(count(together, "fill=\"" + categorical_colour(0) + band), 1u);
+  EXPECT_EQ(count(together, band), 1u) << "SS-eSOAP has one seed";
+  EXPECT_EQ(count(together, "font-size=\"11.5\">" + short_figure(1e-3) + "<"), 1u);
+  EXPECT_EQ(count(apart, line + categorical_colour(0)), 2u) << apart;
+  EXPECT_EQ(count(apart, band), 0u);
+  for (const auto& svg : {together, apart}) {
+    EXPECT_EQ(count(svg, ">adam, 2 seeds<"), 1u) << svg;
+    EXPECT_EQ(count(svg, ">ss-esoap<"), 1u);
+  }
+  EXPECT_EQ(count(pdf_of(together), "/G2 gs"), 1u) << "the band is translucent";
+  EXPECT_EQ(count(pdf_of(apart), "/G2 gs"), 0u);
+}
+
+TEST_F(Figure, KeepsASeedThatDivergedOutOfTheMeanAndTheScale) {
+  auto list = runs({"adam"});
+  for (int seed : {1, 2}) {
+    list.push_back(list[0]);
+    list.back().config["seed"] = seed;
+  }
+  const std::string calm = svg_figure({list[0], list[1]}, {FigurePanel::curves, FigureClock::steps});
+  list[2].history["l2.u"].back() = 1e200;
+  list[2].summary["reason"] = "non_finite";
+  const std::string svg = svg_figure(list, {FigurePanel::curves, FigureClock::steps});
+  EXPECT_EQ(count(svg, ">adam, 3 seeds (1 seed diverged)<"), 1u) << svg;
+  EXPECT_EQ(count(svg, "stroke-dasharray"), 1u);
+  const auto mean_of = [](const std::string& text) {
+    const auto end = text.find("\" fill=\"none\" stroke=\"" + categorical_colour(0));
+    return text.substr(text.rfind('M', end), end - text.rfind('M', end));
+  };
+  EXPECT_EQ(mean_of(svg), mean_of(calm));
+}
+
+TEST_F(Figure, HasAPanelForEveryProblemAndOneLegend) {
+  auto list = runs({"adam", "ss-esoap"});
+  for (std::size_t i : {0, 1}) {
+    list.push_back(list[i]);
+    list.back().summary["problem"] = list.back().config["problem"]["name"] = "burgers";
+  }
+  list.push_back(list[0]);
+  list.back().config["seed"] = 7;
+  for (const auto panel : {FigurePanel::curves, FigurePanel::all}) {
+    const std::string svg = svg_figure(list, {panel});
+    for (int colour : {0, 1})  // a curve in each panel
+      EXPECT_EQ(count(svg, "fill=\"none\" stroke=\"" + categorical_colour(colour)), 2u) << svg;
+    for (const char* words :
+         {">small<", ">burgers<", ">adam, 1 to 2 seeds<", ">ss-esoap<", ">relative L² error<"})
+      EXPECT_EQ(count(svg, words), 1u) << words << "\n" << svg;
+    EXPECT_EQ(count(svg, "evenodd"), 0u);
+  }
+  EXPECT_EQ(count(svg_figure(list, {FigurePanel::prediction}), " on small<") +
+                count(svg_figure(list, {FigurePanel::prediction}), " on burgers<"),
+            1u);
+}
+
+TEST_F(Figure, KeepsSettingsApart) {
+  auto list = runs({"adam", "ss-esoap"});
   list.push_back(list[0]);
   list[2].name = "adam-slow", list[2].config["optimizer"]["learning_rate"] = 1e-9;
   const std::string settings = svg_figure(list, {FigurePanel::curves});

@@ -1,5 +1,6 @@
 #include "lather/report/html_report.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -125,6 +126,21 @@ TEST_F(HtmlReport, OfAComparisonHasAllRunsAndATableByOptimizer) {
     for (const char* kind : {".md", ".csv", ".tex"})
       EXPECT_TRUE(fs::file_size(folder_ / "tables" / (std::string(name) + kind)) > 0) << name << kind;
   EXPECT_EQ(data["tables"][1]["latex"], content(folder_ / "tables" / "runs.tex"));
+}
+
+TEST_F(HtmlReport, HasTheMeanSquareResidualNextToItsRoot) {
+  const Report report = page_of(*runs_ / "ss-esoap-0");
+  const Table& figures = report.tables.back().table;
+  ASSERT_EQ(report.tables.back().name, "figures");
+  ASSERT_GT(figures.rows.size(), 2u);
+  EXPECT_EQ(figures.rows[0][0].text, "residual (root mean square)");
+  EXPECT_EQ(figures.rows[1][0].text, "mean square residual");
+  EXPECT_TRUE(figures.rows[2][0].text.starts_with("residual of "));
+  const Json best = data_in(report.html)["runs"][0]["summary"]["best"];
+  const double root = best["residual"];
+  EXPECT_DOUBLE_EQ(best["mean_square_residual"].get<double>(), root * root);
+  EXPECT_EQ(figures.rows[0][1].text, fmt::format("{:.3e}", root));
+  EXPECT_EQ(figures.rows[1][1].text, fmt::format("{:.3e}", best["mean_square_residual"].get<double>()));
 }
 
 TEST_F(HtmlReport, FetchesNothing) {

@@ -32,12 +32,14 @@ void print_metrics(const train::Summary& summary, const train::NamedMetrics& met
   fmt::print("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
              summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
              last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
-  fmt::print("\nroot mean square of the residuals at held-out points\n");
+  fmt::print("\n{:<31}{:>22} {:>15}\n", "residuals at held-out points", "root mean square", "mean square");
   for (const auto& [term, value] : metrics.residuals)
-    fmt::print("  {:<28} {}{}\n", term, number_text(value), term_note(summary, term));
-  fmt::print("  {:<28} {}\n", "all equations together", number_text(metrics.residual));
+    fmt::print("  {:<28} {:>22} {:>15}{}\n", term, number_text(value), number_text(value * value),
+               term_note(summary, term));
+  fmt::print("  {:<28} {:>22} {:>15}\n", "all equations together", number_text(metrics.residual),
+             number_text(metrics.mean_square_residual));
   if (!metrics.l2.empty()) {
-    fmt::print("\nrelative error against the reference       L2              H1   ({})\n",
+    fmt::print("\n{:<36}{:>17} {:>15}   ({})\n", "relative error against the reference", "L2", "H1",
                train::where_errors_are_taken(metrics.error_grid));
     for (const auto& [field, value] : metrics.l2)
       fmt::print("  {:<28} {:>22} {:>15}\n", field, number_text(value),

@@ -1,7 +1,9 @@
-// lather report RUN… [--out page.html] [--figure picture.svg|pdf [--panel …] [--over …]] [--tables DIR]
+// lather report RUN… [--out page.html] [--figure picture.svg|pdf [--panel …] [--quantity …] [--over …] [--seeds …]]
+// [--tables DIR]
 #include "lather/report/html_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
 #include <memory>
@@ -22,7 +24,7 @@ namespace fs = std::filesystem;
 struct ReportArguments {
   std::vector<std::string> runs;
   std::string out, figure, tables;
-  std::string panel = "all", over;
+  std::string panel = "all", quantity, over, seeds = "together";
   bool last = false;
 };
 
@@ -34,27 +36,59 @@ const std::map<std::string, report::FigurePanel> kPanels = {{"all", report::Figu
                                                             {"maps", report::FigurePanel::maps}};
 const std::map<std::string, report::FigureClock> kClocks = {{"seconds", report::FigureClock::seconds},
                                                             {"steps", report::FigureClock::steps}};
+const std::map<std::string, report::FigureSeeds> kSeeds = {{"together", report::FigureSeeds::together},
+                                                           {"apart", report::FigureSeeds::apart}};
 
-template <class Values>
-std::vector<std::string> names_of(const Values& values) {
+// Those that histories record.
+std::map<std::string, report::Quantity> drawn_quantities() {
+  std::map<std::string, report::Quantity> list;
+  for (const auto& name : report::quantity_names())
+    if (const auto quantity = report::find_quantity(name); is_of_the_solution(*quantity))
+      list[name] = *quantity;
+  return list;
+}
+
+template <class Value>
+std::vector<std::string> names_of(const std::map<std::string, Value>& values) {
   std::vector<std::string> names;
-  for (const auto& entry : values) names.push_back(entry.first);
+  for (const auto& [name, value] : values) names.push_back(name);
   return names;
 }
 
-void write_figure(const ReportArguments& a, const std::vector<fs::path>& runs) {
-  const fs::path file = a.figure;
+template <class Value>
+Value value_named(const std::string& name, const char* option, const std::map<std::string, Value>& values) {
+  const auto found = values.find(name);
+  if (found == values.end())
+    throw Error(unknown_name_message(fmt::format("value of {}", option), name, names_of(values)));
+  return found->second;
+}
+
+report::FigureChoice choice_of(const ReportArguments& a) {
+  report::FigureChoice choice;
+  choice.panel = value_named(a.panel, "--panel", kPanels);
+  if (!a.over.empty()) choice.clock = value_named(a.over, "--over", kClocks);
+  if (!a.quantity.empty()) choice.quantity = value_named(a.quantity, "--quantity", drawn_quantities());
+  choice.seeds = value_named(a.seeds, "--seeds", kSeeds);
+  return choice;
+}
+
+void require_picture_name(const fs::path& file) {
   if (file.extension() != ".svg" && file.extension() != ".pdf")
-    throw Error(fmt::format("--figure {}: its name must end in .svg or .pdf", a.figure));
+    throw Error(fmt::format("--figure {}: its name must end in .svg or .pdf", file.string()));
+}
+
+void write_figure(const fs::path& file, const report::FigureChoice& choice,
+                  const std::vector<fs::path>& runs) {
   std::vector<report::RunData> data;
   for (const auto& run : runs) data.push_back(report::read_run_data(run));
-  const std::string svg = report::svg_figure(
-      data, {kPanels.at(a.panel), a.over.empty() ? report::FigureClock::automatic : kClocks.at(a.over)});
+  const std::string svg = report::svg_figure(data, choice);
   write_file_atomically(file, file.extension() == ".pdf" ? report::pdf_of(svg) : svg);
-  fmt::print("{}\n", a.figure);
+  fmt::print("{}\n", file.string());
 }
 
 void make_page(const ReportArguments& a) {
+  const auto choice = choice_of(a);
+  if (!a.figure.empty()) require_picture_name(a.figure);
   const std::vector<fs::path> given(a.runs.begin(), a.runs.end());
   const auto found = report::find_runs(given);
   const auto& runs = found.folders;
@@ -66,7 +100,7 @@ void make_page(const ReportArguments& a) {
   for (const auto& notes : {found.notes, report.notes})
     for (const auto& note : notes) fmt::print(stderr, "lather: {}\n", note);
   fmt::print("{}\n", page.string());
-  if (!a.figure.empty()) write_figure(a, runs);
+  if (!a.figure.empty()) write_figure(a.figure, choice, runs);
   if (a.tables.empty()) return;
   report::write_tables(report, a.tables);
   for (const auto& table : report.tables)
@@ -91,14 +125,26 @@ void add_report(CLI::App& app, int&) {
           ->add_option("--figure", a->figure,
                        "also write a figure, .svg or .pdf: convergence, best prediction, its error")
           ->type_name("FILE");
-  command
-      ->add_option("--panel", a->panel,
-                   "one part of the figure alone; maps: reference, prediction and error in a row")
-      ->needs(figure)
-      ->check(CLI::IsMember(names_of(kPanels)));
-  command->add_option("--over", a->over, "what its curves lie over (default: seconds)")
-      ->needs(figure)
-      ->check(CLI::IsMember(names_of(kClocks)));
+  const auto add_choice = [&](const char* option, std::string& value, const char* words,
+                              const std::vector<std::string>& names) {
+    command->add_option(option, value, words)
+        ->needs(figure)
+        ->type_name(fmt::format("{{{}}}", fmt::join(names, ",")));
+  };
+  add_choice("--panel", a->panel,
+             "one part of the figure alone; maps: reference, prediction and error in a row",
+             names_of(kPanels));
+  add_choice(
+      "--quantity", a->quantity,
+      "what its curves show (default: l2, or residual if there are no errors); residual is a root mean "
+      "square, mean_square its square",
+      names_of(drawn_quantities()));
+  add_choice("--over", a->over, "what its curves lie over (default: seconds)", names_of(kClocks));
+  add_choice(
+      "--seeds", a->seeds,
+      "runs that differ only in their seed: one curve, the geometric mean, with a band from the smallest "
+      "to the largest value (default), or a curve each",
+      names_of(kSeeds));
   command
       ->add_option("--tables", a->tables, "also write the tables as Markdown, CSV and LaTeX into this folder")
       ->type_name("DIR");
@@ -109,7 +155,8 @@ void add_report(CLI::App& app, int&) {
       "  lather report runs/burgers-ss-esoap-0-1\n  lather report runs/compare-burgers-1 --tables tables\n"
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
       "  lather report runs/compare-burgers-1 --figure burgers.svg\n"
-      "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --over steps\n"
+      "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --quantity residual "
+      "--over steps\n"
       "  lather report runs/reproduction-quick --figure curves.pdf --panel curves");
   command->callback([a] { make_page(*a); });
 }

@@ -33,7 +33,9 @@ struct TrainArguments {
 
 void print_summary_line(const char* title, const train::NamedMetrics& metrics) {
   std::string text = fmt::format("{:<6} step {:<8}", title, metrics.step);
-  if (!std::isnan(metrics.residual)) text += fmt::format(" residual {:.3e}", metrics.residual);
+  if (!std::isnan(metrics.residual))
+    text += fmt::format(" residual {:.3e} (rms), {:.3e} (mean square)", metrics.residual,
+                        metrics.mean_square_residual);
   for (const auto& [field, value] : metrics.l2)
     if (!std::isnan(value)) text += fmt::format("  L2 error of {} {:.3e}", field, value);
   for (const auto& [field, value] : metrics.h1)

@@ -5,10 +5,14 @@
 
 #include <vector>
 
-#include "lather/experiment/pages/panels.hpp"
 #include "lather/experiment/results.hpp"
+#include "lather/report/draw/panels.hpp"
 
 namespace lather::experiment {
+
+using report::Panel;
+using report::PanelCurve;
+using report::PanelFigure;
 
 // A panel per problem. Needs runs that record every step and keep their log of changes.
 void draw_around_changes(const ExperimentResult& result, const std::vector<const VariantEntry*>& variants,

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 
 #include "lather/core/files.hpp"
@@ -12,6 +11,7 @@
 #include "lather/experiment/pages/method_colours.hpp"
 #include "lather/experiment/pages/setting_curves.hpp"
 #include "lather/report/draw/pdf.hpp"
+#include "lather/report/draw/seed_curves.hpp"
 
 namespace lather::experiment {
 
@@ -19,73 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-double place_of(const CurvePoint& point, const FigureEntry& figure) {
-  return figure.over_seconds ? point.seconds : point.step;
-}
-
-// Curves of seeds as one: geometric mean, smallest and largest at each step all of them have.
-PanelCurve join_seeds(const std::vector<std::vector<CurvePoint>>& curves, const FigureEntry& figure,
-                      std::size_t method) {
-  PanelCurve joined{method, {}, {}, {}, {}};
-  if (curves.empty()) return joined;
-  std::size_t length = curves[0].size();
-  for (const auto& curve : curves) length = std::min(length, curve.size());
-  for (std::size_t i = 0; i < length; ++i) {
-    double sum = 0, low = 1e308, high = 0, x = 0;
-    bool drawable = true;
-    for (const auto& curve : curves) {
-      drawable = drawable && curve[i].value >= 0 && std::isfinite(curve[i].seconds);
-      sum += std::log(curve[i].value);
-      low = std::min(low, curve[i].value), high = std::max(high, curve[i].value);
-      x += place_of(curve[i], figure) / static_cast<double>(curves.size());
-    }
-    if (!drawable) continue;
-    joined.x.push_back(x);
-    joined.value.push_back(std::exp(sum / static_cast<double>(curves.size())));
-    if (curves.size() > 1) joined.low.push_back(low), joined.high.push_back(high);
-  }
-  return joined;
-}
-
-// A seed that diverged, alone: in a mean it would hide what the others did.
-PanelCurve diverged_seed(const std::vector<CurvePoint>& points, const FigureEntry& figure,
-                         std::size_t method) {
-  PanelCurve curve{method, {}, {}, {}, {}};
-  curve.cut = curve.diverged = true;
-  for (const auto& point : points)
-    if (point.value >= 0 && std::isfinite(point.seconds)) {
-      curve.x.push_back(place_of(point, figure));
-      curve.value.push_back(point.value);
-    }
-  return curve;
-}
-
-// The joined curve of a method, then each of its seeds that diverged.
+// The curve of a method, then each of its seeds that diverged.
 void add_method(Panel& panel, const CellResult& cell, const FigureEntry& figure, std::size_t method) {
-  std::vector<std::vector<CurvePoint>> curves;
-  std::vector<PanelCurve> diverged;
-  for (const auto& run : cell.seeds) {
-    if (run.status != RunStatus::done) continue;
-    auto curve = curve_of(run.folder, figure.quantity, figure.task_metric);
-    if (has_diverged(run))
-      diverged.push_back(diverged_seed(curve, figure, method));
-    else if (!curve.empty())
-      curves.push_back(std::move(curve));
-  }
-  panel.curves.push_back(join_seeds(curves, figure, method));
-  for (auto& curve : diverged) panel.curves.push_back(std::move(curve));
-}
-
-std::string y_name(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::residual: return "root mean square residual at held-out points";
-    case Quantity::mean_square: return "mean square residual at held-out points";
-    case Quantity::loss: return "loss at held-out points";
-    case Quantity::training_loss: return "loss at the training points";
-    case Quantity::l2: return "relative L² error";
-    case Quantity::h1: return "relative H¹ error";
-    default: return std::string(name_of(quantity));
-  }
+  std::vector<report::SeedCurve> seeds;
+  for (const auto& run : cell.seeds)
+    if (run.status == RunStatus::done)
+      seeds.push_back({curve_of(run.folder, figure.quantity, figure.task_metric), has_diverged(run)});
+  const auto clock = figure.over_seconds ? report::PanelClock::seconds : report::PanelClock::steps;
+  for (auto& curve : report::seeds_together(seeds, clock, method)) panel.curves.push_back(std::move(curve));
 }
 
 // The name of a setting's path in a picture.
@@ -163,7 +104,7 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
   PanelFigure drawing;
   drawing.title = figure.title.empty() ? result.plan->experiment->title : figure.title;
   drawing.x_name = figure.over_seconds ? "seconds" : "steps";
-  drawing.y_name = figure.task_metric.empty() ? y_name(figure.quantity) : figure.task_metric;
+  drawing.y_name = figure.task_metric.empty() ? axis_name(figure.quantity) : figure.task_metric;
   auto variants = variants_of(result);
   const auto& drawn = figure.variants;
   std::erase_if(variants, [&](const VariantEntry* variant) {

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "lather/experiment/pages/grid_map.hpp"
-#include "lather/experiment/pages/panels.hpp"
 #include "lather/experiment/results.hpp"
+#include "lather/report/draw/panels.hpp"
 
 namespace lather::experiment {
+
+using report::Panel;
+using report::PanelCurve;
+using report::PanelFigure;
+using report::svg_panels;
 
 PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figure);
 

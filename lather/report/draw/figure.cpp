@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/field_plane.hpp"
 #include "lather/report/draw/glyphs.hpp"
+#include "lather/report/draw/panels.hpp"
+#include "lather/report/draw/run_curves.hpp"
 #include "lather/report/draw/svg.hpp"
 #include "lather/report/run_groups.hpp"
 
@@ -21,7 +22,6 @@ namespace lather::report {
 namespace {
 
 using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr double kHeight = 330, kTop = 62, kPlot = 214;  // of the picture, of its panels
 constexpr double kLeft = 58, kMapStep = 330, kMapRoom = 216 + 62;
@@ -29,78 +29,65 @@ constexpr double kLabelLine = 31, kLabelGap = 12;
 constexpr const char* kHeading = "font-weight=\"600\" font-size=\"13.5\"";
 constexpr const char* kSub = "fill=\"#6a6f78\" font-size=\"11.5\"";
 
-// What a curve shows: the worst error of all fields, or the residual if no error is known.
-struct Curve {
-  std::string name;                   // of its group
-  std::vector<double> clock, figure;  // as a power of ten: -infinity for zero
-};
-
-bool has_errors(const RunData& run) {
-  for (const auto& [name, column] : run.history.items())
-    if (name.starts_with("l2.")) return true;
-  return false;
-}
-
-Curve curve_of(const RunData& run, const std::string& name, bool errors, const char* clock) {
-  Curve curve{name, {}, {}};
-  const auto& times = run.history.at(clock);
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    double worst = kUnknown;
-    for (const auto& [quantity, column] : run.history.items())
-      if ((errors ? quantity.starts_with("l2.") : quantity == "residual") && column[i].is_number() &&
-          !(worst >= column[i].get<double>()))
-        worst = column[i].get<double>();
-    if (!(worst >= 0) || !times[i].is_number()) continue;
-    curve.clock.push_back(times[i].get<double>());
-    curve.figure.push_back(std::log10(worst));
-  }
-  return curve;
-}
-
 // Many labels go on below the curves.
 double lowest_label(const Box& box, std::size_t labels) {
   return std::max(box.top + box.height - 8, box.top + 8 + kLabelLine * (static_cast<double>(labels) - 1));
 }
 
-void draw_curves(Svg& svg, const Box& box, const std::vector<Curve>& curves, const Axis& x, const Axis& y) {
-  svg.axes(box, x, y, true);
-  const auto height_of = [&](double value) { return std::max(0.0, y.share(value)); };
-  struct Label {
-    std::string name, colour;
-    double y, value, sum;
-    int runs;
-  };
-  std::vector<Label> labels;
-  for (const auto& curve : curves) {
-    if (curve.clock.empty()) continue;
-    auto label =
-        std::find_if(labels.begin(), labels.end(), [&](const Label& l) { return l.name == curve.name; });
-    if (label == labels.end())
-      label =
-          labels.insert(label, {curve.name, categorical_colour(static_cast<int>(labels.size())), 0, 0, 0, 0});
-    std::vector<Svg::Share> points;
-    for (std::size_t i = 0; i < curve.clock.size(); ++i)
-      points.push_back({x.share(curve.clock[i]), height_of(curve.figure[i])});
-    svg.curve(box, points, label->colour, 1.8);
-    svg.dot(box.left + points.back().x * box.width, box.top + (1 - points.back().y) * box.height, 3,
-            label->colour);
-    label->sum += curve.figure.back();
-    ++label->runs;
+// Where the curves of a method end: the geometric mean.
+struct CurveLabel {
+  std::string name, colour;
+  std::optional<double> exponent;  // none: all of its seeds diverged
+  double y = 0;
+};
+
+std::vector<CurveLabel> labels_of(const PanelFigure& figure) {
+  const auto names = legend_labels(figure);
+  std::vector<CurveLabel> labels;
+  for (std::size_t m = 0; m < names.size(); ++m) {
+    double sum = 0;
+    int ends = 0;
+    for (const auto& curve : figure.panels[0].curves)
+      if (curve.method == m && !curve.diverged && !curve.value.empty())
+        sum += std::log10(curve.value.back()), ++ends;
+    labels.push_back({names[m], categorical_colour(figure.methods[m].colour), {}});
+    if (ends > 0) labels.back().exponent = sum / ends;
   }
-  for (auto& label : labels) {  // at the geometric mean of where its curves end
-    label.value = label.sum / label.runs;
-    label.y = box.top + (1 - height_of(label.value)) * box.height;
+  return labels;
+}
+
+// From top to bottom, none over another.
+void place_labels(std::vector<CurveLabel>& labels, const Box& box, const Axis& y) {
+  for (auto& label : labels) {
+    const double share = label.exponent ? std::clamp(y.share(*label.exponent), 0.0, 1.0) : 1;
+    label.y = box.top + (1 - share) * box.height;
   }
-  std::sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.y < b.y; });
+  std::stable_sort(labels.begin(), labels.end(),
+                   [](const CurveLabel& a, const CurveLabel& b) { return a.y < b.y; });
   const double lowest = lowest_label(box, labels.size());
   for (std::size_t i = 1; i < labels.size(); ++i)
     labels[i].y = std::max(labels[i].y, labels[i - 1].y + kLabelLine);
   for (std::size_t i = labels.size(); i-- > 0;)  // and back up from the bottom
     labels[i].y = std::min(labels[i].y, i + 1 < labels.size() ? labels[i + 1].y - kLabelLine : lowest);
+}
+
+// One panel, its legend beside the ends of the curves.
+void draw_curves(Svg& svg, const Box& box, const PanelFigure& figure) {
+  const Panel& panel = figure.panels[0];
+  draw_panel(svg, box, panel, figure);
+  const auto axes = axes_of(panel, figure);
+  for (const auto& curve : panel.curves) {
+    if (curve.diverged || curve.value.empty()) continue;
+    const double height = std::clamp(axes.y.share(std::log10(curve.value.back())), 0.0, 1.0);
+    svg.dot(box.left + axes.x.share(curve.x.back()) * box.width, box.top + (1 - height) * box.height, 3,
+            categorical_colour(figure.methods[curve.method].colour));
+  }
+  auto labels = labels_of(figure);
+  place_labels(labels, box, axes.y);
   for (const auto& label : labels) {
     const double left = box.left + box.width + kLabelGap;
     svg.text(left, label.y, label.name, fmt::format("fill=\"{}\" font-weight=\"600\"", label.colour));
-    svg.text(left, label.y + 14, short_figure(std::pow(10, label.value)), kSub);
+    if (label.exponent) svg.text(left, label.y + 14, short_figure(std::pow(10, *label.exponent)), kSub);
   }
 }
 
@@ -125,10 +112,6 @@ void draw_map(Svg& svg, const Box& box, const FieldPlane& plane, const std::vect
   svg.axes(box, plane.x, plane.y, false);
   svg.colour_bar({box.left + box.width + 10, box.top, 9, box.height}, scale, colours);
   for (const auto& line : plane.outline) svg.curve(box, line, "#30343b", 1);
-}
-
-double last_figure(const Curve& curve) {
-  return curve.figure.empty() ? std::numeric_limits<double>::infinity() : curve.figure.back();
 }
 
 bool can_be_drawn(const Json& fields) {
@@ -229,50 +212,11 @@ void require_maps(const RunData& run, FigurePanel panel) {
       throw Error(fmt::format("{} has no {}: no reference is known", run.name, ending + 1));
 }
 
-// Curves of all runs with the axes they need, and which run ends lowest.
-struct Curves {
-  std::vector<Curve> curves;
-  Axis x{0, 0, false, ""}, y{1e300, -1e300, true, ""};
-  std::size_t best = 0;
-  bool errors = false;
-};
-
-Curves curves_of(const std::vector<RunData>& runs, const std::vector<std::string>& names,
-                 FigureClock wanted) {
-  Curves all;
-  all.errors = std::all_of(runs.begin(), runs.end(), has_errors);
-  const bool timed = std::all_of(runs.begin(), runs.end(), [&](const RunData& r) {
-    return !curve_of(r, "", all.errors, "seconds").clock.empty();
-  });
-  if (wanted == FigureClock::seconds && !timed) throw Error("not every run has its times");
-  const bool seconds = wanted == FigureClock::seconds || (wanted == FigureClock::automatic && timed);
-  all.x.name = seconds ? "seconds of training" : "steps";
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    all.curves.push_back(curve_of(runs[i], names[i], all.errors, seconds ? "seconds" : "step"));
-    const Curve& curve = all.curves.back();
-    if (last_figure(curve) < last_figure(all.curves[all.best])) all.best = all.curves.size() - 1;
-    for (const double t : curve.clock) all.x.high = std::max(all.x.high, t);
-    for (const double f : curve.figure) {
-      all.y.zero_at_low = all.y.zero_at_low || std::isinf(f);
-      if (std::isfinite(f)) all.y.low = std::min(all.y.low, f), all.y.high = std::max(all.y.high, f);
-    }
-  }
-  if (all.y.low > all.y.high) {
-    if (!all.y.zero_at_low) throw Error("the runs have no history to draw");
-    all.y.low = -1, all.y.high = 0;  // nothing but zeros
-  }
-  all.x.high = std::max(all.x.high, 1e-3);
-  const double room = std::max(0.06 * (all.y.high - all.y.low), 0.02);
-  all.y.low -= (all.y.zero_at_low ? 3 : 1) * room;
-  all.y.high += room;
-  return all;
-}
-
 // Where the next panel begins, or the picture ends: names of groups may be long.
-double right_of_labels(const Box& curves, const std::vector<std::string>& names, bool maps) {
+double right_of_labels(const Box& curves, const PanelFigure& figure, bool maps) {
   constexpr double kUsual = 146, kNumbersOfMaps = 50, kMargin = 8;
   double widest = 0;
-  for (const auto& name : names) widest = std::max(widest, room_for(name, kTextSize, true));
+  for (const auto& label : legend_labels(figure)) widest = std::max(widest, room_for(label, kTextSize, true));
   return curves.left + curves.width +
          std::max(kUsual, kLabelGap + widest + (maps ? kNumbersOfMaps : kMargin));
 }
@@ -297,32 +241,41 @@ std::string svg_maps(const RunData& run, const std::string& name, FigurePanel pa
   return std::move(svg).finish();
 }
 
+std::string capitalized(std::string words) {
+  words[0] = static_cast<char>(std::toupper(words[0]));
+  return words;
+}
+
+// Curves with their labels and, if wanted and there are fields, the maps of the best run.
+std::string svg_of_one_problem(const std::vector<RunData>& runs, const RunCurves& curves, bool with_maps) {
+  const RunData& best = runs[curves.best];
+  const PanelFigure& figure = curves.figure;
+  const std::string problem = problem_name(best);
+  const bool maps = with_maps && !first_field(best).empty();
+  const Box box{kLeft, kTop, 258, kPlot};
+  const double maps_left = right_of_labels(box, figure, maps);
+  const double bottom = lowest_label(box, figure.methods.size()) + 30;
+  Svg svg(maps ? maps_left + kMapStep + kMapRoom : maps_left, std::max(kHeight, bottom), figure.title);
+  svg.text(kLeft, 30, capitalized(figure.y_name), kHeading);
+  svg.text(kLeft, 47,
+           runs.size() == 1 ? problem : fmt::format("{}, {} runs{}", problem, runs.size(), times_of(runs)),
+           kSub);
+  draw_curves(svg, box, figure);
+  if (maps) draw_prediction(svg, maps_left, best, method_names(runs)[curves.best]);
+  if (maps && has_array(best, ".error")) draw_error(svg, maps_left + kMapStep, best, {});
+  return std::move(svg).finish();
+}
+
 }  // namespace
 
 std::string svg_figure(const std::vector<RunData>& runs, const FigureChoice& choice) {
   if (runs.empty()) throw Error("no run was given");
   const auto names = group_names(runs);
   if (shows_maps_alone(choice.panel) && runs.size() == 1) return svg_maps(runs[0], names[0], choice.panel);
-  const Curves all = curves_of(runs, names, choice.clock);
-  const RunData& best = runs[all.best];
-  if (shows_maps_alone(choice.panel)) return svg_maps(best, names[all.best], choice.panel);
-  const auto problems = problem_names(runs);
-  const std::string problem =
-      problems.size() == 1 ? problems[0] : fmt::format("{} problems", problems.size());
-  const bool maps = choice.panel == FigurePanel::all && !first_field(best).empty();
-  const Box curves{kLeft, kTop, 258, kPlot};
-  const double maps_left = right_of_labels(curves, names, maps);
-  const double bottom = lowest_label(curves, std::set(names.begin(), names.end()).size()) + 30;
-  Svg svg(maps ? maps_left + kMapStep + kMapRoom : maps_left, std::max(kHeight, bottom),
-          fmt::format("{}: {}", problem, all.errors ? "errors" : "residuals"));
-  svg.text(kLeft, 30, all.errors ? "Relative L² error" : "Residual", kHeading);
-  svg.text(kLeft, 47,
-           runs.size() == 1 ? problem : fmt::format("{}, {} runs{}", problem, runs.size(), times_of(runs)),
-           kSub);
-  draw_curves(svg, curves, all.curves, all.x, all.y);
-  if (maps) draw_prediction(svg, maps_left, best, names[all.best]);
-  if (maps && has_array(best, ".error")) draw_error(svg, maps_left + kMapStep, best, {});
-  return std::move(svg).finish();
+  const RunCurves curves = curves_of(runs, choice);
+  if (shows_maps_alone(choice.panel)) return svg_maps(runs[curves.best], names[curves.best], choice.panel);
+  if (curves.figure.panels.size() > 1) return svg_panels(curves.figure);
+  return svg_of_one_problem(runs, curves, choice.panel == FigurePanel::all);
 }
 
 }  // namespace lather::report

@@ -201,7 +201,9 @@ function keyFigures(run) {
   const item = (name, value, small) =>
       el('div', {}, el('dt', {}, name), el('dd', {}, value, small ? el('small', {}, small) : null));
   return el(
-      'dl', {class: 'figures'}, item('Residual', number(best.residual), 'best step, ' + number(best.step, 9)),
+      'dl', {class: 'figures'},
+      item('Residual (root mean square)', number(best.residual), 'best step, ' + number(best.step, 9)),
+      item('Mean square residual', number(best.mean_square_residual)),
       best.l2 ? item('Relative L² error', number(worst(best.l2))) : null,
       best.h1 ? item('Relative H¹ error', number(worst(best.h1))) : null,
       item('Last residual', number(end.residual), 'step ' + number(end.step, 9)),

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace lather::experiment {
+#include "lather/report/draw/svg.hpp"
+
+namespace lather::report {
 
 struct PanelCurve {
   std::size_t method = 0;                // its place in the legend
@@ -37,4 +39,13 @@ struct PanelFigure {
 
 std::string svg_panels(const PanelFigure& figure);
 
-}  // namespace lather::experiment
+// Its parts, for other layouts. "Adam", "Muon (2 seeds diverged)": in the panels of this figure.
+std::vector<std::string> legend_labels(const PanelFigure& figure);
+struct PanelAxes {
+  Axis x, y;
+};
+PanelAxes axes_of(const Panel& panel, const PanelFigure& figure);
+// With its axes, without its title.
+void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure& figure);
+
+}  // namespace lather::report

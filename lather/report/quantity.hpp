@@ -1,12 +1,12 @@
 #pragma once
-// What experiments measure.
+// What reports draw and experiments measure.
 
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace lather::experiment {
+namespace lather::report {
 
 enum class Quantity {
   residual,           // root of the sum over equations of mean squares, at held-out points
@@ -35,4 +35,12 @@ bool is_share(Quantity quantity);            // between 0 and 1, best given in p
 std::optional<Quantity> find_quantity(std::string_view name);
 std::vector<std::string> quantity_names();
 
-}  // namespace lather::experiment
+// What a figure calls it: "relative L² error".
+std::string axis_name(Quantity quantity);
+
+// Its value in a line of the history is computed from the largest number in its columns. The training loss there has
+// the weights of its step.
+bool is_recorded_in(Quantity quantity, std::string_view column);
+double value_from(Quantity quantity, double largest);
+
+}  // namespace lather::report

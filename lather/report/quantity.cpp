@@ -1,9 +1,9 @@
-#include "lather/experiment/quantity.hpp"
+#include "lather/report/quantity.hpp"
 
 #include <array>
 #include <utility>
 
-namespace lather::experiment {
+namespace lather::report {
 
 namespace {
 
@@ -63,4 +63,32 @@ std::vector<std::string> quantity_names() {
   return names;
 }
 
-}  // namespace lather::experiment
+std::string axis_name(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::residual: return "root mean square residual at held-out points";
+    case Quantity::mean_square: return "mean square residual at held-out points";
+    case Quantity::loss: return "loss at held-out points";
+    case Quantity::training_loss: return "loss at training points";
+    case Quantity::l2: return "relative L² error";
+    case Quantity::h1: return "relative H¹ error";
+    default: return std::string(name_of(quantity));
+  }
+}
+
+bool is_recorded_in(Quantity quantity, std::string_view column) {
+  switch (quantity) {
+    case Quantity::residual:
+    case Quantity::mean_square: return column == "residual";
+    case Quantity::loss: return column == "validation_loss";
+    case Quantity::training_loss: return column == "loss";
+    case Quantity::l2: return column.starts_with("l2.");
+    case Quantity::h1: return column.starts_with("h1.");
+    default: return false;
+  }
+}
+
+double value_from(Quantity quantity, double largest) {
+  return quantity == Quantity::mean_square ? largest * largest : largest;
+}
+
+}  // namespace lather::report

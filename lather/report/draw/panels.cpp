@@ -1,4 +1,4 @@
-#include "lather/experiment/pages/panels.hpp"
+#include "lather/report/draw/panels.hpp"
 
 #include <fmt/format.h>
 
@@ -8,21 +8,14 @@
 
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/glyphs.hpp"
-#include "lather/report/draw/svg.hpp"
 
-namespace lather::experiment {
-
-using report::Axis;
-using report::Box;
-using report::kTextSize;
-using report::kTitleLine;
-using report::Svg;
+namespace lather::report {
 
 namespace {
 
 // Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
-constexpr double kPanelWidth = 190, kPanelHeight = 150, kLeft = 52, kGap = 64, kTopOfPanels = 62, kRow = 232,
-                 kLegendLine = 18, kNumberWidth = 30, kMargin = 12;
+constexpr double kPanelWidth = 190, kPanelHeight = 150, kFirstPanel = 52, kPanelGap = 64, kTopOfPanels = 62,
+                 kRow = 232, kLegendLine = 18, kNumberWidth = 30, kRightMargin = 12;
 
 struct Limits {
   double low = 1e308, high = -1e308;
@@ -46,8 +39,9 @@ Limits exponents_of(const Panel& panel, bool diverged) {
   Limits y;
   for (const auto& curve : panel.curves)
     if (curve.diverged == diverged)
-      for (const double value : curve.value)
-        if (value > 0) y.take(std::log10(value));
+      for (const auto* values : {&curve.value, &curve.low, &curve.high})
+        for (const double value : *values)
+          if (value > 0) y.take(std::log10(value));
   return y;
 }
 
@@ -68,7 +62,42 @@ bool has_zeros(const PanelCurve& curve) {
   return !curve.diverged && (has(curve.value) || has(curve.low));
 }
 
-std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
+void cross_out(Svg& svg, double x, double y, const std::string& colour) {
+  constexpr double kArm = 5;
+  svg.line(x - kArm, y - kArm, x + kArm, y + kArm, colour, 1.6);
+  svg.line(x - kArm, y + kArm, x + kArm, y - kArm, colour, 1.6);
+}
+
+// What is left of a curve that diverged: it ends where it leaves the panel for good, at the upper edge.
+void end_at_the_edge(std::vector<Svg::Share>& points) {
+  const auto inside =
+      std::find_if(points.rbegin(), points.rend(), [](const Svg::Share& p) { return p.y < 1; });
+  const auto beyond = static_cast<std::size_t>(inside - points.rbegin());
+  if (beyond > 1) points.resize(points.size() - beyond + 1);
+  if (points.empty()) points.push_back({0, 1});  // no number from the start
+}
+
+std::vector<std::string> title_lines(const Panel& panel) {
+  return bold_lines(panel.title, kTextSize, kPanelWidth + kPanelGap - kRightMargin);
+}
+
+double legend_width(const std::string& label) { return 20 + room_for(label, kTextSize) + kRightMargin; }
+
+// That of the panels, or more if words need it; a legend gets lines of this width.
+double figure_width(const PanelFigure& figure, const std::vector<std::string>& labels, int columns) {
+  constexpr double kUsualLine = 560;
+  double width = kFirstPanel + columns * (kPanelWidth + kPanelGap), line = kFirstPanel;
+  width = std::max(width, kFirstPanel + room_for(figure.y_name, kTextSize) + kRightMargin);
+  for (const auto& label : labels) {
+    line += legend_width(label);
+    width = std::max(width, kFirstPanel + legend_width(label));
+  }
+  return std::max(width, std::min(line, kUsualLine));
+}
+
+}  // namespace
+
+PanelAxes axes_of(const Panel& panel, const PanelFigure& figure) {
   Limits x, y = scale_of_values(panel);
   for (const auto& curve : panel.curves)
     for (const double at : curve.x) x.take(figure.dotted ? std::log10(at) : at);
@@ -86,36 +115,16 @@ std::pair<Axis, Axis> axes_of(const Panel& panel, const PanelFigure& figure) {
   return {{x.low, std::max(x.high, x.low + 1e-9), false, figure.x_name}, values};
 }
 
-void cross_out(Svg& svg, double x, double y, const std::string& colour) {
-  constexpr double kArm = 5;
-  svg.line(x - kArm, y - kArm, x + kArm, y + kArm, colour, 1.6);
-  svg.line(x - kArm, y + kArm, x + kArm, y - kArm, colour, 1.6);
-}
-
-// What is left of a curve that diverged: it ends where it leaves the panel for good, at the upper edge.
-void end_at_the_edge(std::vector<Svg::Share>& points) {
-  const auto inside =
-      std::find_if(points.rbegin(), points.rend(), [](const Svg::Share& p) { return p.y < 1; });
-  const auto beyond = static_cast<std::size_t>(inside - points.rbegin());
-  if (beyond > 1) points.resize(points.size() - beyond + 1);
-  if (points.empty()) points.push_back({0, 1});  // no number from the start
-}
-
-std::vector<std::string> title_lines(const Panel& panel) {
-  return report::bold_lines(panel.title, kTextSize, kPanelWidth + kGap - kMargin);
-}
-
 void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure& figure) {
-  const auto both = axes_of(panel, figure);
-  const Axis &x = both.first, &y = both.second;
-  svg.title(box.left, box.top - 8, title_lines(panel));
+  const auto axes = axes_of(panel, figure);
+  const Axis &x = axes.x, &y = axes.y;
   svg.axes(box, x, y, true);
   const auto share = [&](double at, double value) {
     return Svg::Share{x.share(figure.dotted ? std::log10(at) : at),
                       std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
   };
   const auto colour_of = [&](const PanelCurve& curve) {
-    return report::categorical_colour(figure.methods[curve.method].colour);
+    return categorical_colour(figure.methods[curve.method].colour);
   };
   for (const auto& curve : panel.curves) {
     if (curve.low.empty()) continue;
@@ -140,7 +149,6 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
   }
 }
 
-// "Adam", "Muon (2 seeds diverged)": in the panels of this figure.
 std::vector<std::string> legend_labels(const PanelFigure& figure) {
   std::vector<std::string> labels;
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
@@ -155,34 +163,18 @@ std::vector<std::string> legend_labels(const PanelFigure& figure) {
   return labels;
 }
 
-double legend_width(const std::string& label) { return 20 + report::room_for(label, kTextSize) + kMargin; }
-
-// That of the panels, or more if words need it; a legend gets lines of this width.
-double width_of(const PanelFigure& figure, const std::vector<std::string>& labels, int columns) {
-  constexpr double kUsualLine = 560;
-  double width = kLeft + columns * (kPanelWidth + kGap), line = kLeft;
-  width = std::max(width, kLeft + report::room_for(figure.y_name, kTextSize) + kMargin);
-  for (const auto& label : labels) {
-    line += legend_width(label);
-    width = std::max(width, kLeft + legend_width(label));
-  }
-  return std::max(width, std::min(line, kUsualLine));
-}
-
-}  // namespace
-
 std::string svg_panels(const PanelFigure& figure) {
   const int columns = std::clamp(static_cast<int>(figure.panels.size()), 1, figure.columns);
   const int rows = std::max(1, (static_cast<int>(figure.panels.size()) + columns - 1) / columns);
   const auto labels = legend_labels(figure);
-  const double width = width_of(figure, labels, columns);
+  const double width = figure_width(figure, labels, columns);
   struct Entry {
     double x, y;
   };
   std::vector<Entry> legend;
-  double at = kLeft, line = 30;
+  double at = kFirstPanel, line = 30;
   for (const auto& label : labels) {
-    if (at > kLeft && at + legend_width(label) > width) at = kLeft, line += kLegendLine;
+    if (at > kFirstPanel && at + legend_width(label) > width) at = kFirstPanel, line += kLegendLine;
     legend.push_back({at, line});
     at += legend_width(label);
   }
@@ -191,10 +183,10 @@ std::string svg_panels(const PanelFigure& figure) {
   const double more = kTitleLine * static_cast<double>(lines - 1), row_height = kRow + more;
   const double top = kTopOfPanels + line - 30;
   Svg svg(width, top + rows * row_height, figure.title);
-  svg.text(kLeft, 18, figure.y_name, "fill=\"#6a6f78\"");
+  svg.text(kFirstPanel, 18, figure.y_name, "fill=\"#6a6f78\"");
   for (std::size_t m = 0; m < figure.methods.size(); ++m) {
     const auto [x, y] = legend[m];
-    const std::string colour = report::categorical_colour(figure.methods[m].colour);
+    const std::string colour = categorical_colour(figure.methods[m].colour);
     if (figure.methods[m].dashed)
       svg.curve({x, y, 16, 0}, std::vector<Svg::Share>{{0, 0}, {1, 0}}, colour, 1.6, true);
     else
@@ -204,12 +196,12 @@ std::string svg_panels(const PanelFigure& figure) {
   for (std::size_t p = 0; p < figure.panels.size(); ++p) {
     const double column = static_cast<double>(p % static_cast<std::size_t>(columns)),
                  row = static_cast<double>(p / static_cast<std::size_t>(columns));
-    draw_panel(
-        svg,
-        {kLeft + column * (kPanelWidth + kGap), top + 8 + more + row * row_height, kPanelWidth, kPanelHeight},
-        figure.panels[p], figure);
+    const Box box{kFirstPanel + column * (kPanelWidth + kPanelGap), top + 8 + more + row * row_height,
+                  kPanelWidth, kPanelHeight};
+    svg.title(box.left, box.top - 8, title_lines(figure.panels[p]));
+    draw_panel(svg, box, figure.panels[p], figure);
   }
   return std::move(svg).finish();
 }
 
-}  // namespace lather::experiment
+}  // namespace lather::report
