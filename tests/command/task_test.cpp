@@ -189,6 +189,29 @@ TEST(TaskCommand, UsesTheDataFile) {
   EXPECT_TRUE(contains(finished.out, "\"decay\":\"cosine\""));
 }
 
+// Steps of 1e200 make the loss infinite.
+TEST(TaskCommand, ChoosesNoLearningRateThatDiverges) {
+  const TemporaryFolder folder;
+  const auto tuned_over = [&](const std::string& grid) {
+    std::ofstream(folder / "data.json") << R"({"learning_rate_grid": )" + grid + "}";
+    return task("quadratic", "adam",
+                {"--seeds", "1", "--steps", "3", "--tune", "--data", (folder / "data.json").string()});
+  };
+  for (const char* grid : {"[0.01, 1e200]", "[1e200, 0.01]"}) {
+    const auto finished = tuned_over(grid);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_TRUE(contains(finished.out, "adam learning_rate 1e+200: loss not finite, diverged\n"))
+        << finished.out;
+    EXPECT_TRUE(contains(finished.out, "\"learning_rate\":0.01")) << finished.out;
+  }
+  const auto hopeless = tuned_over("[1e190, 1e200]");
+  EXPECT_EQ(hopeless.status, 2);
+  EXPECT_TRUE(
+      contains(hopeless.err, "--tune: adam diverges with every learning rate of the grid (1e+190, 1e+200)"))
+      << hopeless.err;
+  EXPECT_FALSE(contains(hopeless.out, "adam seed 0"));
+}
+
 TEST(TaskCommand, SaysSoIfFilesCannotBeWrittenButShowsTheTable) {
   const TemporaryFolder folder;
   Surroundings full_disk;
