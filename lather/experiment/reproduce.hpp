@@ -16,7 +16,7 @@ namespace lather::experiment {
 struct ReproduceOptions {
   std::filesystem::path out;
   int jobs = 0;  // trainings at a time; 0: one per core. Other processes may work in the same folder
-  bool times_runs = true;  // false: timed runs are left to another process
+  bool times_runs = true;  // false: runs that must be alone are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
   // Called at the end: what is left, and how long that will take.

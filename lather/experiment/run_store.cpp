@@ -244,12 +244,19 @@ RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   return {begun ? RunStatus::interrupted : RunStatus::missing, folder, ""};
 }
 
-RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const {
+RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher,
+                        Company company) const {
   RunRecord record{RunStatus::missing, folder_of(spec, alone), ""};
+  // Only a run that had the memory to itself has shown that it needs more than there is.
+  const auto found_no_memory = [&](const std::string& message) {
+    if (alone || company == Company::none) return record_failure(record.folder, message, true);
+    train::known_values().forget();
+    return RunRecord{RunStatus::crowded_out, record.folder, message};
+  };
   const Claim claim(busy_, record.folder);
   try {
     record = find(spec, alone);
-    if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) {
+    if (is_result(record)) {
       record.was_there = true;
       return record;
     }
@@ -268,10 +275,12 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     return record;
   } catch (const train::FolderInUse&) {
     return {RunStatus::elsewhere, record.folder, ""};
-  } catch (const std::bad_alloc&) {
-    return record_failure(record.folder, "out of memory", true);
-  } catch (const OutOfMemory& error) {
+  } catch (const MemoryLimitExceeded& error) {
     return record_failure(record.folder, error.what(), true);
+  } catch (const OutOfMemory& error) {
+    return found_no_memory(error.what());
+  } catch (const std::bad_alloc&) {
+    return found_no_memory("an allocation failed");
   } catch (const std::exception& error) {
     return record_failure(record.folder, error.what(), false);
   }

@@ -33,6 +33,7 @@ enum class RunStatus {
   out_of_memory,  // a result
   failed,         // an error; tried again the next time
   elsewhere,      // another process has it at the moment
+  crowded_out,    // found no memory beside other runs: to be repeated alone
 };
 
 struct RunRecord {
@@ -46,6 +47,12 @@ struct RunRecord {
 inline bool is_result(const RunRecord& run) {
   return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
 }
+
+// It ran to an end of some kind.
+inline bool has_ended(const RunRecord& run) { return is_result(run) || run.status == RunStatus::failed; }
+
+// Whether other runs of this process may be taking memory at the same time.
+enum class Company { none, others };
 
 // What is kept of a finished run (there are hundreds of them): everything, its history with the data for
 // maps, its history, or only its configuration and its summary. A history comes with the log of basis
@@ -63,7 +70,8 @@ class RunStore {
   void keep_whole_log_of(const RunSpec& spec, bool alone) { whole_logs_.insert(folder_of(spec, alone)); }
   // Starts or resumes the run (on a matrix problem: starts again); returns at once if it is done. Does not
   // throw: an error is a status.
-  RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const;
+  RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher,
+                Company company = Company::none) const;
 
  private:
   // Folders in which this process is training: another thread that wants the same run waits for it.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "lather/core/files.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/tables.hpp"
 #include "lather/experiment/pages/write_up.hpp"
@@ -276,6 +277,80 @@ TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
                         R"({"message": "the disk is full"})");
   EXPECT_EQ(store.find(config, false).status, RunStatus::failed);
   EXPECT_EQ(store.run(config, false, Keep::history, {}).status, RunStatus::done);
+}
+
+// A has 2^80 entries, more than any machine can address.
+constexpr const char* kTooLarge = R"(
+name = "large"
+title = "Large"
+claim = "None."
+
+[[problem]]
+name = "too-large"
+task = "quadratic"
+settings.task.m = 1099511627776
+settings.task.p = 1099511627776
+
+[[problem]]
+name = "small"
+task = "quadratic"
+settings.task.size = "small"
+
+[[variant]]
+name = "adam"
+
+[[metric]]
+quantity = "task.gap"
+
+[budget.quick]
+steps = 20
+)";
+
+template <class Exception>
+train::Watcher watcher_that_throws(const Exception& exception) {
+  train::Watcher watcher;
+  watcher.interrupted = [exception]() -> bool { throw exception; };
+  return watcher;
+}
+
+TEST(Reproduce, ARunThatFindsNoMemoryBesideOthersHasNoResultYet) {
+  const Experiment e = read_text(kTooLarge);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const TemporaryFolder out;
+  const auto store = run_store(out.path());
+  const auto status_of = [&](std::uint64_t seed, const train::Watcher& watcher, Company company) {
+    const RunSpec spec = plan.run(plan.cells[1], {}, seed);
+    const auto status = store.run(spec, false, Keep::history, watcher, company).status;
+    EXPECT_EQ(is_result(store.find(spec, false)),
+              status == RunStatus::done || status == RunStatus::out_of_memory);
+    return status;
+  };
+  const auto failed = watcher_that_throws(std::bad_alloc()), no_room = watcher_that_throws(OutOfMemory("")),
+             forbidden = watcher_that_throws(MemoryLimitExceeded("H is too large"));
+  EXPECT_EQ(status_of(1, failed, Company::others), RunStatus::crowded_out);
+  EXPECT_EQ(status_of(1, no_room, Company::others), RunStatus::crowded_out);
+  EXPECT_EQ(status_of(1, {}, Company::others), RunStatus::done);
+  EXPECT_EQ(status_of(2, failed, Company::none), RunStatus::out_of_memory);
+  EXPECT_EQ(status_of(3, no_room, Company::none), RunStatus::out_of_memory);
+  EXPECT_EQ(status_of(4, forbidden, Company::others), RunStatus::out_of_memory);
+}
+
+TEST(Reproduce, CallsARunOutOfMemoryOnceItWasAlone) {
+  const Experiment e = read_text(kTooLarge);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder together, one_by_one;
+  const auto lines = [&](const TemporaryFolder& out, int jobs) {
+    const auto counted = reproduce_small(plans, out.path(), jobs);
+    EXPECT_EQ(counted.results[0].cells[0].seeds[0].status, RunStatus::out_of_memory);
+    EXPECT_EQ(counted.results[0].cells[1].seeds[0].status, RunStatus::done);
+    return counted.lines;
+  };
+  const std::string failure = "too-large with adam, seed 1: out of memory";
+  const auto beside = lines(together, 2), alone = lines(one_by_one, 1);
+  ASSERT_EQ(beside.size(), 2U);
+  EXPECT_NE(beside[1].find(failure), std::string::npos) << beside[1];  // after the other run has ended
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_NE(alone[0].find(failure), std::string::npos) << alone[0];
 }
 
 // Otherwise another value would be called the best.
