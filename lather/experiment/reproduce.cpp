@@ -87,7 +87,8 @@ class CellWork {
 
   std::size_t plan_index() const { return plan_index_; }
   bool tunes() const { return plan_.tunes(cell_); }
-  bool timed() const { return plan_.experiment->timed(); }
+  bool tunes_alone() const { return plan_.tunes_alone(); }
+  bool trains_alone() const { return plan_.trains_alone(); }
   std::size_t candidates() const { return cell_.candidates.size(); }
   std::size_t seeds() const { return result_.seeds.size(); }
   const CellResult& result() const { return result_; }
@@ -102,7 +103,8 @@ class CellWork {
 
   Came tune(std::size_t candidate, const train::Watcher& watcher, Company company) {
     const auto& settings = cell_.candidates[candidate];
-    Came came{store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher, company), ""};
+    const RunSpec spec = plan_.tuning_run(cell_, settings);
+    Came came{store_.run(spec, tunes_alone(), Keep::summary, watcher, company), ""};
     if (is_to_be_asked_for_again(came.run)) return came;
     came.words = describe(fmt::format("tuning, {}", words_of(settings)), came.run);
     judged_[candidate] = judged_by(came.run);
@@ -116,7 +118,7 @@ class CellWork {
   Came train(std::size_t index, const train::Watcher& watcher, Company company) {
     const RunSpec spec = plan_.run(cell_, result_.chosen, index + 1);
     const Keep keep = index == kPicturedSeed && measures_errors(spec) ? Keep::maps : Keep::history;
-    Came came{store_.run(spec, timed(), keep, watcher, company), ""};
+    Came came{store_.run(spec, trains_alone(), keep, watcher, company), ""};
     if (!is_to_be_asked_for_again(came.run))
       came.words = describe(fmt::format("seed {}", index + 1), came.run);
     return came;
@@ -126,7 +128,7 @@ class CellWork {
   void look() {
     bool all = true;
     for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
-      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
+      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), tunes_alone());
       all = all && is_result(run);
       if (is_result(run)) judged_[i] = judged_by(run);
       if (run.status == RunStatus::failed) result_.failures.push_back(run);
@@ -136,7 +138,7 @@ class CellWork {
     if (!all) return;
     choose();
     for (std::size_t s = 0; s < seeds(); ++s)
-      result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), timed());
+      result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), trains_alone());
   }
   bool was_tuned(std::size_t candidate) const { return tuned_[candidate]; }
   bool was_trained(std::size_t seed) const { return is_result(result_.seeds[seed]); }
@@ -189,7 +191,7 @@ RunStore store_with_logs(std::span<const Plan> plans, const std::filesystem::pat
       for (const auto& candidate : cell.candidates)
         for (std::int64_t seed = 1; seed <= plan.budget->seeds; ++seed)
           store.keep_whole_log_of(plan.run(cell, candidate, static_cast<std::uint64_t>(seed)),
-                                  plan.experiment->timed());
+                                  plan.trains_alone());
   }
   return store;
 }
@@ -213,11 +215,13 @@ class Reproduction {
     watcher_.interrupted = options.interrupted;
   }
 
-  // Timed runs must run alone, so they get rounds of their own.
+  // Runs that must be alone get rounds of their own.
   void run() {
     if (std::filesystem::exists(options_.out / "runs")) look();
-    in_turn([&](CellWork& work) { begin(work); });
+    begin_all(false);
     team_.run(jobs_, options_.interrupted);
+    begin_all(true);
+    team_.run(1, options_.interrupted);
     add_seeds(true, 0, 1);
     team_.run(1, options_.interrupted);
     add_seeds(false, 1, kAll);
@@ -253,6 +257,14 @@ class Reproduction {
     });
   }
 
+  // Those whose tuning runs must be alone, or the others.
+  void begin_all(bool alone) {
+    if (alone && !options_.times_runs) return;
+    in_turn([&](CellWork& work) {
+      if (work.tunes_alone() == alone) begin(work);
+    });
+  }
+
   // Tunes the settings, and trains the first seed as soon as they are chosen.
   void begin(CellWork& work) {
     bool tuned = true;
@@ -263,17 +275,18 @@ class Reproduction {
       }
     if (!tuned) return;
     if (!work.chosen()) work.choose();
-    if (!work.timed()) add_seed(work, 0, Where::last);
+    if (!work.trains_alone()) add_seed(work, 0, Where::last);
   }
 
-  // For timed experiments or for the others: first all runs of one seed, then all of the next.
-  void add_seeds(bool timed, std::size_t first, std::size_t end) {
-    if (timed && !options_.times_runs) return;
+  // Those that must be alone, or the others: first all runs of one seed, then all of the next.
+  void add_seeds(bool alone, std::size_t first, std::size_t end) {
+    if (alone && !options_.times_runs) return;
     std::size_t most = 0;
     in_turn([&](CellWork& work) { most = std::max(most, work.seeds()); });
     for (std::size_t seed = first; seed < std::min(most, end); ++seed)
       in_turn([&](CellWork& work) {
-        if (work.timed() == timed && work.chosen() && seed < work.seeds()) add_seed(work, seed, Where::last);
+        if (work.trains_alone() == alone && work.chosen() && seed < work.seeds())
+          add_seed(work, seed, Where::last);
       });
   }
 
@@ -285,7 +298,7 @@ class Reproduction {
           if (came.words.empty())
             return ask_again(came.run, [&](Where again) { add_tuning(work, candidate, again); });
           say(work, RunKind::tuning, came, watch.seconds());
-          if (came.chosen && !work.timed()) add_seed(work, 0, Where::first);
+          if (came.chosen && !work.trains_alone()) add_seed(work, 0, Where::first);
         },
         where);
   }

@@ -56,7 +56,7 @@ struct Estimate {
 Estimate estimate(std::span<const Plan> plans);
 
 // Runs in an order that gives the broadest result if cut short: the experiments take turns, each gets its
-// first seed before any gets its second, and the timed experiments' first seeds come right after the others.
+// first seed before any gets its second, and first seeds that must run alone come right after the others.
 // Throws Error if the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 

@@ -63,7 +63,7 @@ class RunStore {
  public:
   explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // `alone`: it is timed, and must not run alongside others.
+  // `alone`: time is measured or ends it, so it must not run alongside others.
   std::filesystem::path folder_of(const RunSpec& spec, bool alone) const;
   RunRecord find(const RunSpec& spec, bool alone) const;
   // To be called before the first run.

@@ -165,6 +165,11 @@ TEST(Reproduce, SaysHowMuchIsLeftFromWhatRunsHaveTaken) {
   EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * ((3 * 15 + 3 * 40) / 2.0 + 4 * 15 / 2.0 + 4 * 40));
   left.ended(1, RunKind::training, 80);  // four times as slow there
   EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * (3 * 15 + 3 * 40) / 2.0 + 2 * (4 * 15 / 2.0 + 3 * 40));
+  a.budgets["quick"].time_limit = 5;  // then nothing runs beside anything
+  const std::vector<Plan> limited{make_plan(a, "quick", Device::cpu)};
+  WorkLeft alone(limited, 2);
+  alone.ended(0, RunKind::tuning, 15);
+  EXPECT_DOUBLE_EQ(*alone.seconds(), 3 * 15 + 4 * 40);
   EXPECT_EQ(rough_time(40), "40 s");
   EXPECT_EQ(rough_time(600), "10 min");
 }
@@ -181,6 +186,42 @@ TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {
   EXPECT_EQ(results[0].cells[0].seeds[0].folder, results[1].cells[0].seeds[0].folder);
   EXPECT_NE(results[0].cells[0].seeds[0].folder, results[2].cells[0].seeds[0].folder);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out.path() / "runs"), {}), 4);
+}
+
+// A run that has begun and not ended has no summary.
+std::ptrdiff_t runs_under_way(const std::filesystem::path& runs) {
+  std::ptrdiff_t count = 0;
+  for (const auto& run : std::filesystem::directory_iterator(runs))
+    count += std::filesystem::exists(run.path() / "config.json") &&
+             !std::filesystem::exists(run.path() / "summary.json");
+  return count;
+}
+
+TEST(Reproduce, RunsWithATimeLimitAreAloneAndSoIsTheirTuning) {
+  Experiment e = read_text(kSmallExperiment);
+  e.budgets["quick"].time_limit = 1000;
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  std::atomic<std::ptrdiff_t> most = 0;
+  ReproduceOptions options;
+  options.out = out.path();
+  options.jobs = 4;
+  options.interrupted = [&] {
+    if (std::filesystem::exists(out.path() / "runs"))
+      most = std::max(most.load(), runs_under_way(out.path() / "runs"));
+    return false;
+  };
+  const auto results = reproduce(plans, options);
+  EXPECT_TRUE(results[0].complete());
+  EXPECT_EQ(most, 1);
+  for (const auto& run : std::filesystem::directory_iterator(out.path() / "runs"))
+    EXPECT_TRUE(run.path().filename().string().ends_with("-alone")) << run.path();
+  // Another process leaves all of them to this one.
+  const TemporaryFolder others;
+  options.out = others.path();
+  options.times_runs = false;
+  reproduce(plans, options);
+  EXPECT_FALSE(std::filesystem::exists(others.path() / "runs"));
 }
 
 // Nine layers whose bases change in nearly every step: the log of each run is longer than a megabyte.
