@@ -12,18 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "lather/experiment/matrix_task.hpp"
+#include "lather/experiment/task_folder.hpp"
 #include "lather/train/run.hpp"
 
 namespace lather::experiment {
 
-// A run on a matrix problem.
-struct TaskSpec {
-  std::string task, settings, optimizer;  // the last two as JSON
-  TaskSize size = TaskSize::paper;
-  TaskLength length;
-  std::int64_t seed = 0;
-};
 using RunSpec = std::variant<train::Config, TaskSpec>;
 
 enum class RunStatus {
@@ -68,8 +61,7 @@ class RunStore {
   RunRecord find(const RunSpec& spec, bool alone) const;
   // To be called before the first run.
   void keep_whole_log_of(const RunSpec& spec, bool alone) { whole_logs_.insert(folder_of(spec, alone)); }
-  // Starts or resumes the run (on a matrix problem: starts again); returns at once if it is done. Does not
-  // throw: an error is a status.
+  // Starts or resumes the run; returns at once if it is done. Does not throw: an error is a status.
   RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher,
                 Company company = Company::none) const;
 

@@ -31,6 +31,33 @@ std::vector<std::string> histories(const ExperimentResult& result) {
   return texts;
 }
 
+// A has 2^80 entries, more than any machine can address.
+constexpr const char* kTooLarge = R"(
+name = "large"
+title = "Large"
+claim = "None."
+
+[[problem]]
+name = "too-large"
+task = "quadratic"
+settings.task.m = 1099511627776
+settings.task.p = 1099511627776
+
+[[problem]]
+name = "small"
+task = "quadratic"
+settings.task.size = "small"
+
+[[variant]]
+name = "adam"
+
+[[metric]]
+quantity = "task.gap"
+
+[budget.quick]
+steps = 20
+)";
+
 struct Counted {
   std::vector<ExperimentResult> results;
   std::vector<std::string> lines;
@@ -127,6 +154,27 @@ TEST(Reproduce, AnInterruptedRunWhoseCheckpointIsDamagedStartsOverAndSaysSo) {
                             return line.find("it starts over: no usable checkpoint") != std::string::npos;
                           }),
             1);
+}
+
+TEST(Reproduce, AnInterruptedMatrixRunIsResumed) {
+  const Experiment e = read_text(kTooLarge);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const RunSpec spec = plan.run(plan.cells[1], {}, 1);
+  const TemporaryFolder whole, parts;
+  const auto expected = run_store(whole.path()).run(spec, false, Keep::all, {});
+  ASSERT_EQ(expected.status, RunStatus::done);
+  const auto store = run_store(parts.path());
+  int asked = 0;
+  train::Watcher watcher;
+  watcher.interrupted = [&] { return ++asked > 8; };
+  EXPECT_EQ(store.run(spec, false, Keep::all, watcher).status, RunStatus::interrupted);
+  EXPECT_EQ(store.find(spec, false).status, RunStatus::interrupted);
+  asked = -1000;
+  const auto run = store.run(spec, false, Keep::all, watcher);
+  EXPECT_EQ(run.status, RunStatus::done);
+  EXPECT_EQ(asked, -1000 + 12);  // of 20 steps
+  EXPECT_EQ(read_file(run.folder / "history.jsonl"), read_file(expected.folder / "history.jsonl"));
+  EXPECT_FALSE(std::filesystem::exists(run.folder / "checkpoints"));
 }
 
 TEST(Reproduce, EveryExperimentHasItsFirstSeedBeforeAnyHasItsSecond) {
@@ -319,33 +367,6 @@ TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
   EXPECT_EQ(store.find(config, false).status, RunStatus::failed);
   EXPECT_EQ(store.run(config, false, Keep::history, {}).status, RunStatus::done);
 }
-
-// A has 2^80 entries, more than any machine can address.
-constexpr const char* kTooLarge = R"(
-name = "large"
-title = "Large"
-claim = "None."
-
-[[problem]]
-name = "too-large"
-task = "quadratic"
-settings.task.m = 1099511627776
-settings.task.p = 1099511627776
-
-[[problem]]
-name = "small"
-task = "quadratic"
-settings.task.size = "small"
-
-[[variant]]
-name = "adam"
-
-[[metric]]
-quantity = "task.gap"
-
-[budget.quick]
-steps = 20
-)";
 
 template <class Exception>
 train::Watcher watcher_that_throws(const Exception& exception) {
