@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -129,6 +131,25 @@ TEST(TaskCommand, RenewsSecantsOnNewBatches) {
   EXPECT_EQ(renewed.first, voided.first);
   EXPECT_EQ(voided.second, off.second);
   EXPECT_NE(renewed.second, off.second);
+}
+
+// There every label of the logistic problem, 1000 rows of 40, has the loss log 2, and none is met.
+TEST(TaskCommand, StartsAtZeroWithAStartScaleOfZero) {
+  const auto start = [](const std::string& scale) {
+    const TemporaryFolder folder;
+    const auto finished = task("logistic", "adam",
+                               {"--seeds", "1", "--steps", "1", "--set", "task.start_scale=" + scale, "--out",
+                                folder.path().string()});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    const auto text = content(folder / "curves.csv");
+    double loss = 0, accuracy = -1;
+    EXPECT_EQ(std::sscanf(text.c_str() + text.find("adam,0,0,"), "adam,0,0,%lf,%lf,", &loss, &accuracy), 2);
+    return std::pair{loss, accuracy};
+  };
+  const auto [loss, accuracy] = start("0");
+  EXPECT_NEAR(loss, 40000 * std::log(2.0), 1e-8 * loss);
+  EXPECT_EQ(accuracy, 0);
+  EXPECT_GT(start("1").first, 1.01 * loss);
 }
 
 TEST(TaskCommand, SaysWhichNumbersItTakes) {
