@@ -13,6 +13,12 @@ class OutOfMemory : public Error {
   using Error::Error;
 };
 
+// It would take more than a limit that does not depend on what else is running.
+class MemoryLimitExceeded : public OutOfMemory {
+ public:
+  using OutOfMemory::OutOfMemory;
+};
+
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 double physical_memory_bytes();

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 
@@ -81,54 +79,6 @@ void require_usable(const std::string& name, const MatrixTask& task, const optim
     auto x = small.problem->initial_point();
     optim::make_composed(small.problem->layout(), alone)->step(*small.problem, x);
   }
-}
-
-TaskCurve run_task(MatrixTask& task, const optim::OptimizerSpec& spec, const TaskLength& length,
-                   const std::function<bool()>& interrupted) {
-  TaskCurve curve;
-  auto& problem = *task.problem;
-  // A schedule over the whole run needs to be told its length, which is known here.
-  optim::OptimizerSpec whole = spec;
-  if (auto& schedule = whole.wrappers.schedule; schedule && schedule->over_the_whole_run())
-    schedule->total_steps = length.steps;
-  const auto optimizer = optim::make_composed(problem.layout(), whole);
-  auto x = problem.initial_point();
-  for (double& value : x) value *= task.run.start_scale;
-  const Stopwatch clock;
-  double measuring = 0;
-  const auto measure = [&](std::int64_t step) {
-    const Stopwatch watch;
-    auto& point = curve.points[step];
-    point.seconds = clock.seconds() - measuring;
-    for (const auto& metric : problem.metrics(x)) point.metrics.push_back(metric.value);
-    measuring += watch.seconds();
-  };
-  measure(0);
-  for (std::int64_t step = 1; step <= length.steps; ++step) {
-    if (interrupted()) {
-      curve.interrupted = true;
-      break;
-    }
-    if (curve.ending.empty()) {
-      if (problem.stochastic() && (step - 1) % task.run.batch_steps == 0) {
-        problem.draw_batch(step);
-        if (task.run.renew_secants)
-          optimizer->renew_secant(problem, x);
-        else
-          optimizer->objective_changed();
-      }
-      const auto report = optimizer->step(problem, x);
-      curve.not_finite = report.status == optim::Status::non_finite;
-      const bool over =
-          curve.not_finite || (report.status != optim::Status::running && !problem.stochastic());
-      if (over) curve.ending = fmt::format("ended at step {}: {}", step, report.message);
-    }
-    if (step % length.record == 0 || step == length.steps ||
-        std::find(length.also.begin(), length.also.end(), step) != length.also.end())
-      measure(step);
-  }
-  curve.seconds = clock.seconds() - measuring;
-  return curve;
 }
 
 }  // namespace lather::experiment

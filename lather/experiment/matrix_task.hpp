@@ -1,8 +1,6 @@
 #pragma once
-// The paper's matrix problems as runs: an optimizer with its schedule on a problem, recorded as it goes.
+// The paper's matrix problems by name, with the settings of runs on them.
 
-#include <functional>
-#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -46,24 +44,5 @@ MatrixTask make_task(const std::string& name, TaskSize size, const nlohmann::jso
 // Throws Error if the optimizer cannot hold this task's parameters, or needs what the problem does not offer,
 // such as residuals: it takes a step on the small problem, and so do those that it hands over to.
 void require_usable(const std::string& name, const MatrixTask& task, const optim::OptimizerSpec& optimizer);
-
-struct TaskPoint {
-  double seconds = 0;
-  std::vector<double> metrics;  // in the order of metric_names()
-};
-struct TaskCurve {
-  std::map<std::int64_t, TaskPoint> points;  // by step
-  std::string ending;                        // why it stopped early; empty: it did not
-  bool not_finite = false, interrupted = false;
-  double seconds = 0;
-};
-
-struct TaskLength {
-  std::int64_t steps = 0, record = 1;
-  std::vector<std::int64_t> also;  // recorded too
-};
-TaskCurve run_task(
-    MatrixTask& task, const optim::OptimizerSpec& optimizer, const TaskLength& length,
-    const std::function<bool()>& interrupted = [] { return false; });
 
 }  // namespace lather::experiment

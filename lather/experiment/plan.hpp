@@ -43,6 +43,9 @@ struct Plan {
   std::vector<PlannedCell> cells;
 
   bool tunes(const PlannedCell& cell) const { return cell.candidates.size() > 1; }
+  // Whether runs would end, or be measured, otherwise beside others: tuning runs; reported ones.
+  bool tunes_alone() const { return budget->time_limit > 0; }
+  bool trains_alone() const { return tunes_alone() || experiment->timed(); }
   // Includes what the budget sets instead of the problem's own settings: "width 256 [here: width 64]".
   std::string problem_label(const ProblemEntry& problem) const;
   std::size_t runs() const;  // at most: finished ones count too

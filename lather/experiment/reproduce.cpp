@@ -26,11 +26,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-bool has_ended(const RunRecord& run) {
-  return run.status != RunStatus::missing && run.status != RunStatus::interrupted &&
-         run.status != RunStatus::elsewhere;
-}
-
 // The held-out loss at the last step: settings are chosen by it. Not a number: worse than any.
 double judged_by(const RunRecord& run) {
   const Json summary = read_summary(run);
@@ -59,6 +54,7 @@ std::string words_of(const RunRecord& run) {
     case RunStatus::missing: return "not begun";
     case RunStatus::interrupted: return "interrupted, to be resumed";
     case RunStatus::elsewhere: return "another process has it";
+    case RunStatus::crowded_out: return "no memory beside other runs: " + run.message;
     case RunStatus::out_of_memory: return "out of memory: " + run.message;
     case RunStatus::failed: return "failed: " + run.message;
     case RunStatus::done: break;
@@ -71,6 +67,11 @@ std::string words_of(const RunRecord& run) {
   return fmt::format("{}, {} {}, {:.1f} s", summary.value("reason", ""), name,
                      value.is_number() ? fmt::format("{:.2e}", value.get<double>()) : "not a number",
                      summary.value("seconds", 0.0));
+}
+
+// Another process has it, or it found no memory beside other runs: nothing has come of it.
+bool is_to_be_asked_for_again(const RunRecord& run) {
+  return run.status == RunStatus::elsewhere || run.status == RunStatus::crowded_out;
 }
 
 // The work on one cell: tuning runs, then the choice, then the reported runs.
@@ -86,7 +87,8 @@ class CellWork {
 
   std::size_t plan_index() const { return plan_index_; }
   bool tunes() const { return plan_.tunes(cell_); }
-  bool timed() const { return plan_.experiment->timed(); }
+  bool tunes_alone() const { return plan_.tunes_alone(); }
+  bool trains_alone() const { return plan_.trains_alone(); }
   std::size_t candidates() const { return cell_.candidates.size(); }
   std::size_t seeds() const { return result_.seeds.size(); }
   const CellResult& result() const { return result_; }
@@ -95,14 +97,15 @@ class CellWork {
   // The outcome of a run.
   struct Came {
     RunRecord run;
-    std::string words;    // empty if another process has the run; it is then asked for again
+    std::string words;    // empty if the run is to be asked for again
     bool chosen = false;  // the last of the candidates has ended, and the choice is made
   };
 
-  Came tune(std::size_t candidate, const train::Watcher& watcher) {
+  Came tune(std::size_t candidate, const train::Watcher& watcher, Company company) {
     const auto& settings = cell_.candidates[candidate];
-    Came came{store_.run(plan_.tuning_run(cell_, settings), false, Keep::summary, watcher), ""};
-    if (came.run.status == RunStatus::elsewhere) return came;
+    const RunSpec spec = plan_.tuning_run(cell_, settings);
+    Came came{store_.run(spec, tunes_alone(), Keep::summary, watcher, company), ""};
+    if (is_to_be_asked_for_again(came.run)) return came;
     came.words = describe(fmt::format("tuning, {}", words_of(settings)), came.run);
     judged_[candidate] = judged_by(came.run);
     unfinished_ += !is_result(came.run);
@@ -112,11 +115,11 @@ class CellWork {
     return came;
   }
 
-  Came train(std::size_t index, const train::Watcher& watcher) {
+  Came train(std::size_t index, const train::Watcher& watcher, Company company) {
     const RunSpec spec = plan_.run(cell_, result_.chosen, index + 1);
     const Keep keep = index == kPicturedSeed && measures_errors(spec) ? Keep::maps : Keep::history;
-    Came came{store_.run(spec, timed(), keep, watcher), ""};
-    if (came.run.status != RunStatus::elsewhere)
+    Came came{store_.run(spec, trains_alone(), keep, watcher, company), ""};
+    if (!is_to_be_asked_for_again(came.run))
       came.words = describe(fmt::format("seed {}", index + 1), came.run);
     return came;
   }
@@ -125,7 +128,7 @@ class CellWork {
   void look() {
     bool all = true;
     for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
-      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), false);
+      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), tunes_alone());
       all = all && is_result(run);
       if (is_result(run)) judged_[i] = judged_by(run);
       if (run.status == RunStatus::failed) result_.failures.push_back(run);
@@ -135,7 +138,7 @@ class CellWork {
     if (!all) return;
     choose();
     for (std::size_t s = 0; s < seeds(); ++s)
-      result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), timed());
+      result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), trains_alone());
   }
   bool was_tuned(std::size_t candidate) const { return tuned_[candidate]; }
   bool was_trained(std::size_t seed) const { return is_result(result_.seeds[seed]); }
@@ -188,7 +191,7 @@ RunStore store_with_logs(std::span<const Plan> plans, const std::filesystem::pat
       for (const auto& candidate : cell.candidates)
         for (std::int64_t seed = 1; seed <= plan.budget->seeds; ++seed)
           store.keep_whole_log_of(plan.run(cell, candidate, static_cast<std::uint64_t>(seed)),
-                                  plan.experiment->timed());
+                                  plan.trains_alone());
   }
   return store;
 }
@@ -212,11 +215,13 @@ class Reproduction {
     watcher_.interrupted = options.interrupted;
   }
 
-  // Timed runs must run alone, so they get rounds of their own.
+  // Runs that must be alone get rounds of their own.
   void run() {
     if (std::filesystem::exists(options_.out / "runs")) look();
-    in_turn([&](CellWork& work) { begin(work); });
+    begin_all(false);
     team_.run(jobs_, options_.interrupted);
+    begin_all(true);
+    team_.run(1, options_.interrupted);
     add_seeds(true, 0, 1);
     team_.run(1, options_.interrupted);
     add_seeds(false, 1, kAll);
@@ -227,6 +232,7 @@ class Reproduction {
   }
 
  private:
+  using Where = SideBySide::Where;
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
   // The first cell of every experiment, then the second ones, …
@@ -251,57 +257,78 @@ class Reproduction {
     });
   }
 
+  // Those whose tuning runs must be alone, or the others.
+  void begin_all(bool alone) {
+    if (alone && !options_.times_runs) return;
+    in_turn([&](CellWork& work) {
+      if (work.tunes_alone() == alone) begin(work);
+    });
+  }
+
   // Tunes the settings, and trains the first seed as soon as they are chosen.
   void begin(CellWork& work) {
     bool tuned = true;
     for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
       if (!work.was_tuned(i)) {
-        add_tuning(work, i);
+        add_tuning(work, i, Where::last);
         tuned = false;
       }
     if (!tuned) return;
     if (!work.chosen()) work.choose();
-    if (!work.timed()) add_seed(work, 0, SideBySide::Where::last);
+    if (!work.trains_alone()) add_seed(work, 0, Where::last);
   }
 
-  // For timed experiments or for the others: first all runs of one seed, then all of the next.
-  void add_seeds(bool timed, std::size_t first, std::size_t end) {
-    if (timed && !options_.times_runs) return;
+  // Those that must be alone, or the others: first all runs of one seed, then all of the next.
+  void add_seeds(bool alone, std::size_t first, std::size_t end) {
+    if (alone && !options_.times_runs) return;
     std::size_t most = 0;
     in_turn([&](CellWork& work) { most = std::max(most, work.seeds()); });
     for (std::size_t seed = first; seed < std::min(most, end); ++seed)
       in_turn([&](CellWork& work) {
-        if (work.timed() == timed && work.chosen() && seed < work.seeds())
-          add_seed(work, seed, SideBySide::Where::last);
+        if (work.trains_alone() == alone && work.chosen() && seed < work.seeds())
+          add_seed(work, seed, Where::last);
       });
   }
 
-  void add_tuning(CellWork& work, std::size_t candidate) {
-    team_.add([this, &work, candidate] {
-      const Stopwatch watch;
-      const auto came = work.tune(candidate, watcher_);
-      if (came.words.empty()) return ask_again([&] { add_tuning(work, candidate); });
-      say(work, RunKind::tuning, came, watch.seconds());
-      if (came.chosen && !work.timed()) add_seed(work, 0, SideBySide::Where::first);
-    });
+  void add_tuning(CellWork& work, std::size_t candidate, Where where) {
+    team_.add(
+        [this, &work, candidate, where] {
+          const Stopwatch watch;
+          const auto came = work.tune(candidate, watcher_, company(where));
+          if (came.words.empty())
+            return ask_again(came.run, [&](Where again) { add_tuning(work, candidate, again); });
+          say(work, RunKind::tuning, came, watch.seconds());
+          if (came.chosen && !work.trains_alone()) add_seed(work, 0, Where::first);
+        },
+        where);
   }
 
-  void add_seed(CellWork& work, std::size_t seed, SideBySide::Where where) {
+  void add_seed(CellWork& work, std::size_t seed, Where where) {
     if (work.was_trained(seed)) return;
     team_.add(
-        [this, &work, seed] {
+        [this, &work, seed, where] {
           const Stopwatch watch;
-          const auto came = work.train(seed, watcher_);
-          if (came.words.empty()) return ask_again([&] { add_seed(work, seed, SideBySide::Where::last); });
+          const auto came = work.train(seed, watcher_, company(where));
+          if (came.words.empty())
+            return ask_again(came.run, [&](Where again) { add_seed(work, seed, again); });
           say(work, RunKind::training, came, watch.seconds());
         },
         where);
   }
-  // Another process has the run: after the tasks waiting here, it is done there or can be taken over.
+  Company company(Where where) const {
+    return jobs_ == 1 || where == Where::alone ? Company::none : Company::others;
+  }
+
+  // A run that another process has is done there, or can be taken over, after the tasks waiting here. One
+  // that found no memory is repeated after all of them, by the process that times runs.
   template <class Add>
-  static void ask_again(const Add& add) {
+  void ask_again(const RunRecord& run, const Add& add) const {
+    if (run.status == RunStatus::crowded_out) {
+      if (options_.times_runs) add(Where::alone);
+      return;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    add();
+    add(Where::last);
   }
 
   void say(const CellWork& work, RunKind kind, const CellWork::Came& came, double seconds) {

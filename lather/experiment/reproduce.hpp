@@ -16,7 +16,7 @@ namespace lather::experiment {
 struct ReproduceOptions {
   std::filesystem::path out;
   int jobs = 0;  // trainings at a time; 0: one per core. Other processes may work in the same folder
-  bool times_runs = true;  // false: timed runs are left to another process
+  bool times_runs = true;  // false: runs that must be alone are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
   // Called at the end: what is left, and how long that will take.
@@ -56,7 +56,7 @@ struct Estimate {
 Estimate estimate(std::span<const Plan> plans);
 
 // Runs in an order that gives the broadest result if cut short: the experiments take turns, each gets its
-// first seed before any gets its second, and the timed experiments' first seeds come right after the others.
+// first seed before any gets its second, and first seeds that must run alone come right after the others.
 // Throws Error if the plans want a GPU and there is none.
 std::vector<ExperimentResult> reproduce(std::span<const Plan> plans, const ReproduceOptions& options);
 

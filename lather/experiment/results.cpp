@@ -256,9 +256,7 @@ Measured measure(const ExperimentResult& result, const MetricEntry& metric, cons
   Measured measured;
   measured.seeds = static_cast<int>(cell.seeds.size());
   for (const auto& run : cell.seeds) {
-    if (run.status == RunStatus::missing || run.status == RunStatus::interrupted ||
-        run.status == RunStatus::elsewhere)
-      ++measured.pending;
+    if (!has_ended(run)) ++measured.pending;
     if (run.status == RunStatus::out_of_memory) ++measured.out_of_memory;
     if (run.status == RunStatus::failed) ++measured.failed;
     const Json summary = read_summary(run);

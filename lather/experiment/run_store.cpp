@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <new>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +11,6 @@
 #include "lather/core/peak_memory.hpp"
 #include "lather/experiment/kept_fields.hpp"
 #include "lather/train/accuracy/known_values.hpp"
-#include "lather/train/run_folder/environment.hpp"
 #include "lather/train/saved_run.hpp"
 
 namespace lather::experiment {
@@ -41,15 +38,7 @@ Json to_json(const RunSpec& spec) {
     }
     return json;
   }
-  const auto& task = std::get<TaskSpec>(spec);
-  return {{"task", task.task},
-          {"size", task.size == TaskSize::small ? "small" : "paper"},
-          {"settings", Json::parse(task.settings)},
-          {"optimizer", Json::parse(task.optimizer)},
-          {"steps", task.length.steps},
-          {"record", task.length.record},
-          {"also", task.length.also},
-          {"seed", task.seed}};
+  return experiment::to_json(std::get<TaskSpec>(spec));
 }
 
 // The first part of its folder's name.
@@ -158,48 +147,17 @@ bool train_in(const fs::path& path, const train::Config& config, const Kept& kep
   return ended;
 }
 
-// Writes the curve under the names of the metrics, and the summary in the form used for trainings.
-bool run_task_in(const fs::path& path, const TaskSpec& spec, const Kept& kept,
-                 const train::Watcher& watcher) {
+bool run_task_in(const fs::path& path, const TaskSpec& spec, const Kept& kept, const train::Watcher& watcher,
+                 std::vector<std::string>& notes) {
   fs::create_directories(path);
   const train::FolderLock lock(path);
   if (!ending_in(path).is_null()) return true;  // another process was faster
-  MatrixTask task = make_task(spec.task, spec.size, Json::parse(spec.settings), spec.seed);
-  const auto names = task.problem->metric_names();
-  const TaskCurve curve =
-      run_task(task, optim::optimizer_spec(Json::parse(spec.optimizer)), spec.length, watcher.interrupted);
-  if (curve.interrupted) return false;
-  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); };
-  std::string lines, timing = "step,seconds\n";
-  Json first, last;
-  for (const auto& [step, point] : curve.points) {
-    Json line{{"step", step}};
-    last = Json::object();
-    for (std::size_t k = 0; k < names.size(); ++k)
-      line["task." + names[k]] = last[names[k]] = number(point.metrics[k]);
-    if (first.is_null()) first = last;
-    lines += line.dump() + "\n";
-    timing += fmt::format("{},{:.3f}\n", step, point.seconds);
-  }
-  write_file_atomically(path / "config.json", to_json(RunSpec(spec)).dump(2) + "\n");
-  write_file_atomically(path / "history.jsonl", lines);
-  write_file_atomically(path / "timing.csv", timing);
-  write_file_atomically(path / "environment.json", train::to_json(train::find_environment()).dump(2) + "\n");
-  const char* judge = last.contains("gap") ? "gap" : "loss";
-  const Json judged = last[judge];
-  write_file_atomically(path / kSummary, Json{{"reason", curve.not_finite ? "non_finite" : "steps"},
-                                              {"message", curve.ending},
-                                              {"step", spec.length.steps},
-                                              {"seconds", curve.seconds},
-                                              {"steps_per_second", static_cast<double>(spec.length.steps) /
-                                                                       std::max(curve.seconds, 1e-9)},
-                                              {"starting_loss", first[judge]},
-                                              {"final", {{"task", last}, {"validation_loss", judged}}},
-                                              {"best", {{"task", last}, {"validation_loss", judged}}}}
-                                                 .dump(2) +
-                                             "\n");
-  leave_out(path, kept.what, kept.whole_log);
-  return true;
+  const bool ended = continue_task(path, spec, watcher.interrupted, notes);
+  if (ended)
+    leave_out(path, kept.what, kept.whole_log);
+  else
+    leave_out_of_interrupted(path);
+  return ended;
 }
 
 }  // namespace
@@ -244,12 +202,19 @@ RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   return {begun ? RunStatus::interrupted : RunStatus::missing, folder, ""};
 }
 
-RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const {
+RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher,
+                        Company company) const {
   RunRecord record{RunStatus::missing, folder_of(spec, alone), ""};
+  // Only a run that had the memory to itself has shown that it needs more than there is.
+  const auto found_no_memory = [&](const std::string& message) {
+    if (alone || company == Company::none) return record_failure(record.folder, message, true);
+    train::known_values().forget();
+    return RunRecord{RunStatus::crowded_out, record.folder, message};
+  };
   const Claim claim(busy_, record.folder);
   try {
     record = find(spec, alone);
-    if (record.status == RunStatus::done || record.status == RunStatus::out_of_memory) {
+    if (is_result(record)) {
       record.was_there = true;
       return record;
     }
@@ -262,16 +227,18 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     std::vector<std::string> notes;
     const Kept kept{keep, whole_logs_.contains(record.folder)};
     const bool ended = config ? train_in(record.folder, *config, kept, watcher, notes)
-                              : run_task_in(record.folder, std::get<TaskSpec>(spec), kept, watcher);
+                              : run_task_in(record.folder, std::get<TaskSpec>(spec), kept, watcher, notes);
     record = ended ? find(spec, alone) : RunRecord{RunStatus::interrupted, record.folder, ""};
     record.notes = std::move(notes);
     return record;
   } catch (const train::FolderInUse&) {
     return {RunStatus::elsewhere, record.folder, ""};
-  } catch (const std::bad_alloc&) {
-    return record_failure(record.folder, "out of memory", true);
-  } catch (const OutOfMemory& error) {
+  } catch (const MemoryLimitExceeded& error) {
     return record_failure(record.folder, error.what(), true);
+  } catch (const OutOfMemory& error) {
+    return found_no_memory(error.what());
+  } catch (const std::bad_alloc&) {
+    return found_no_memory("an allocation failed");
   } catch (const std::exception& error) {
     return record_failure(record.folder, error.what(), false);
   }

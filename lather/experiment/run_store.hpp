@@ -12,18 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "lather/experiment/matrix_task.hpp"
+#include "lather/experiment/task_folder.hpp"
 #include "lather/train/run.hpp"
 
 namespace lather::experiment {
 
-// A run on a matrix problem.
-struct TaskSpec {
-  std::string task, settings, optimizer;  // the last two as JSON
-  TaskSize size = TaskSize::paper;
-  TaskLength length;
-  std::int64_t seed = 0;
-};
 using RunSpec = std::variant<train::Config, TaskSpec>;
 
 enum class RunStatus {
@@ -33,6 +26,7 @@ enum class RunStatus {
   out_of_memory,  // a result
   failed,         // an error; tried again the next time
   elsewhere,      // another process has it at the moment
+  crowded_out,    // found no memory beside other runs: to be repeated alone
 };
 
 struct RunRecord {
@@ -47,6 +41,12 @@ inline bool is_result(const RunRecord& run) {
   return run.status == RunStatus::done || run.status == RunStatus::out_of_memory;
 }
 
+// It ran to an end of some kind.
+inline bool has_ended(const RunRecord& run) { return is_result(run) || run.status == RunStatus::failed; }
+
+// Whether other runs of this process may be taking memory at the same time.
+enum class Company { none, others };
+
 // What is kept of a finished run (there are hundreds of them): everything, its history with the data for
 // maps, its history, or only its configuration and its summary. A history comes with the log of basis
 // changes, unless that is long and nobody has asked for it.
@@ -56,14 +56,14 @@ class RunStore {
  public:
   explicit RunStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // `alone`: it is timed, and must not run alongside others.
+  // `alone`: time is measured or ends it, so it must not run alongside others.
   std::filesystem::path folder_of(const RunSpec& spec, bool alone) const;
   RunRecord find(const RunSpec& spec, bool alone) const;
   // To be called before the first run.
   void keep_whole_log_of(const RunSpec& spec, bool alone) { whole_logs_.insert(folder_of(spec, alone)); }
-  // Starts or resumes the run (on a matrix problem: starts again); returns at once if it is done. Does not
-  // throw: an error is a status.
-  RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher) const;
+  // Starts or resumes the run; returns at once if it is done. Does not throw: an error is a status.
+  RunRecord run(const RunSpec& spec, bool alone, Keep keep, const train::Watcher& watcher,
+                Company company = Company::none) const;
 
  private:
   // Folders in which this process is training: another thread that wants the same run waits for it.

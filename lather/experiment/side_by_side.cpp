@@ -8,7 +8,8 @@ namespace lather::experiment {
 void SideBySide::add(Task task, Where where) {
   {
     std::lock_guard lock(mutex_);
-    where == Where::first ? waiting_.push_front(std::move(task)) : waiting_.push_back(std::move(task));
+    auto& queue = where == Where::alone ? waiting_alone_ : waiting_;
+    where == Where::first ? queue.push_front(std::move(task)) : queue.push_back(std::move(task));
   }
   changed_.notify_one();
 }
@@ -18,17 +19,26 @@ void SideBySide::run(int threads, const std::function<bool()>& stop) {
   for (int i = 0; i < threads; ++i) team.emplace_back([&] { work(stop); });
   for (auto& thread : team) thread.join();
   waiting_.clear();
+  waiting_alone_.clear();
   if (failure_) std::rethrow_exception(failure_);
+}
+
+// A task may start, or there will be none.
+bool SideBySide::may_go_on() const {
+  return running_ == 0 || failure_ || (!waiting_.empty() && !one_is_alone_);
 }
 
 void SideBySide::work(const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return !waiting_.empty() || running_ == 0 || failure_; });
-    if (waiting_.empty() || failure_ || stop()) break;
-    const Task task = std::move(waiting_.front());
-    waiting_.pop_front();
+    changed_.wait(lock, [&] { return may_go_on(); });
+    const bool alone = waiting_.empty();
+    auto& queue = alone ? waiting_alone_ : waiting_;
+    if (queue.empty() || failure_ || stop()) break;
+    const Task task = std::move(queue.front());
+    queue.pop_front();
     ++running_;
+    one_is_alone_ = alone;
     lock.unlock();
     try {
       task();
@@ -38,6 +48,7 @@ void SideBySide::work(const std::function<bool()>& stop) {
       if (!failure_) failure_ = std::current_exception();
     }
     --running_;
+    one_is_alone_ = false;
     changed_.notify_all();
   }
   changed_.notify_all();

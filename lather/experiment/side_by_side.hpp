@@ -1,5 +1,6 @@
 #pragma once
-// Tasks on several threads. A task may add further ones, at the front or the back of the queue.
+// Tasks on several threads. A task may add further ones, at the front or the back of the queue, or to be run
+// when nothing else is running or waiting.
 
 #include <condition_variable>
 #include <deque>
@@ -12,7 +13,7 @@ namespace lather::experiment {
 class SideBySide {
  public:
   using Task = std::function<void()>;
-  enum class Where { first, last };
+  enum class Where { first, last, alone };
   void add(Task task, Where where = Where::last);
   // Until all are done, or `stop` says so: running tasks are then waited for, the others dropped. An
   // exception of a task is rethrown here, after the others have ended.
@@ -20,11 +21,13 @@ class SideBySide {
 
  private:
   void work(const std::function<bool()>& stop);
+  bool may_go_on() const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Task> waiting_;
+  std::deque<Task> waiting_, waiting_alone_;
   int running_ = 0;
+  bool one_is_alone_ = false;
   std::exception_ptr failure_;
 };
 

@@ -10,12 +10,13 @@ std::string rough_time(double seconds) {
   return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-WorkLeft::WorkLeft(std::span<const Plan> plans, int jobs) : jobs_(std::max(1, jobs)) {
+WorkLeft::WorkLeft(std::span<const Plan> plans, int jobs) {
   for (const auto& plan : plans) {
     Part part;
     part.tuning_steps = plan.budget->tuning_steps;
     part.steps = plan.budget->steps;
-    part.timed = plan.experiment->timed();
+    part.tunings_at_a_time = plan.tunes_alone() ? 1 : std::max(1, jobs);
+    part.trainings_at_a_time = plan.trains_alone() ? 1 : std::max(1, jobs);
     for (const auto& cell : plan.cells) {
       if (plan.tunes(cell)) part.tunings += static_cast<std::int64_t>(cell.candidates.size());
       part.trainings += plan.budget->seeds;
@@ -54,7 +55,7 @@ std::optional<double> WorkLeft::seconds() const {
         part.steps_taken > 0 ? part.seconds_taken / part.steps_taken : seconds_taken / steps_taken;
     const auto tuning = static_cast<double>(part.tunings * part.tuning_steps),
                training = static_cast<double>(part.trainings * part.steps);
-    left += a_step * (part.timed ? tuning / jobs_ + training : (tuning + training) / jobs_);
+    left += a_step * (tuning / part.tunings_at_a_time + training / part.trainings_at_a_time);
   }
   return left;
 }

@@ -18,7 +18,7 @@ std::string rough_time(double seconds);  // "40 s", "12 min"
 
 class WorkLeft {
  public:
-  // `jobs` at a time; trainings of timed experiments run alone.
+  // `jobs` at a time, less what runs alone.
   WorkLeft(std::span<const Plan> plans, int jobs);
 
   // One run of this plan has ended and took `seconds`; none: it existed before.
@@ -33,11 +33,10 @@ class WorkLeft {
   struct Part {
     std::int64_t tuning_steps = 0, steps = 0;  // of one run
     std::int64_t tunings = 0, trainings = 0;   // left
-    bool timed = false;
+    int tunings_at_a_time = 1, trainings_at_a_time = 1;
     double seconds_taken = 0, steps_taken = 0;
   };
 
-  int jobs_;
   std::size_t runs_ = 0, ended_ = 0;
   mutable std::mutex mutex_;
   std::vector<Part> parts_;  // by plan

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -131,6 +133,25 @@ TEST(TaskCommand, RenewsSecantsOnNewBatches) {
   EXPECT_NE(renewed.second, off.second);
 }
 
+// There every label of the logistic problem, 1000 rows of 40, has the loss log 2, and none is met.
+TEST(TaskCommand, StartsAtZeroWithAStartScaleOfZero) {
+  const auto start = [](const std::string& scale) {
+    const TemporaryFolder folder;
+    const auto finished = task("logistic", "adam",
+                               {"--seeds", "1", "--steps", "1", "--set", "task.start_scale=" + scale, "--out",
+                                folder.path().string()});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    const auto text = content(folder / "curves.csv");
+    double loss = 0, accuracy = -1;
+    EXPECT_EQ(std::sscanf(text.c_str() + text.find("adam,0,0,"), "adam,0,0,%lf,%lf,", &loss, &accuracy), 2);
+    return std::pair{loss, accuracy};
+  };
+  const auto [loss, accuracy] = start("0");
+  EXPECT_NEAR(loss, 40000 * std::log(2.0), 1e-8 * loss);
+  EXPECT_EQ(accuracy, 0);
+  EXPECT_GT(start("1").first, 1.01 * loss);
+}
+
 TEST(TaskCommand, SaysWhichNumbersItTakes) {
   const auto finished = task("quadratic", "adam", {"--steps", "0"});
   EXPECT_EQ(finished.status, 1);
@@ -187,6 +208,29 @@ TEST(TaskCommand, UsesTheDataFile) {
   EXPECT_TRUE(contains(finished.out, "after 4 steps"));
   EXPECT_TRUE(contains(finished.out, "\"learning_rate\":0.25"));
   EXPECT_TRUE(contains(finished.out, "\"decay\":\"cosine\""));
+}
+
+// Steps of 1e200 make the loss infinite.
+TEST(TaskCommand, ChoosesNoLearningRateThatDiverges) {
+  const TemporaryFolder folder;
+  const auto tuned_over = [&](const std::string& grid) {
+    std::ofstream(folder / "data.json") << R"({"learning_rate_grid": )" + grid + "}";
+    return task("quadratic", "adam",
+                {"--seeds", "1", "--steps", "3", "--tune", "--data", (folder / "data.json").string()});
+  };
+  for (const char* grid : {"[0.01, 1e200]", "[1e200, 0.01]"}) {
+    const auto finished = tuned_over(grid);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_TRUE(contains(finished.out, "adam learning_rate 1e+200: loss not finite, diverged\n"))
+        << finished.out;
+    EXPECT_TRUE(contains(finished.out, "\"learning_rate\":0.01")) << finished.out;
+  }
+  const auto hopeless = tuned_over("[1e190, 1e200]");
+  EXPECT_EQ(hopeless.status, 2);
+  EXPECT_TRUE(
+      contains(hopeless.err, "--tune: adam diverges with every learning rate of the grid (1e+190, 1e+200)"))
+      << hopeless.err;
+  EXPECT_FALSE(contains(hopeless.out, "adam seed 0"));
 }
 
 TEST(TaskCommand, SaysSoIfFilesCannotBeWrittenButShowsTheTable) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "lather/core/files.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/experiment/pages/field_maps.hpp"
 #include "lather/experiment/pages/tables.hpp"
 #include "lather/experiment/pages/write_up.hpp"
@@ -29,6 +30,33 @@ std::vector<std::string> histories(const ExperimentResult& result) {
     for (const auto& run : cell.seeds) texts.push_back(read_file(run.folder / "history.jsonl"));
   return texts;
 }
+
+// A has 2^80 entries, more than any machine can address.
+constexpr const char* kTooLarge = R"(
+name = "large"
+title = "Large"
+claim = "None."
+
+[[problem]]
+name = "too-large"
+task = "quadratic"
+settings.task.m = 1099511627776
+settings.task.p = 1099511627776
+
+[[problem]]
+name = "small"
+task = "quadratic"
+settings.task.size = "small"
+
+[[variant]]
+name = "adam"
+
+[[metric]]
+quantity = "task.gap"
+
+[budget.quick]
+steps = 20
+)";
 
 struct Counted {
   std::vector<ExperimentResult> results;
@@ -128,6 +156,27 @@ TEST(Reproduce, AnInterruptedRunWhoseCheckpointIsDamagedStartsOverAndSaysSo) {
             1);
 }
 
+TEST(Reproduce, AnInterruptedMatrixRunIsResumed) {
+  const Experiment e = read_text(kTooLarge);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const RunSpec spec = plan.run(plan.cells[1], {}, 1);
+  const TemporaryFolder whole, parts;
+  const auto expected = run_store(whole.path()).run(spec, false, Keep::all, {});
+  ASSERT_EQ(expected.status, RunStatus::done);
+  const auto store = run_store(parts.path());
+  int asked = 0;
+  train::Watcher watcher;
+  watcher.interrupted = [&] { return ++asked > 8; };
+  EXPECT_EQ(store.run(spec, false, Keep::all, watcher).status, RunStatus::interrupted);
+  EXPECT_EQ(store.find(spec, false).status, RunStatus::interrupted);
+  asked = -1000;
+  const auto run = store.run(spec, false, Keep::all, watcher);
+  EXPECT_EQ(run.status, RunStatus::done);
+  EXPECT_EQ(asked, -1000 + 12);  // of 20 steps
+  EXPECT_EQ(read_file(run.folder / "history.jsonl"), read_file(expected.folder / "history.jsonl"));
+  EXPECT_FALSE(std::filesystem::exists(run.folder / "checkpoints"));
+}
+
 TEST(Reproduce, EveryExperimentHasItsFirstSeedBeforeAnyHasItsSecond) {
   Experiment a = read_text(kSmallExperiment), b = a, timed = a;
   b.name = "other";
@@ -164,6 +213,11 @@ TEST(Reproduce, SaysHowMuchIsLeftFromWhatRunsHaveTaken) {
   EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * ((3 * 15 + 3 * 40) / 2.0 + 4 * 15 / 2.0 + 4 * 40));
   left.ended(1, RunKind::training, 80);  // four times as slow there
   EXPECT_DOUBLE_EQ(*left.seconds(), 0.5 * (3 * 15 + 3 * 40) / 2.0 + 2 * (4 * 15 / 2.0 + 3 * 40));
+  a.budgets["quick"].time_limit = 5;  // then nothing runs beside anything
+  const std::vector<Plan> limited{make_plan(a, "quick", Device::cpu)};
+  WorkLeft alone(limited, 2);
+  alone.ended(0, RunKind::tuning, 15);
+  EXPECT_DOUBLE_EQ(*alone.seconds(), 3 * 15 + 4 * 40);
   EXPECT_EQ(rough_time(40), "40 s");
   EXPECT_EQ(rough_time(600), "10 min");
 }
@@ -180,6 +234,42 @@ TEST(Reproduce, RunsThatTwoExperimentsNeedAreSharedAndTimedOnesStandAlone) {
   EXPECT_EQ(results[0].cells[0].seeds[0].folder, results[1].cells[0].seeds[0].folder);
   EXPECT_NE(results[0].cells[0].seeds[0].folder, results[2].cells[0].seeds[0].folder);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(out.path() / "runs"), {}), 4);
+}
+
+// A run that has begun and not ended has no summary.
+std::ptrdiff_t runs_under_way(const std::filesystem::path& runs) {
+  std::ptrdiff_t count = 0;
+  for (const auto& run : std::filesystem::directory_iterator(runs))
+    count += std::filesystem::exists(run.path() / "config.json") &&
+             !std::filesystem::exists(run.path() / "summary.json");
+  return count;
+}
+
+TEST(Reproduce, RunsWithATimeLimitAreAloneAndSoIsTheirTuning) {
+  Experiment e = read_text(kSmallExperiment);
+  e.budgets["quick"].time_limit = 1000;
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  std::atomic<std::ptrdiff_t> most = 0;
+  ReproduceOptions options;
+  options.out = out.path();
+  options.jobs = 4;
+  options.interrupted = [&] {
+    if (std::filesystem::exists(out.path() / "runs"))
+      most = std::max(most.load(), runs_under_way(out.path() / "runs"));
+    return false;
+  };
+  const auto results = reproduce(plans, options);
+  EXPECT_TRUE(results[0].complete());
+  EXPECT_EQ(most, 1);
+  for (const auto& run : std::filesystem::directory_iterator(out.path() / "runs"))
+    EXPECT_TRUE(run.path().filename().string().ends_with("-alone")) << run.path();
+  // Another process leaves all of them to this one.
+  const TemporaryFolder others;
+  options.out = others.path();
+  options.times_runs = false;
+  reproduce(plans, options);
+  EXPECT_FALSE(std::filesystem::exists(others.path() / "runs"));
 }
 
 // Nine layers whose bases change in nearly every step: the log of each run is longer than a megabyte.
@@ -276,6 +366,53 @@ TEST(Reproduce, OutOfMemoryIsAResultAndAnErrorIsTriedAgain) {
                         R"({"message": "the disk is full"})");
   EXPECT_EQ(store.find(config, false).status, RunStatus::failed);
   EXPECT_EQ(store.run(config, false, Keep::history, {}).status, RunStatus::done);
+}
+
+template <class Exception>
+train::Watcher watcher_that_throws(const Exception& exception) {
+  train::Watcher watcher;
+  watcher.interrupted = [exception]() -> bool { throw exception; };
+  return watcher;
+}
+
+TEST(Reproduce, ARunThatFindsNoMemoryBesideOthersHasNoResultYet) {
+  const Experiment e = read_text(kTooLarge);
+  const Plan plan = make_plan(e, "quick", Device::cpu);
+  const TemporaryFolder out;
+  const auto store = run_store(out.path());
+  const auto status_of = [&](std::uint64_t seed, const train::Watcher& watcher, Company company) {
+    const RunSpec spec = plan.run(plan.cells[1], {}, seed);
+    const auto status = store.run(spec, false, Keep::history, watcher, company).status;
+    EXPECT_EQ(is_result(store.find(spec, false)),
+              status == RunStatus::done || status == RunStatus::out_of_memory);
+    return status;
+  };
+  const auto failed = watcher_that_throws(std::bad_alloc()), no_room = watcher_that_throws(OutOfMemory("")),
+             forbidden = watcher_that_throws(MemoryLimitExceeded("H is too large"));
+  EXPECT_EQ(status_of(1, failed, Company::others), RunStatus::crowded_out);
+  EXPECT_EQ(status_of(1, no_room, Company::others), RunStatus::crowded_out);
+  EXPECT_EQ(status_of(1, {}, Company::others), RunStatus::done);
+  EXPECT_EQ(status_of(2, failed, Company::none), RunStatus::out_of_memory);
+  EXPECT_EQ(status_of(3, no_room, Company::none), RunStatus::out_of_memory);
+  EXPECT_EQ(status_of(4, forbidden, Company::others), RunStatus::out_of_memory);
+}
+
+TEST(Reproduce, CallsARunOutOfMemoryOnceItWasAlone) {
+  const Experiment e = read_text(kTooLarge);
+  const std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder together, one_by_one;
+  const auto lines = [&](const TemporaryFolder& out, int jobs) {
+    const auto counted = reproduce_small(plans, out.path(), jobs);
+    EXPECT_EQ(counted.results[0].cells[0].seeds[0].status, RunStatus::out_of_memory);
+    EXPECT_EQ(counted.results[0].cells[1].seeds[0].status, RunStatus::done);
+    return counted.lines;
+  };
+  const std::string failure = "too-large with adam, seed 1: out of memory";
+  const auto beside = lines(together, 2), alone = lines(one_by_one, 1);
+  ASSERT_EQ(beside.size(), 2U);
+  EXPECT_NE(beside[1].find(failure), std::string::npos) << beside[1];  // after the other run has ended
+  ASSERT_EQ(alone.size(), 2U);
+  EXPECT_NE(alone[0].find(failure), std::string::npos) << alone[0];
 }
 
 // Otherwise another value would be called the best.

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "lather/optim/problems/matrix_problem_parts.hpp"
 #include "lather/optim/problems/matrix_problems.hpp"
 #include "quasi_support.hpp"
 
@@ -75,6 +76,33 @@ TEST(MatrixProblems, TheLogisticLossIsTheFormulaOfThePaperAndKeepsItsDigitsNearZ
     EXPECT_NEAR(problem.value_and_gradient(x, g), expected, 1e-13 * expected) << margin;
     EXPECT_NEAR(g[0], -cab / (1 + std::exp(margin)), 1e-12 * std::abs(cab) / (1 + std::exp(margin)))
         << margin;
+  }
+}
+
+TEST(MatrixProblems, LabelsCloserToZeroThanTheMarginAreLeftOut) {
+  LogisticRegressionOptions o{.m = 9, .n = 3, .N = 30, .q = 5, .batch = 0, .seed = 1};
+  const auto teacher = matrix_problem::normal_matrix(1, matrix_problem::kTeacher, o.m, o.n);
+  const auto A = matrix_problem::normal_matrix(1, matrix_problem::kA, o.N, o.m);
+  const auto B = matrix_problem::normal_matrix(1, matrix_problem::kB, o.n, o.q);
+  std::vector<double> sizes;
+  for (Eigen::Index i = 0; i < o.N; ++i)
+    for (Eigen::Index j = 0; j < o.q; ++j) {
+      double z = 0;
+      for (Eigen::Index k = 0; k < o.m; ++k)
+        for (Eigen::Index l = 0; l < o.n; ++l) z += A(i, k) * teacher(k, l) * B(l, j);
+      sizes.push_back(std::abs(z));
+    }
+  std::sort(sizes.begin(), sizes.end());
+  const std::vector<double> zero(27), solution(teacher.data(), teacher.data() + teacher.size());
+  for (const std::size_t left_out : {0, 1, 40, 149}) {
+    o.margin = left_out == 0 ? 0 : 0.5 * (sizes[left_out - 1] + sizes[left_out]);
+    LogisticRegression problem(o);
+    const auto kept = static_cast<double>(sizes.size() - left_out);
+    EXPECT_NEAR(problem.value(zero), kept * std::log(2.0), 1e-11) << left_out;
+    double loss = 0;
+    for (std::size_t i = left_out; i < sizes.size(); ++i) loss += std::log1p(std::exp(-sizes[i]));
+    EXPECT_NEAR(problem.value(solution), loss, 1e-11 * (1 + loss)) << left_out;
+    EXPECT_EQ(metric(problem, solution, "accuracy"), 1) << left_out;
   }
 }
 

@@ -50,7 +50,9 @@ void check_experiment(const std::filesystem::path& file) {
   for (const auto& [name, budget] : experiment.budgets) {
     const auto plan = experiment::make_plan(experiment, name, Device::cpu);
     fmt::print("{:<12} {} cells, {} runs, {} steps{}\n", name, plan.cells.size(), plan.runs(), budget.steps,
-               experiment.timed() ? ", reported runs one at a time" : "");
+               plan.tunes_alone()    ? ", one at a time"
+               : plan.trains_alone() ? ", reported runs one at a time"
+                                     : "");
     for (const auto& metric : experiment.metrics)
       if (metric.step > budget.steps)
         fmt::print("{:<12} no values of '{}', which is measured at step {}\n", "", metric.label, metric.step);

@@ -2,8 +2,10 @@
 // seeds, one table.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -112,7 +114,14 @@ experiment::TaskCurve run_one(experiment::MatrixTask& task, const optim::Optimiz
                               CatchInterrupts::caught);
 }
 
-// The learning rate with the lowest final value of the metric; none: interrupted.
+// The metric at the end; infinite, and so worse than any, if the run diverged.
+double reached_by(const experiment::TaskCurve& curve, const TaskResults& results) {
+  const double value = curve.points.at(results.steps).metrics[results.judged];
+  return curve.not_finite || !std::isfinite(value) ? std::numeric_limits<double>::infinity() : value;
+}
+
+// The learning rate with the lowest final value of the metric; none: interrupted. Throws Error if the run
+// diverges with every one of them.
 std::optional<double> best_learning_rate(const TaskResults& results, experiment::MatrixTask& task,
                                          const std::string& name, TomlValue settings) {
   double best_rate = 0, best = std::numeric_limits<double>::infinity();
@@ -120,12 +129,17 @@ std::optional<double> best_learning_rate(const TaskResults& results, experiment:
     set_toml(settings, "learning_rate", nlohmann::json(rate).dump());
     const auto curve = run_one(task, matrix::spec_of(name, settings), results.steps, results.steps);
     if (curve.interrupted) return {};
-    const double reached = curve.points.at(results.steps).metrics[results.judged];
-    fmt::print("  {} learning_rate {:g}: {} {:.3e}\n", name, rate, results.data.metric, reached);
+    const double reached = reached_by(curve, results);
+    fmt::print("  {} learning_rate {:g}: {} {}\n", name, rate, results.data.metric,
+               std::isfinite(reached) ? fmt::format("{:.3e}", reached) : "not finite, diverged");
     std::fflush(stdout);
-    if (best_rate == 0 || !(best <= reached)) best_rate = rate, best = reached;
+    if (reached < best) best_rate = rate, best = reached;
   }
-  return best_rate;
+  if (best_rate > 0) return best_rate;
+  throw Error(fmt::format(
+      "--tune: {} diverges with every learning rate of the grid ({:g}); leave it out of --optimizers, or set "
+      "its learning rate without --tune",
+      name, fmt::join(results.data.learning_rates, ", ")));
 }
 
 // On a seed that is not reported. False: interrupted.

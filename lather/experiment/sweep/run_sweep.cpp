@@ -52,11 +52,6 @@ bool reached(const std::vector<CurvePoint>& curve, const Goal& goal) {
   });
 }
 
-bool is_over(const RunRecord& run) {
-  return run.status != RunStatus::missing && run.status != RunStatus::interrupted &&
-         run.status != RunStatus::elsewhere;
-}
-
 // Geometric mean: the metrics are errors, and one seed must not outweigh the rest by being worse.
 double score_of(const std::vector<double>& values) {
   double sum = 0;
@@ -109,15 +104,19 @@ class SweepWork {
   void train_all(const std::vector<std::size_t>& alive, std::int64_t round) {
     SideBySide team;
     for (std::size_t s = 0; s < sweep_.seeds.size(); ++s)
-      for (const auto i : alive) team.add([this, i, s, round] { train_one(i, s, round); });
+      for (const auto i : alive)
+        team.add([this, &team, i, s, round] {
+          if (train_one(i, s, round, Company::others).status != RunStatus::crowded_out) return;
+          team.add([this, i, s, round] { train_one(i, s, round, Company::none); }, SideBySide::Where::alone);
+        });
     team.run(options_.jobs > 0 ? options_.jobs : available_cores(), options_.interrupted);
   }
 
-  void train_one(std::size_t i, std::size_t s, std::int64_t round) {
+  RunRecord train_one(std::size_t i, std::size_t s, std::int64_t round, Company company) {
     const auto& config = configs_[i][s];
     const Goal goal = goal_of(sweep_, config, round, result_.rounds);
     RunRecord run = store_.find(config, false);
-    if (!is_over(run) && !reached(curve_of(run.folder, sweep_.metric), goal)) {
+    if (!has_ended(run) && !reached(curve_of(run.folder, sweep_.metric), goal)) {
       bool paused = false;  // set by the training thread
       train::Watcher watcher;
       watcher.progress = [&](const train::Progress& p) {
@@ -125,9 +124,10 @@ class SweepWork {
         paused = looked && (static_cast<double>(p.step) >= goal.step || p.seconds >= goal.seconds);
       };
       watcher.interrupted = [&] { return paused || options_.interrupted(); };
-      run = store_.run(config, false, sweep_.keep, watcher);
+      run = store_.run(config, false, sweep_.keep, watcher, company);
     }
-    say(i, s, run, goal);
+    if (run.status != RunStatus::crowded_out) say(i, s, run, goal);
+    return run;
   }
 
   void look(std::size_t i, std::int64_t round) {
@@ -138,7 +138,7 @@ class SweepWork {
       RunRecord& run = point.runs[s] = store_.find(configs_[i][s], false);
       const auto curve = curve_of(run.folder, sweep_.metric);
       if (s == 0) point.curve = curve;
-      point.finished = point.finished && (is_over(run) || reached(curve, goal));
+      point.finished = point.finished && (has_ended(run) || reached(curve, goal));
       point.values[s] = goal.whole ? last_value(run, curve) : value_at(curve, goal);
       if (diverged(run)) point.values[s] = kWorst;
     }
@@ -162,10 +162,10 @@ class SweepWork {
     const auto curve = curve_of(run.folder, sweep_.metric);
     std::string words = run.status == RunStatus::failed          ? "failed: " + run.message
                         : run.status == RunStatus::out_of_memory ? "out of memory"
-                        : is_over(run)                           ? run.message
+                        : has_ended(run)                         ? run.message
                         : reached(curve, goal)                   ? "round done"
                                                                  : "interrupted, to be resumed";
-    if (is_over(run) || reached(curve, goal))
+    if (has_ended(run) || reached(curve, goal))
       words += fmt::format(", {} {:.3g}", name_of(sweep_.metric),
                            goal.whole ? last_value(run, curve) : value_at(curve, goal));
     const std::lock_guard lock(saying_);

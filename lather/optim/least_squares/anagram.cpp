@@ -36,7 +36,7 @@ StepReport Anagram::step(Objective& objective, std::span<double> x) {
   // Phi, Eigen's copy of it, and U and V twice.
   const double needed = gibibytes(2.0 * static_cast<double>(m * n) + 2.0 * static_cast<double>((m + n) * k));
   if (needed > options_.max_memory)
-    throw OutOfMemory(fmt::format(
+    throw MemoryLimitExceeded(fmt::format(
         "anagram needs {:.1f} GiB for {} residuals and {} parameters, max_memory is {:.1f} GiB; take fewer "
         "points, or lm",
         needed, m, n, options_.max_memory));

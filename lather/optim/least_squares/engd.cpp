@@ -31,7 +31,7 @@ Engd::Engd(const ParameterLayout& layout, const EngdOptions& options)
     : size_(layout.size()), options_(options) {
   const double needed = gibibytes(2.0 * static_cast<double>(size_) * static_cast<double>(size_));
   if (needed > options.max_memory)
-    throw OutOfMemory(fmt::format(
+    throw MemoryLimitExceeded(fmt::format(
         "engd needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; spring and lm have forms for "
         "large networks",
         needed, size_, options.max_memory));

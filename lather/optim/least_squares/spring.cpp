@@ -59,7 +59,7 @@ StepReport Spring::step(Objective& objective, std::span<double> x) {
   const std::size_t m = objective.residual_count();
   const double needed = gibibytes(static_cast<double>(m) * static_cast<double>(m));
   if (needed > options_.max_memory)
-    throw OutOfMemory(
+    throw MemoryLimitExceeded(
         fmt::format("spring needs {:.1f} GiB for {} residuals, max_memory is {:.1f} GiB; take fewer points",
                     needed, m, options_.max_memory));
   StepReport report;

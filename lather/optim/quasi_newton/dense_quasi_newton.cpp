@@ -43,7 +43,7 @@ DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayou
   const double needed = static_cast<double>(n_) * static_cast<double>(n_) * sizeof(double) / kGiB;
   const double allowed = options.max_memory > 0 ? options.max_memory : memory_gib(device) / 2;
   if (needed > allowed)
-    throw OutOfMemory(fmt::format(
+    throw MemoryLimitExceeded(fmt::format(
         "{}: the inverse Hessian of {} parameters takes {:.3g} GiB, more than the {:.3g} GiB allowed {} "
         "(option max_memory); lbfgs needs far less",
         name, n_, needed, allowed, on_device_ ? "on the GPU" : "on this machine"));

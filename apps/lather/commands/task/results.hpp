@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands/task/data.hpp"
-#include "lather/experiment/matrix_task.hpp"
+#include "lather/experiment/task_run.hpp"
 
 namespace lather::command::matrix {
 
