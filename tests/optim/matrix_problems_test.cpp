@@ -94,7 +94,7 @@ TEST(MatrixProblems, LabelsCloserToZeroThanTheMarginAreLeftOut) {
     }
   std::sort(sizes.begin(), sizes.end());
   const std::vector<double> zero(27), solution(teacher.data(), teacher.data() + teacher.size());
-  for (const std::size_t left_out : {0, 1, 40, 149}) {
+  for (const std::size_t left_out : {0U, 1U, 40U, 149U}) {
     o.margin = left_out == 0 ? 0 : 0.5 * (sizes[left_out - 1] + sizes[left_out]);
     LogisticRegression problem(o);
     const auto kept = static_cast<double>(sizes.size() - left_out);
