@@ -43,6 +43,13 @@ void print_estimate(const std::vector<experiment::Plan>& plans, int jobs) {
   fmt::print("\n");
 }
 
+// With the values of every run beside them; there may be no pictures.
+void write_figures(const experiment::Document& page, const std::string& values, const fs::path& folder) {
+  train::create_folder(folder);
+  page.write_figures(folder);
+  write_file_atomically(folder / "values.csv", values);
+}
+
 void write_everything(const std::vector<experiment::ExperimentResult>& results, const ReproduceArguments& a,
                       const fs::path& out) {
   for (const auto& result : results)
@@ -52,14 +59,12 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
                                           a.budget, a.device == "cpu" ? "" : " --device " + a.device);
   const experiment::Document page = experiment::write_page(results, command);
   const std::string values = report::to_csv(experiment::runs_table(results));
-  page.write_figures(out / "figures");
-  write_file_atomically(out / "figures" / "values.csv", values);
+  write_figures(page, values, out / "figures");
   write_file_atomically(out / "index.html", page.html());
   write_file_atomically(out / "reproduction.md", page.markdown("figures"));
   if (a.page.empty()) return;
   const fs::path file = a.page, figures = file.parent_path() / file.stem();
-  page.write_figures(figures);
-  write_file_atomically(figures / "values.csv", values);
+  write_figures(page, values, figures);
   write_file_atomically(file, page.markdown(file.stem().string()));
 }
 
