@@ -435,7 +435,7 @@ std::string full_label(const ExperimentResult& result, const std::string& name) 
   const std::string continues = "… ";
   const auto& problems = result.plan->experiment->problems;
   auto entry = std::find_if(problems.begin(), problems.end(), [&](const auto& p) { return p.name == name; });
-  const std::string label = result.plan->problem_label(*entry);
+  std::string label = result.plan->problem_label(*entry);
   if (!label.starts_with(continues)) return label;
   while (entry != problems.begin() && entry->label.starts_with(continues)) --entry;
   return fmt::format("{}, {}", entry->label, label.substr(continues.size()));
