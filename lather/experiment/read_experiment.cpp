@@ -314,6 +314,20 @@ void require_places(const Experiment& e, const FigureEntry& figure, const Budget
   }
 }
 
+// A figure over changes of bases needs the loss of every step.
+void require_every_step(const Experiment& e, const FigureEntry& figure, const Budget& budget,
+                        const SourceLocation& where) {
+  std::string recorded;
+  for (const auto* settings : {&e.settings, &budget.settings})
+    for (const auto& [path, value, place] : *settings)
+      if (path == "training.record_every") recorded = value;
+  if (recorded != "1")
+    throw Error(where,
+                fmt::format("the figure '{}' is over changes of bases: `[settings]` or the budget must "
+                            "have training.record_every = 1",
+                            figure.name));
+}
+
 // Without `problems`: all of them.
 MapsEntry read_maps(TableReader r, const std::vector<std::string>& problems,
                     const std::vector<std::string>& variants) {
@@ -495,8 +509,10 @@ Experiment read_experiment(const TomlValue& root) {
     TableReader b(value, fmt::format("[budget.{}]", name));
     e.budgets[name] = read_budget(b, e);
     b.done();
-    for (const auto& figure : e.figures)
+    for (const auto& figure : e.figures) {
       if (!figure.over_setting.empty()) require_places(e, figure, e.budgets[name]);
+      if (figure.around_changes) require_every_step(e, figure, e.budgets[name], where);
+    }
   }
   r.done();
   require_trainings_for_keys(root, e);

@@ -391,8 +391,9 @@ TEST(Figure, OverChangesLaysThemOverOneAnother) {
                         "{\"step\": 7, \"layer\": \"a\", \"gradient_cosine\": 0.5}\n"
                         "{\"step\": 7, \"layer\": \"b\", \"gradient_cosine\": 0.5}\n"
                         "{\"step\": 9, \"layer\": \"a\", \"gradient_cosine\": 0.5}\n");
-  const Experiment e = read_text(
-      with(kSmallExperiment, "[[figure]]", "[[figure]]\nover = \"changes\"\nvariants = [\"ss-esoap\"]"));
+  const Experiment e =
+      read_text(with(with(kSmallExperiment, "[settings]", "[settings]\ntraining.record_every = 1"),
+                     "[[figure]]", "[[figure]]\nover = \"changes\"\nvariants = [\"ss-esoap\"]"));
   const Plan plan = make_plan(e, "quick", Device::cpu);
   ExperimentResult result{&plan, {}};
   for (const auto& cell : plan.cells)

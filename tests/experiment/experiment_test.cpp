@@ -144,7 +144,9 @@ TEST(ExperimentFile, ARangeIsGivenWhereItHasAMeaning) {
 
 TEST(ExperimentFile, AFigureOverChangesShowsTheTrainingLoss) {
   const auto figure = [](const std::string& keys) { return "[[figure]]\nover = \"changes\"\n" + keys; };
-  const Experiment e = read_text(with(kSmallExperiment, "[[figure]]", figure("")));
+  expect_refused("[[figure]]", figure(""), "must have training.record_every = 1");
+  const std::string recorded = with(kSmallExperiment, "[settings]", "[settings]\ntraining.record_every = 1");
+  const Experiment e = read_text(with(recorded, "[[figure]]", figure("")));
   EXPECT_TRUE(e.figures[0].around_changes);
   EXPECT_TRUE(e.reads_events());
   expect_refused("[[figure]]", figure("quantity = \"l2\""), "shows the training loss");

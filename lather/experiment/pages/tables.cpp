@@ -124,10 +124,10 @@ report::Table runs_table(std::span<const ExperimentResult> results) {
                   "quantity",   "metric", "value",   "result"};
   for (const auto& result : results)
     for (const auto& cell : result.cells)
-      for (std::size_t s = 0; s < cell.seeds.size(); ++s)
+      for (std::size_t s = 0; s < cell.seeds.size(); ++s) {
+        CellResult alone = cell;
+        alone.seeds = {cell.seeds[s]};
         for (const auto& metric : result.plan->experiment->metrics) {
-          CellResult alone = cell;
-          alone.seeds = {cell.seeds[s]};
           const Measured m = measure(result, metric, alone);
           std::vector<report::Cell> row;
           for (const std::string& text :
@@ -137,6 +137,7 @@ report::Table runs_table(std::span<const ExperimentResult> results) {
             row.push_back({text, {}});
           table.rows.push_back(std::move(row));
         }
+      }
   return table;
 }
 

@@ -250,15 +250,16 @@ Verdict judge_values(const CheckEntry& check, const MetricEntry& metric, const M
     verdict.words = fmt::format("{}; {}", measured.text(), range_text(check, share));
     return verdict;
   }
-  const double mean = measured.mean(), reach = interval_of_mean(measured);
+  const double mean = measured.mean(), reach = interval_of_mean(measured), low = std::max(mean - reach, 0.0),
+               high = mean + reach;
   const auto number = [&](double value) {
     return share ? fmt::format("{:.2g} %", 100 * value) : fmt::format("{:.2e}", value);
   };
   verdict.words = measured.values.size() < 2
                       ? fmt::format("{}, one seed; {}", number(mean), range_text(check, share))
-                      : fmt::format("{} ({} … {}); {}", number(mean), number(std::max(mean - reach, 0.0)),
-                                    number(mean + reach), range_text(check, share));
-  verdict.kind = kind_within(check, std::max(mean - reach, 0.0), mean + reach);
+                      : fmt::format("{} ({} … {}); {}", number(mean), number(low), number(high),
+                                    range_text(check, share));
+  verdict.kind = kind_within(check, low, high);
   return verdict;
 }
 
@@ -292,7 +293,7 @@ Verdict judge_events(const CheckEntry& check, const Events& events) {
   verdict.words = "no log of changes of bases was kept, or there were none";
   if (std::isnan(found)) return verdict;
   verdict.words = fmt::format("{}; {}", words, range_text(check, share));
-  verdict.kind = found >= check.low && found <= check.high ? Verdict::Kind::holds : Verdict::Kind::fails;
+  verdict.kind = kind_within(check, found, found);
   return verdict;
 }
 
