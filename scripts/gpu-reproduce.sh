@@ -3,7 +3,7 @@
 # again, it goes on where the last call stopped. Needs .staged (scripts/stage-headers.sh) where packages are missing.
 #   scripts/gpu-reproduce.sh SECONDS [STATE]     stop after SECONDS; STATE: what the last call left in $OUT, if the machine is a new one
 # Leaves all runs in $OUT/runs.txz.00, .01, …. With all of them in RUNS: lather reproduce all --budget short --device cuda --collect --out RUNS
-#   LATHER_COMMIT=… names the commit in the runs if the tree is a copy without its history.
+#   LATHER_COMMIT=… names the commit in the runs if the tree is a copy without its history. PARTS=timed or untimed: only these experiments.
 # Timed experiments come last and alone. Matrix problems need no GPU: run them elsewhere, they are the same on every machine of one build.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +25,12 @@ reproduce() {
   [ "$(left)" -gt 20 ] || return 1
   "$lather" reproduce "$@" --budget short --device cuda --jobs "$(nproc)" --time-limit "$(left)" --out "$work/short" >>"$work/log" 2>&1
 }
-reproduce "${others[@]}" && reproduce "${timed[@]}"
+case ${PARTS:-all} in
+  untimed) reproduce "${others[@]}" ;;
+  timed) reproduce "${timed[@]}" ;;
+  all) reproduce "${others[@]}" && reproduce "${timed[@]}" ;;
+  *) echo "PARTS: expected timed or untimed, not '$PARTS'"; exit 2 ;;
+esac
 status=$?
 [ -d "$work/short/runs" ] || { echo "nothing has run: $limit s are too short"; exit $status; }
 tail -n 3 "$work/log"
