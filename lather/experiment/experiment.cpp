@@ -61,8 +61,13 @@ bool Experiment::only_tasks() const {
   return std::none_of(problems.begin(), problems.end(), [](const auto& p) { return p.task.empty(); });
 }
 
-const char* tuning_loss_name(const Experiment& experiment) {
-  return experiment.only_tasks() ? "loss" : "held-out loss";
+std::string tuning_measure(const Experiment& experiment, const Budget& budget) {
+  const char* loss =
+      experiment.only_tasks() ? "loss" : "held-out loss";  // matrix problems hold no points out
+  if (budget.tuning_seeds == 1)
+    return fmt::format("{} after {} steps on a seed that is not reported", loss, budget.tuning_steps);
+  return fmt::format("largest {} after {} steps on {} seeds that are not reported", loss, budget.tuning_steps,
+                     budget.tuning_seeds);
 }
 
 bool Experiment::timed() const {

@@ -16,7 +16,7 @@
 //   name = "adam"
 //   label = "Adam"
 //   optimizer = "adam"
-//   grid.optimizer.learning_rate = [1e-4, 1e-3, 1e-2]     # searched on a seed that is not reported
+//   grid.optimizer.learning_rate = [1e-4, 1e-3, 1e-2]     # searched on seeds that are not reported
 //
 //   [[metric]]
 //   quantity = "mean_square"
@@ -145,6 +145,7 @@ struct MapsEntry {
 
 struct Budget {
   std::int64_t steps = 0, tuning_steps = 0;  // 0: no tuning, the variants' own settings
+  std::int64_t tuning_seeds = 1;             // settings are as good as on the worst of them
   std::int64_t seeds = 1, grid_values = 0;   // 0: all values of an axis
   double time_limit = 0;                     // seconds of training per run; 0: no limit
   double cost = 0;  // measured: seconds for all runs in sequence, on one core or one GPU
@@ -184,8 +185,8 @@ struct Experiment {
   const VariantEntry& variant(const std::string& name) const;
 };
 
-// What tuning chooses by: matrix problems have no held-out points.
-const char* tuning_loss_name(const Experiment& experiment);
+// What tuning chooses by: "held-out loss after 15 steps on a seed that is not reported".
+std::string tuning_measure(const Experiment& experiment, const Budget& budget);
 
 // Throws Error with the location of the mistake. `file` names the text in messages.
 Experiment read_experiment(const TomlValue& root);

@@ -249,14 +249,27 @@ std::string Plan::problem_label(const ProblemEntry& problem) const {
 
 std::size_t Plan::runs() const {
   std::size_t count = 0;
-  for (const auto& cell : cells)
-    count += (tunes(cell) ? cell.candidates.size() : 0) + static_cast<std::size_t>(budget->seeds);
+  for (const auto& cell : cells) count += tunings(cell) + static_cast<std::size_t>(budget->seeds);
   return count;
 }
 
-RunSpec Plan::tuning_run(const PlannedCell& cell, const Settings& candidate) const {
-  if (!cell.problem->task.empty()) return task_run(*this, cell, candidate, kTuningSeed, budget->tuning_steps);
-  train::Config config = resolve_run(*this, cell, candidate, kTuningSeed, budget->tuning_steps);
+std::size_t Plan::tunings(const PlannedCell& cell) const {
+  return tunes(cell) ? cell.candidates.size() * static_cast<std::size_t>(budget->tuning_seeds) : 0;
+}
+
+std::size_t Plan::candidate_of(const PlannedCell& cell, std::size_t tuning) const {
+  return tuning % cell.candidates.size();
+}
+
+std::uint64_t Plan::seed_of(const PlannedCell& cell, std::size_t tuning) const {
+  return kTuningSeed + tuning / cell.candidates.size();
+}
+
+RunSpec Plan::tuning_run(const PlannedCell& cell, std::size_t tuning) const {
+  const Settings& candidate = cell.candidates[candidate_of(cell, tuning)];
+  const std::uint64_t seed = seed_of(cell, tuning);
+  if (!cell.problem->task.empty()) return task_run(*this, cell, candidate, seed, budget->tuning_steps);
+  train::Config config = resolve_run(*this, cell, candidate, seed, budget->tuning_steps);
   config.record.reference = false;  // settings are chosen by the held-out loss
   config.record.record_every = config.record.validate_every;
   return config;

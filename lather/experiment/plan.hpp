@@ -9,7 +9,8 @@
 
 namespace lather::experiment {
 
-// Reported seeds are 1, 2, …; settings are chosen on this one.
+// Reported seeds are 1, 2, …; settings are chosen on this one and, where a budget has several `tuning_seeds`, on
+// those that follow it.
 inline constexpr std::uint64_t kTuningSeed = 1000;
 
 // One training as experiments and sweeps need it: one thread, few lines in its history.
@@ -49,7 +50,11 @@ struct Plan {
   // Includes what the budget sets instead of the problem's own settings: "width 256 [here: width 64]".
   std::string problem_label(const ProblemEntry& problem) const;
   std::size_t runs() const;  // at most: finished ones count too
-  RunSpec tuning_run(const PlannedCell& cell, const Settings& candidate) const;
+  // Every candidate on every tuning seed: the first of them, then the second, …
+  std::size_t tunings(const PlannedCell& cell) const;
+  std::size_t candidate_of(const PlannedCell& cell, std::size_t tuning) const;
+  std::uint64_t seed_of(const PlannedCell& cell, std::size_t tuning) const;
+  RunSpec tuning_run(const PlannedCell& cell, std::size_t tuning) const;
   RunSpec run(const PlannedCell& cell, const Settings& chosen, std::uint64_t seed) const;
 };
 

@@ -368,6 +368,9 @@ Budget read_budget(TableReader& r, const Experiment& experiment) {
   budget.steps = r.required("steps").as_integer("steps of a budget");
   if (budget.steps < 1) throw Error(r.where(), "a budget needs at least one step");
   budget.tuning_steps = r.integer("tuning_steps", 0, 1);
+  budget.tuning_seeds = r.integer("tuning_seeds", 1, 1);
+  if (const TomlValue* seeds = r.find("tuning_seeds"); seeds && budget.tuning_steps == 0)
+    throw Error(seeds->where, "tuning_seeds has no effect without tuning_steps: nothing is tuned");
   budget.seeds = r.integer("seeds", 1, 1);
   if (budget.seeds >= static_cast<std::int64_t>(kTuningSeed))
     throw Error(r.find("seeds")->where,

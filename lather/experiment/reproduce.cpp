@@ -78,18 +78,17 @@ bool is_to_be_asked_for_again(const RunRecord& run) {
 class CellWork {
  public:
   CellWork(std::size_t plan_index, const Plan& plan, const PlannedCell& cell, const RunStore& store)
-      : plan_index_(plan_index), plan_(plan), cell_(cell), store_(store), left_(cell.candidates.size()) {
-    judged_.assign(cell.candidates.size(), std::numeric_limits<double>::infinity());
-    tuned_.assign(cell.candidates.size(), false);
+      : plan_index_(plan_index), plan_(plan), cell_(cell), store_(store), left_(plan.tunings(cell)) {
+    judged_.assign(tunings(), std::numeric_limits<double>::infinity());
+    tuned_.assign(tunings(), false);
     result_.cell = &cell;
     result_.seeds.resize(static_cast<std::size_t>(plan.budget->seeds));
   }
 
   std::size_t plan_index() const { return plan_index_; }
-  bool tunes() const { return plan_.tunes(cell_); }
   bool tunes_alone() const { return plan_.tunes_alone(); }
   bool trains_alone() const { return plan_.trains_alone(); }
-  std::size_t candidates() const { return cell_.candidates.size(); }
+  std::size_t tunings() const { return plan_.tunings(cell_); }
   std::size_t seeds() const { return result_.seeds.size(); }
   const CellResult& result() const { return result_; }
   bool chosen() const { return chosen_; }
@@ -98,16 +97,15 @@ class CellWork {
   struct Came {
     RunRecord run;
     std::string words;    // empty if the run is to be asked for again
-    bool chosen = false;  // the last of the candidates has ended, and the choice is made
+    bool chosen = false;  // the last of the tuning runs has ended, and the choice is made
   };
 
-  Came tune(std::size_t candidate, const train::Watcher& watcher, Company company) {
-    const auto& settings = cell_.candidates[candidate];
-    const RunSpec spec = plan_.tuning_run(cell_, settings);
+  Came tune(std::size_t tuning, const train::Watcher& watcher, Company company) {
+    const RunSpec spec = plan_.tuning_run(cell_, tuning);
     Came came{store_.run(spec, tunes_alone(), Keep::summary, watcher, company), ""};
     if (is_to_be_asked_for_again(came.run)) return came;
-    came.words = describe(fmt::format("tuning, {}", words_of(settings)), came.run);
-    judged_[candidate] = judged_by(came.run);
+    came.words = describe(words_of_tuning(tuning), came.run);
+    judged_[tuning] = judged_by(came.run);
     unfinished_ += !is_result(came.run);
     if (--left_ > 0 || unfinished_ > 0) return came;
     choose();
@@ -127,8 +125,8 @@ class CellWork {
   // Looks up what exists already. Runs that failed are tried again.
   void look() {
     bool all = true;
-    for (std::size_t i = 0; tunes() && i < candidates(); ++i) {
-      const RunRecord run = store_.find(plan_.tuning_run(cell_, cell_.candidates[i]), tunes_alone());
+    for (std::size_t i = 0; i < tunings(); ++i) {
+      const RunRecord run = store_.find(plan_.tuning_run(cell_, i), tunes_alone());
       all = all && is_result(run);
       if (is_result(run)) judged_[i] = judged_by(run);
       if (run.status == RunStatus::failed) result_.failures.push_back(run);
@@ -140,18 +138,31 @@ class CellWork {
     for (std::size_t s = 0; s < seeds(); ++s)
       result_.seeds[s] = store_.find(plan_.run(cell_, result_.chosen, s + 1), trains_alone());
   }
-  bool was_tuned(std::size_t candidate) const { return tuned_[candidate]; }
+  bool was_tuned(std::size_t tuning) const { return tuned_[tuning]; }
   bool was_trained(std::size_t seed) const { return is_result(result_.seeds[seed]); }
 
+  // A candidate is as good as on the worst of its seeds: one that only survives some of them is not chosen.
   void choose() {
-    const auto best = std::min_element(judged_.begin(), judged_.end());
-    result_.chosen = cell_.candidates[static_cast<std::size_t>(best - judged_.begin())];
-    if (tunes()) result_.edges = at_the_edge(plan_, cell_, result_.chosen);
-    if (tunes()) result_.judged = judged_;
     chosen_ = true;
+    result_.chosen = cell_.candidates.front();
+    if (tunings() == 0) return;
+    result_.judged.assign(cell_.candidates.size(), 0);
+    for (std::size_t i = 0; i < tunings(); ++i) {
+      double& worst = result_.judged[plan_.candidate_of(cell_, i)];
+      worst = std::max(worst, judged_[i]);
+    }
+    const auto best = std::min_element(result_.judged.begin(), result_.judged.end());
+    result_.chosen = cell_.candidates[static_cast<std::size_t>(best - result_.judged.begin())];
+    result_.edges = at_the_edge(plan_, cell_, result_.chosen);
   }
 
  private:
+  std::string words_of_tuning(std::size_t tuning) const {
+    const std::string settings = words_of(cell_.candidates[plan_.candidate_of(cell_, tuning)]);
+    if (plan_.budget->tuning_seeds == 1) return "tuning, " + settings;
+    return fmt::format("tuning on seed {}, {}", plan_.seed_of(cell_, tuning), settings);
+  }
+
   std::string describe(const std::string& which, const RunRecord& run) const {
     std::string words = fmt::format("{}: {} with {}, {}: {}", plan_.experiment->name, cell_.problem->name,
                                     cell_.variant->name, which, words_of(run));
@@ -250,7 +261,7 @@ class Reproduction {
     in_turn([&](CellWork& work) { team_.add([&work] { work.look(); }); });
     team_.run(jobs_, options_.interrupted);
     in_turn([&](CellWork& work) {
-      for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
+      for (std::size_t i = 0; i < work.tunings(); ++i)
         if (work.was_tuned(i)) left_.ended(work.plan_index(), RunKind::tuning, {});
       for (std::size_t s = 0; s < work.seeds(); ++s)
         if (work.was_trained(s)) left_.ended(work.plan_index(), RunKind::training, {});
@@ -268,7 +279,7 @@ class Reproduction {
   // Tunes the settings, and trains the first seed as soon as they are chosen.
   void begin(CellWork& work) {
     bool tuned = true;
-    for (std::size_t i = 0; work.tunes() && i < work.candidates(); ++i)
+    for (std::size_t i = 0; i < work.tunings(); ++i)
       if (!work.was_tuned(i)) {
         add_tuning(work, i, Where::last);
         tuned = false;
@@ -290,13 +301,13 @@ class Reproduction {
       });
   }
 
-  void add_tuning(CellWork& work, std::size_t candidate, Where where) {
+  void add_tuning(CellWork& work, std::size_t tuning, Where where) {
     team_.add(
-        [this, &work, candidate, where] {
+        [this, &work, tuning, where] {
           const Stopwatch watch;
-          const auto came = work.tune(candidate, watcher_, company(where));
+          const auto came = work.tune(tuning, watcher_, company(where));
           if (came.words.empty())
-            return ask_again(came.run, [&](Where again) { add_tuning(work, candidate, again); });
+            return ask_again(came.run, [&](Where again) { add_tuning(work, tuning, again); });
           say(work, RunKind::tuning, came, watch.seconds());
           if (came.chosen && !work.trains_alone()) add_seed(work, 0, Where::first);
         },

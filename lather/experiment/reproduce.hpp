@@ -1,5 +1,5 @@
 #pragma once
-// Runs the plans of experiments: chooses settings on a seed that is not reported, trains, several runs at a
+// Runs the plans of experiments: chooses settings on seeds that are not reported, trains, several runs at a
 // time, and resumes where it stopped. Neither prints nor exits.
 
 #include <functional>
@@ -29,8 +29,10 @@ inline constexpr std::size_t kPicturedSeed = 0;
 // The results of a cell.
 struct CellResult {
   const PlannedCell* cell = nullptr;
-  Settings chosen;                  // by tuning
-  std::vector<double> judged;       // held-out losses of the candidates; infinity: not a number at the end
+  Settings chosen;  // by tuning
+  std::vector<double>
+      judged;  // held-out losses of the candidates, the worst of the tuning seeds; infinity: not
+               // a number at the end
   std::vector<std::string> edges;   // settings whose best value is the first or last that was tried
   std::vector<RunRecord> seeds;     // of the reported seeds
   std::vector<RunRecord> failures;  // tuning runs that failed: nothing is chosen without them

@@ -18,7 +18,7 @@ WorkLeft::WorkLeft(std::span<const Plan> plans, int jobs) {
     part.tunings_at_a_time = plan.tunes_alone() ? 1 : std::max(1, jobs);
     part.trainings_at_a_time = plan.trains_alone() ? 1 : std::max(1, jobs);
     for (const auto& cell : plan.cells) {
-      if (plan.tunes(cell)) part.tunings += static_cast<std::int64_t>(cell.candidates.size());
+      part.tunings += static_cast<std::int64_t>(plan.tunings(cell));
       part.trainings += plan.budget->seeds;
     }
     runs_ += static_cast<std::size_t>(part.tunings + part.trainings);

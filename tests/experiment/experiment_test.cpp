@@ -56,6 +56,8 @@ TEST(ExperimentFile, NamesPlaceAndNearestKeyOfATypo) {
   says(message_for("[budget.short]", "[budget.shrt]"), "did you mean 'short'?");
   says(message_for("tuning_steps = 15", "tuning_step = 15"), "did you mean 'tuning_steps'?");
   says(message_for("seeds = 2", "seeds = 0"), "must be at least 1, not 0");
+  says(message_for("grid_values = 2", "tuning_seeds = 0"), "must be at least 1, not 0");
+  says(message_for("steps = 20", "steps = 20\ntuning_seeds = 3"), "no effect without tuning_steps");
   says(message_for("[1e-3, 1e-2, 1e-1]", "1e-3"), "must be a list of values");
   says(message_for("[2e-3, 1e-4]", "[2e-3]"), "a number, [mean, deviation], or a text");
   says(message_for("name = \"ss-esoap\"", "name = \"adam\""), "the variant 'adam' is there twice");

@@ -406,7 +406,7 @@ TEST(Reproduce, ChoosesNothingWhereATuningRunFailed) {
   const auto before = reproduce_small(plans, out.path(), 2).results;
   EXPECT_EQ(before[0].failures(), 0U);
   const auto& cell = plans[0].cells[0];
-  const auto folder = run_store(out.path()).folder_of(plans[0].tuning_run(cell, cell.candidates[1]), false);
+  const auto folder = run_store(out.path()).folder_of(plans[0].tuning_run(cell, 1), false);
   write_file_atomically(folder / "failure.json", R"({"message": "the disk is full"})");
   const auto results = collect(plans, out.path());
   EXPECT_FALSE(results[0].complete());
@@ -416,6 +416,50 @@ TEST(Reproduce, ChoosesNothingWhereATuningRunFailed) {
   const Document page = write_page(results, "lather reproduce small");
   EXPECT_NE(page.markdown("pictures").find("tuning: the disk is full"), std::string::npos);
   EXPECT_TRUE(reproduce_small(plans, out.path(), 2).results[0].complete());
+}
+
+// And what was tried on the first seed is not tried again when a second one is asked for.
+TEST(Reproduce, ASettingIsAsGoodAsOnTheWorstOfTheTuningSeeds) {
+  Experiment e = read_text(kSmallExperiment);
+  e.variants.resize(1);
+  std::vector<Plan> plans{make_plan(e, "quick", Device::cpu)};
+  const TemporaryFolder out;
+  const std::size_t candidates = plans[0].cells[0].candidates.size();
+  const auto on_one = reproduce_small(plans, out.path(), 2);
+  EXPECT_EQ(plans[0].tunings(plans[0].cells[0]), candidates);
+  e.budgets["quick"].tuning_seeds = 2;
+  plans = {make_plan(e, "quick", Device::cpu)};
+  const PlannedCell& cell = plans[0].cells[0];
+  ASSERT_EQ(plans[0].tunings(cell), 2 * candidates);
+  EXPECT_EQ(plans[0].runs(), 2 * candidates + 2);
+  const auto on_two = reproduce_small(plans, out.path(), 2);
+  for (const auto& line : on_two.lines) EXPECT_EQ(line.find("tuning on seed 1000"), line.npos) << line;
+  EXPECT_EQ(std::count_if(on_two.lines.begin(), on_two.lines.end(),
+                          [](const auto& line) { return line.find("tuning on seed 1001") != line.npos; }),
+            static_cast<std::ptrdiff_t>(candidates));
+
+  const RunStore store = run_store(out.path());
+  const auto loss = [&](std::size_t tuning) {
+    const auto folder = store.folder_of(plans[0].tuning_run(cell, tuning), false);
+    return nlohmann::json::parse(read_file(folder / "summary.json"))
+        .at("/final/validation_loss"_json_pointer)
+        .get<double>();
+  };
+  const auto& judged = on_two.results[0].cells[0].judged;
+  ASSERT_EQ(judged.size(), candidates);
+  for (std::size_t i = 0; i < candidates; ++i) {
+    EXPECT_EQ(on_one.results[0].cells[0].judged[i], loss(i));
+    EXPECT_EQ(judged[i], std::max(loss(i), loss(candidates + i)));
+  }
+  const auto best = std::min_element(judged.begin(), judged.end()) - judged.begin();
+  const auto& chosen = on_two.results[0].cells[0].chosen;
+  ASSERT_EQ(chosen.size(), 2U);
+  EXPECT_EQ(chosen[0].value, cell.candidates[static_cast<std::size_t>(best)][0].value);
+  EXPECT_EQ(chosen[1].value, cell.candidates[static_cast<std::size_t>(best)][1].value);
+  EXPECT_NE(write_page(on_two.results, "lather reproduce small")
+                .markdown("pictures")
+                .find("largest held-out loss after 15 steps on 2 seeds that are not reported"),
+            std::string::npos);
 }
 
 TEST(Reproduce, ADamagedFileCostsItsRunAndNoOther) {

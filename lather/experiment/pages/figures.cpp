@@ -135,8 +135,7 @@ PanelFigure make_figure(const ExperimentResult& result, const FigureEntry& figur
 GridMap make_grid_map(const ExperimentResult& result) {
   GridMap map;
   const std::string axis = common_axis(result);
-  map.title = fmt::format("{} after {} steps on a seed that is not reported; framed: chosen",
-                          tuning_loss_name(*result.plan->experiment), result.plan->budget->tuning_steps);
+  map.title = tuning_measure(*result.plan->experiment, *result.plan->budget) + "; framed: chosen";
   map.column_name = last_word(axis);
   map.columns = columns_of(result, axis);
   for (const auto* problem : problems_of(result)) {

@@ -63,8 +63,7 @@ std::string conditions_of(const ExperimentResult& result) {
                                  budget.seeds, budget.seeds == 1 ? "" : "s");
   if (budget.time_limit > 0) text += fmt::format(", at most {:g} s a run", budget.time_limit);
   if (budget.tuning_steps > 0)
-    text += fmt::format("; settings chosen by the {} after {} steps on a seed that is not reported",
-                        tuning_loss_name(*result.plan->experiment), budget.tuning_steps);
+    text += "; settings chosen by the " + tuning_measure(*result.plan->experiment, budget);
   std::vector<std::string> changed;
   for (const auto* list : {&result.plan->experiment->settings, &budget.settings})
     for (const auto& [path, value, where] : *list)
@@ -183,7 +182,8 @@ void add_explanations(Document& page) {
       "self-similar one; ours is the viscous one, with its conditions in the ansatz. Gray-Scott and "
       "Ginzburg-Landau have a PirateNet here, where one figure of the paper has a multilayer perceptron.");
   page.paragraph(
-      "**Tuning** tries a grid on a seed that is not reported. \"Edge\": the best value is the first or last "
+      "**Tuning** tries a grid on a seed that is not reported, or on several, where a section says so. "
+      "\"Edge\": the best value is the first or last "
       "that was tried, so the search was not finished. The paper's grids also have beta2, momentum and "
       "update frequencies; budgets below `paper` try the learning rate only, unless a section says "
       "otherwise.");
