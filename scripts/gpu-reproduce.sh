@@ -4,7 +4,7 @@
 #   scripts/gpu-reproduce.sh SECONDS [STATE]     stop after SECONDS; STATE: what the last call left in $OUT, if the machine is a new one
 # Leaves all runs in $OUT/runs.txz.00, .01, …. With all of them in RUNS: lather reproduce all --budget short --device cuda --collect --out RUNS
 #   LATHER_COMMIT=… names the commit in the runs if the tree is a copy without its history. PARTS=timed or untimed: only these experiments.
-# Timed experiments come last and alone. Matrix problems need no GPU: run them elsewhere, they are the same on every machine of one build.
+# Timed experiments come last and alone. Matrix problems need no GPU: run them elsewhere, and all on one machine, since rounding decides where some of them end.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 limit=${1:?seconds} state=${2:-} work=${WORK:-/tmp/lather-reproduction}

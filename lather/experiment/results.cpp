@@ -235,7 +235,9 @@ std::string Measured::text() const {
   std::string text;
   if (is_spread()) {
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    text = fmt::format("median {:.2e} ({:.1e} … {:.1e})", median(), *low, *high);
+    text = values.size() == 2  // their median is their mean
+               ? fmt::format("{:.2e} and {:.2e}", *low, *high)
+               : fmt::format("median {:.2e} ({:.1e} … {:.1e})", median(), *low, *high);
   } else if (is_known()) {
     text = values.size() > 1 ? fmt::format("{:.2e} ± {:.1e}", mean(), standard_error())
                              : fmt::format("{:.2e}", mean());

@@ -152,6 +152,8 @@ TEST_F(Verdicts, AreNotMadeLevelByOneLargeValue) {
             "0 in its order, 1 not told apart, 0 reversed");
   EXPECT_EQ(of({1000, 2000, 3e4}, {1, 1.1, 1.2}).kind, Verdict::Kind::fails);
   EXPECT_EQ(measured(0).text(), "median 2.00e+03 (1.0e+03 … 3.0e+04)");
+  of({1000, -1, 3e4}, {1, 1.1, 1.2});
+  EXPECT_EQ(measured(0).text(), "1.00e+03 and 3.00e+04; 1 of 3 diverged") << "their median is their mean";
 }
 
 TEST_F(Verdicts, AreNotGivenWhereNoMethodSolvesTheProblem) {
@@ -387,7 +389,7 @@ TEST_F(Verdicts, OnChangesOfBasesDoNotCountTheFirstBasisOfALayer) {
   std::vector<std::string> cells;
   for (const auto& cell : table.rows[0]) cells.push_back(cell.text);
   EXPECT_EQ(cells, (std::vector<std::string>{"Heat", "ss-esoap", "1", "0.5", "0.1", "-0.6", "0.7", "0.75",
-                                             "1", "1", "0.5", "0.5"}));
+                                             "1", "1", "0 %", "0.5", "0.5"}));
   for (const std::size_t i : {4U, 5U, 6U}) EXPECT_EQ(check(i).kind, CheckVerdict::Kind::holds);
 }
 

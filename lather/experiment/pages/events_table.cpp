@@ -15,6 +15,10 @@ std::string quantile_text(const std::vector<double>& values, double share) {
   return std::isnan(value) ? "" : fmt::format("{:.3g}", value);
 }
 
+std::string percent_text(double share) {
+  return std::isnan(share) ? "" : fmt::format("{:.2g} %", 100 * share);
+}
+
 }  // namespace
 
 report::Table events_table(const ExperimentResult& result) {
@@ -29,6 +33,7 @@ report::Table events_table(const ExperimentResult& result) {
                   "gamma",
                   "loss after 1 step / before",
                   "loss after 1 step / before, worst tenth",
+                  "loss more than doubled after 1 step",
                   "loss after 10 steps / before",
                   "loss after 10 steps / before, worst tenth"};
   if (!result.plan->experiment->events) return table;
@@ -42,7 +47,8 @@ report::Table events_table(const ExperimentResult& result) {
           quantile_text(events.rho_after_10, 0.5), quantile_text(events.cosine, 0.5),
           quantile_text(events.cosine_after_10, 0.5), quantile_text(events.gamma, 0.5),
           quantile_text(events.after_1, 0.5), quantile_text(events.after_1, 0.9),
-          quantile_text(events.after_10, 0.5), quantile_text(events.after_10, 0.9)})
+          percent_text(share_above(kSpike, events.after_1)), quantile_text(events.after_10, 0.5),
+          quantile_text(events.after_10, 0.9)})
       row.push_back({text, {}});
     table.rows.push_back(std::move(row));
   }

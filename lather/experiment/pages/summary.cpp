@@ -132,7 +132,8 @@ std::string effort_of(std::span<const ExperimentResult> results) {
           seconds += summary.value("seconds", 0.0);
   return fmt::format(
       "The {} runs behind the numbers trained for {:.1f} hours in all, several side by side; tuning is not "
-      "counted. `values.csv` beside the pictures has the values of every one of them.",
+      "counted. `values.csv` beside the pictures has the values of every one of them, in each "
+      "section that it belongs to.",
       folders.size(), seconds / 3600);
 }
 

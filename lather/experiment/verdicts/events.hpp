@@ -17,6 +17,7 @@ Events read_events(const CellResult& cell);
 // The steps in which a basis was replaced, in ascending order, each once.
 std::vector<double> steps_of_changes(const RunRecord& run);
 
+constexpr double kSpike = 2;  // times the loss before, after one step
 constexpr double kMedian = 0.5, kWorstTenth = 0.9;
 // The value that this share of them is at or below; not a number if there are none.
 double quantile(std::vector<double> values, double share);

@@ -279,7 +279,7 @@ Aftermath aftermath(const std::string& quantity, const Events& events) {
   if (quantity == "rho_after_10") return ten_steps_later(events.rho_after_10, events.rho);
   if (quantity == "gradient_cosine_after_10") return ten_steps_later(events.cosine_after_10, events.cosine);
   if (quantity == "doubled_after_1") {
-    const double found = share_above(2, events.after_1);
+    const double found = share_above(kSpike, events.after_1);
     return {found, fmt::format("{:.2g} % of changes more than double the loss in one step", 100 * found),
             true};
   }
