@@ -143,17 +143,18 @@ class CellWork {
 
   // A candidate is as good as on the worst of its seeds: one that only survives some of them is not chosen.
   void choose() {
-    chosen_ = true;
-    result_.chosen = cell_.candidates.front();
-    if (tunings() == 0) return;
-    result_.judged.assign(cell_.candidates.size(), 0);
+    std::vector<double> worst(cell_.candidates.size(), -std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < tunings(); ++i) {
-      double& worst = result_.judged[plan_.candidate_of(cell_, i)];
-      worst = std::max(worst, judged_[i]);
+      double& loss = worst[plan_.candidate_of(cell_, i)];
+      loss = std::max(loss, judged_[i]);
     }
-    const auto best = std::min_element(result_.judged.begin(), result_.judged.end());
-    result_.chosen = cell_.candidates[static_cast<std::size_t>(best - result_.judged.begin())];
-    result_.edges = at_the_edge(plan_, cell_, result_.chosen);
+    const auto best = std::min_element(worst.begin(), worst.end());
+    result_.chosen = cell_.candidates[static_cast<std::size_t>(best - worst.begin())];
+    if (plan_.tunes(cell_)) {
+      result_.edges = at_the_edge(plan_, cell_, result_.chosen);
+      result_.judged = std::move(worst);
+    }
+    chosen_ = true;
   }
 
  private:
