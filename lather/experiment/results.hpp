@@ -42,7 +42,8 @@ struct Measured {
   bool is_tested() const { return is_known() || out_of_memory > 0 || diverged > 0 || without > 0; }
   // The geometric mean if every seed has a value, infinity if one has none or has not solved its problem.
   std::optional<double> rank_value() const;
-  // "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "3.00e-05 and 2.10e-01", "out of memory", "did not reach it", …
+  // "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "3.00e-05 and 2.10e-01", "out of memory", "did not
+  // reach it", …
   std::string text() const;
 };
 

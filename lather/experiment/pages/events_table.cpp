@@ -15,10 +15,6 @@ std::string quantile_text(const std::vector<double>& values, double share) {
   return std::isnan(value) ? "" : fmt::format("{:.3g}", value);
 }
 
-std::string percent_text(double share) {
-  return std::isnan(share) ? "" : fmt::format("{:.2g} %", 100 * share);
-}
-
 }  // namespace
 
 report::Table events_table(const ExperimentResult& result) {

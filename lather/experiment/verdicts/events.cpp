@@ -1,5 +1,7 @@
 #include "lather/experiment/verdicts/events.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -84,6 +86,10 @@ double quantile(std::vector<double> values, double share) {
 double share_above(double bound, const std::vector<double>& values) {
   const auto above = std::count_if(values.begin(), values.end(), [&](double v) { return v > bound; });
   return static_cast<double>(above) / static_cast<double>(values.size());
+}
+
+std::string percent_text(double share) {
+  return std::isnan(share) ? "" : fmt::format("{:.2g} %", 100 * share);
 }
 
 }  // namespace lather::experiment

@@ -1,6 +1,7 @@
 #pragma once
 // What the runs logged about basis changes (events.jsonl).
 
+#include <string>
 #include <vector>
 
 #include "lather/experiment/reproduce.hpp"
@@ -23,5 +24,6 @@ constexpr double kMedian = 0.5, kWorstTenth = 0.9;
 double quantile(std::vector<double> values, double share);
 // The share of them above the bound; likewise.
 double share_above(double bound, const std::vector<double>& values);
+std::string percent_text(double share);  // "6.8 %"; empty if it is not a number
 
 }  // namespace lather::experiment

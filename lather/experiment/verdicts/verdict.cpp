@@ -253,7 +253,7 @@ Verdict judge_values(const CheckEntry& check, const MetricEntry& metric, const M
   const double mean = measured.mean(), reach = interval_of_mean(measured), low = std::max(mean - reach, 0.0),
                high = mean + reach;
   const auto number = [&](double value) {
-    return share ? fmt::format("{:.2g} %", 100 * value) : fmt::format("{:.2e}", value);
+    return share ? percent_text(value) : fmt::format("{:.2e}", value);
   };
   verdict.words = measured.values.size() < 2
                       ? fmt::format("{}, one seed; {}", number(mean), range_text(check, share))
@@ -280,8 +280,7 @@ Aftermath aftermath(const std::string& quantity, const Events& events) {
   if (quantity == "gradient_cosine_after_10") return ten_steps_later(events.cosine_after_10, events.cosine);
   if (quantity == "doubled_after_1") {
     const double found = share_above(kSpike, events.after_1);
-    return {found, fmt::format("{:.2g} % of changes more than double the loss in one step", 100 * found),
-            true};
+    return {found, percent_text(found) + " of changes more than double the loss in one step", true};
   }
   const double found = quantile(quantity == "loss_after_1" ? events.after_1 : events.after_10, kWorstTenth);
   return {found, fmt::format("{} times the loss before, in the worst tenth of changes", factor_text(found))};
