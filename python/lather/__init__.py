@@ -12,7 +12,8 @@ Where to go from here: ``Problem`` (a PDE from a file, a text or Python), ``Prob
 training has come to), ``load``, ``compare``, ``sweep``, ``minimize`` (your own function with any optimizer),
 ``optimizers`` (all of them with their options) and ``lather.torch`` (the same as ``torch.optim`` optimizers).
 """
-from ._library import LatherError, environment, version
+from ._arguments import LatherError
+from ._library import environment, version
 from .comparison import Comparison, Point, Sweep, compare, sweep
 from .minimize import MinimizeResult, minimize
 from .objective import Objective

@@ -8,6 +8,9 @@ from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c
 from pathlib import Path
 from typing import Any
 
+from ._arguments import INT64, UINT64, LatherError, path, wrong_type
+from ._arrays import Borrowed
+
 API_VERSION = 1
 OK, INVALID, OUT_OF_MEMORY, CALLBACK, FAILED = range(5)
 RUNNING, CONVERGED, STALLED, NON_FINITE = range(4)
@@ -16,19 +19,23 @@ CPU, CUDA = 0, 1
 FLOAT64, FLOAT32 = 0, 1
 
 
-class LatherError(ValueError):
-    """What was wrong, where, what was expected, and the nearest valid name, in one message."""
-    __module__ = "lather"
-
-
 class Step(Structure):
     _fields_ = [("size", c_uint64), ("loss", c_double), ("gradient_norm", c_double), ("step_norm", c_double),
                 ("steps", c_int64), ("evaluations", c_int64), ("basis_updates", c_int64), ("status", c_int64),
                 ("message", c_char_p)]
 
 
-class Tensor(Structure):
+class _Tensor(Structure):
     _fields_ = [("parameter", c_void_p), ("gradient", c_void_p), ("type", c_int64)]
+
+
+class Tensors:
+    """Pairs (parameter, gradient) for optimizer_apply; it keeps their memory alive."""
+
+    def __init__(self, pairs: list[tuple[Borrowed, Borrowed]]) -> None:
+        self._pairs = pairs
+        self._as_parameter_ = (_Tensor * len(pairs))(*(
+            (p.address, g.address, FLOAT32 if p.dtype.itemsize == 4 else FLOAT64) for p, g in pairs))
 
 
 class ProgressStruct(Structure):
@@ -38,10 +45,11 @@ class ProgressStruct(Structure):
                 ("seconds_left", c_double), ("recorded", c_int64)]
 
 
-DOUBLES = c_void_p  # addresses of arrays of double
-VALUE = CFUNCTYPE(c_int32, c_void_p, DOUBLES, POINTER(c_double), DOUBLES)
-RESIDUALS = CFUNCTYPE(c_int32, c_void_p, DOUBLES, DOUBLES)
-JACOBIAN = CFUNCTYPE(c_int32, c_void_p, DOUBLES, c_uint64, c_uint64, DOUBLES)
+# What functions of Python get from the library: addresses of its arrays of double.
+_address = c_void_p
+VALUE = CFUNCTYPE(c_int32, c_void_p, _address, POINTER(c_double), _address)
+RESIDUALS = CFUNCTYPE(c_int32, c_void_p, _address, _address)
+JACOBIAN = CFUNCTYPE(c_int32, c_void_p, _address, c_uint64, c_uint64, _address)
 PROGRESS = CFUNCTYPE(c_int32, c_void_p, POINTER(ProgressStruct))
 MESSAGE = CFUNCTYPE(None, c_void_p, c_char_p)
 
@@ -60,55 +68,85 @@ class Watcher(Structure):
                 ("interval", c_double)]
 
 
-_handle, _text, _texts = c_void_p, POINTER(c_char_p), POINTER(c_char_p)
-_out = POINTER(c_void_p)
+class _Argument:
+    """The type of a parameter of a C function that takes what `accepts` says and nothing else: no raw address, and no
+    number that C would cut to fit. ctypes keeps arguments alive until the call returns."""
+
+    def __init__(self, expected: str, accepts: Any, convert: Any = lambda value: value) -> None:
+        self._expected, self._accepts, self._convert = expected, accepts, convert
+
+    def from_param(self, value: Any) -> Any:
+        if not self._accepts(value):
+            raise wrong_type("argument", self._expected, value)
+        return self._convert(value)
+
+
+def _whole(kind: Any, low: int, high: int) -> _Argument:
+    return _Argument(f"a whole number from {low} to {high}", lambda v: type(v) is int and low <= v <= high, kind)
+
+
+def _object(kind: str) -> _Argument:
+    return _Argument(f"the library's {kind}", lambda v: isinstance(v, Handle) and v.kind == kind)
+
+
+_problem, _optimizer, _objective, _trainer = map(_object, ("problem", "optimizer", "objective", "trainer"))
+_int32, _int64, _uint64 = _whole(c_int32, -2**31, 2**31 - 1), _whole(c_int64, *INT64), _whole(c_uint64, *UINT64)
+_double = _Argument("a number", lambda v: type(v) is float, c_double)
+_string = _Argument("a text without NUL, encoded, or None", lambda v: v is None or type(v) is bytes and b"\0" not in v, c_char_p)
+_bytes = _Argument("bytes", lambda v: type(v) is bytes, c_char_p)
+_reads = _Argument("an array", lambda v: isinstance(v, Borrowed))
+_writes = _Argument("an array that may be changed", lambda v: isinstance(v, Borrowed) and v.writable)
+_tensors = _Argument("tensors", lambda v: isinstance(v, Tensors))
+_stream = _Argument("the address of a stream", lambda v: type(v) is int and 0 <= v <= UINT64[1], c_void_p)
+_text, _texts, _out = POINTER(c_char_p), POINTER(c_char_p), POINTER(c_void_p)
 _SIGNATURES = {
     "environment": [_text],
     "problem_names": [_text],
-    "problem_open": [c_char_p, _out],
-    "problem_from_text": [c_char_p, c_char_p, _out],
-    "problem_info": [_handle, _text],
+    "problem_open": [_string, _out],
+    "problem_from_text": [_string, _string, _out],
+    "problem_info": [_problem, _text],
     "optimizer_catalogue": [_text],
-    "optimizer_create": [c_char_p, c_char_p, c_int32, _out],
-    "optimizer_step": [_handle, _handle, DOUBLES, POINTER(Step)],
-    "optimizer_apply": [_handle, POINTER(Tensor), c_uint64, c_double, c_void_p, POINTER(Step)],
-    "optimizer_set_rate_factor": [_handle, c_double],
-    "optimizer_objective_changed": [_handle],
-    "optimizer_info": [_handle, _text],
-    "optimizer_save": [_handle, POINTER(c_void_p), POINTER(c_uint64)],
-    "optimizer_load": [_handle, c_char_p, c_uint64],
-    "objective_create": [_handle, c_char_p, _out],
-    "objective_from_function": [POINTER(Function), c_char_p, _out],
-    "objective_info": [_handle, _text],
-    "objective_initialize": [_handle, c_uint64, DOUBLES],
-    "objective_set_points": [_handle, c_char_p, c_uint64, DOUBLES],
-    "objective_value": [_handle, DOUBLES, POINTER(c_double)],
-    "objective_gradient": [_handle, DOUBLES, POINTER(c_double), DOUBLES],
-    "objective_gradient_on_device": [_handle, DOUBLES, POINTER(c_double), DOUBLES, c_void_p],
-    "objective_residuals": [_handle, DOUBLES, DOUBLES],
-    "objective_jacobian": [_handle, DOUBLES, c_uint64, c_uint64, DOUBLES],
-    "objective_jacobian_times": [_handle, DOUBLES, DOUBLES, DOUBLES],
-    "objective_transposed_jacobian_times": [_handle, DOUBLES, DOUBLES, DOUBLES],
-    "trainer_create": [_handle, c_char_p, c_char_p, c_char_p, _out],
-    "trainer_create_or_resume": [_handle, c_char_p, c_char_p, _out],
-    "trainer_resume": [c_char_p, c_char_p, _out],
-    "trainer_open": [c_char_p, _out],
-    "trainer_info": [_handle, _text],
-    "trainer_step": [_handle, c_int64, POINTER(Step)],
-    "trainer_run": [_handle, POINTER(Watcher), _text],
-    "trainer_summary": [_handle, c_int32, _text],
-    "trainer_parameters": [_handle, c_int32, DOUBLES],
-    "trainer_predict": [_handle, c_int32, c_char_p, c_uint64, DOUBLES, DOUBLES],
-    "trainer_reference": [_handle, c_uint64, DOUBLES, DOUBLES],
-    "trainer_save": [_handle, c_char_p],
-    "trainer_load": [_handle, c_char_p],
-    "sweep": [_handle, c_char_p, c_char_p, c_char_p, POINTER(RunsWatcher), _text],
-    "compare": [_handle, c_char_p, c_char_p, c_char_p, c_char_p, POINTER(RunsWatcher), _text],
-    "report_page": [_texts, c_uint64, _text],
-    "report_figure": [_texts, c_uint64, _text],
-    "report_table": [c_char_p, c_int32, _text],
+    "optimizer_create": [_string, _string, _int32, _out],
+    "optimizer_step": [_optimizer, _objective, _writes, POINTER(Step)],
+    "optimizer_apply": [_optimizer, _tensors, _uint64, _double, _stream, POINTER(Step)],
+    "optimizer_set_rate_factor": [_optimizer, _double],
+    "optimizer_objective_changed": [_optimizer],
+    "optimizer_info": [_optimizer, _text],
+    "optimizer_save": [_optimizer, POINTER(c_void_p), POINTER(c_uint64)],
+    "optimizer_load": [_optimizer, _bytes, _uint64],
+    "objective_create": [_problem, _string, _out],
+    "objective_from_function": [POINTER(Function), _string, _out],
+    "objective_info": [_objective, _text],
+    "objective_initialize": [_objective, _uint64, _writes],
+    "objective_set_points": [_objective, _string, _uint64, _reads],
+    "objective_value": [_objective, _reads, POINTER(c_double)],
+    "objective_gradient": [_objective, _reads, POINTER(c_double), _writes],
+    "objective_gradient_on_device": [_objective, _reads, POINTER(c_double), _writes, _stream],
+    "objective_residuals": [_objective, _reads, _writes],
+    "objective_jacobian": [_objective, _reads, _uint64, _uint64, _writes],
+    "objective_jacobian_times": [_objective, _reads, _reads, _writes],
+    "objective_transposed_jacobian_times": [_objective, _reads, _reads, _writes],
+    "trainer_create": [_problem, _string, _string, _string, _out],
+    "trainer_create_or_resume": [_problem, _string, _string, _out],
+    "trainer_resume": [_string, _string, _out],
+    "trainer_open": [_string, _out],
+    "trainer_info": [_trainer, _text],
+    "trainer_step": [_trainer, _int64, POINTER(Step)],
+    "trainer_run": [_trainer, POINTER(Watcher), _text],
+    "trainer_summary": [_trainer, _int32, _text],
+    "trainer_parameters": [_trainer, _int32, _writes],
+    "trainer_predict": [_trainer, _int32, _string, _uint64, _reads, _writes],
+    "trainer_reference": [_trainer, _uint64, _reads, _writes],
+    "trainer_save": [_trainer, _string],
+    "trainer_load": [_trainer, _string],
+    "sweep": [_problem, _string, _string, _string, POINTER(RunsWatcher), _text],
+    "compare": [_problem, _string, _string, _string, _string, POINTER(RunsWatcher), _text],
+    "report_page": [_texts, _uint64, _text],
+    "report_figure": [_texts, _uint64, _text],
+    "report_table": [_string, _int32, _text],
 }
-_SIZES = ["optimizer_size", "objective_size", "objective_residual_count", "trainer_size"]
+_SIZES = {"optimizer_size": _optimizer, "objective_size": _objective, "objective_residual_count": _objective,
+          "trainer_size": _trainer}
 _FREES = ["problem_free", "optimizer_free", "objective_free", "trainer_free"]
 
 
@@ -138,12 +176,13 @@ def _load() -> ctypes.CDLL:
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, "lather_" + name)
         function.argtypes, function.restype = arguments, c_int32
-    for name in _SIZES:
+    for name, kind in _SIZES.items():
         function = getattr(library, "lather_" + name)
-        function.argtypes, function.restype = [_handle], c_uint64
-    for name in _FREES + ["trainer_stop"]:
+        function.argtypes, function.restype = [kind], c_uint64
+    for name in _FREES:
         function = getattr(library, "lather_" + name)
-        function.argtypes, function.restype = [_handle], None
+        function.argtypes, function.restype = [c_void_p], None
+    library.lather_trainer_stop.argtypes, library.lather_trainer_stop.restype = [_trainer], None
     for name in ("version", "last_error"):
         getattr(library, "lather_" + name).restype = c_char_p
     return library
@@ -156,9 +195,16 @@ if _bundled.is_dir():
 library = _load()
 
 
+def _call(name: str, *arguments: Any) -> Any:
+    try:
+        return getattr(library, "lather_" + name)(*arguments)
+    except ctypes.ArgumentError as error:
+        raise TypeError(f"lather_{name}: {error}") from None
+
+
 def call(name: str, *arguments: Any) -> None:
     """Calls lather_NAME and raises what it says was wrong."""
-    status = getattr(library, "lather_" + name)(*arguments)
+    status = _call(name, *arguments)
     if status == OK:
         return
     message = library.lather_last_error().decode("utf-8", "replace")
@@ -175,26 +221,34 @@ def json_of(name: str, *arguments: Any) -> Any:
     return json.loads(text_of(name, *arguments))
 
 
+def size_of(name: str, handle: Handle) -> int:
+    return _call(name, handle)
+
+
 class Handle:
-    """Owns one object of the library."""
+    """Owns one object of the library, and is what functions of the library take in its place."""
 
     def __init__(self, kind: str, function: str, *arguments: Any) -> None:
+        self.kind = kind
         self._free = getattr(library, f"lather_{kind}_free")
-        self.pointer = c_void_p()
-        call(function, *arguments, ctypes.byref(self.pointer))
+        self._as_parameter_ = c_void_p()
+        call(function, *arguments, ctypes.byref(self._as_parameter_))
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"this {self.kind} belongs to the process that made it; it cannot be pickled or copied")
 
     def __del__(self) -> None:
-        if getattr(self, "pointer", None):
-            self._free(self.pointer)
-            self.pointer = c_void_p()
+        if getattr(self, "_as_parameter_", None):
+            self._free(self._as_parameter_)
+            self._as_parameter_ = c_void_p()
 
 
-def encoded(text: str | os.PathLike[str] | None) -> bytes | None:
-    return None if text is None else os.fspath(text).encode("utf-8", "surrogateescape")
+def encoded(name: str, text: str | os.PathLike[str] | None) -> bytes | None:
+    return None if text is None else path(name, text).encode("utf-8", "surrogateescape")
 
 
 def text_list(texts: list[str]) -> Any:
-    return (c_char_p * len(texts))(*map(encoded, texts))
+    return (c_char_p * len(texts))(*(encoded("a folder", text) for text in texts))
 
 
 def version() -> str:

@@ -8,27 +8,34 @@ from typing import Any
 
 import numpy as np
 
+from ._arguments import INT64, LatherError, integer, text, wrong_type
 
-def _value(value: Any, where: str) -> str:
+_DEEPEST = 32
+
+
+def _value(value: Any, where: str, depth: int = 0) -> str:
+    if depth > _DEEPEST:
+        raise LatherError(f"{where[:60]}…: nested too deeply, or it contains itself")
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return json.dumps(text(where, value), ensure_ascii=False)
     if isinstance(value, (int, np.integer)):
-        return str(int(value))
+        return str(integer(where, value, *INT64))
     if isinstance(value, (float, np.floating)):
         number = float(value)
         if not math.isfinite(number):
-            raise ValueError(f"{where}: {number} is not a number that a problem can hold")
+            raise LatherError(f"{where}: {number} is not a number that a problem can hold")
         return repr(number)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)} = {_value(v, f'{where}.{k}')}" for k, v in value.items()) + "}"
-    if isinstance(value, (Sequence, np.ndarray)):
-        return "[" + ", ".join(_value(v, f"{where}[{i}]") for i, v in enumerate(value)) + "]"
-    raise TypeError(f"{where}: expected a text, a number, a list or a dict, got {type(value).__name__}")
+        return "{" + ", ".join(f"{_key(k, where)} = {_value(v, f'{where}.{k}', depth + 1)}" for k, v in value.items()) + "}"
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return "[" + ", ".join(_value(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)) + "]"
+    raise wrong_type(where, "a text, a number, a list or a dict", value)
 
 
-def _key(key: str) -> str:
+def _key(key: Any, where: str) -> str:
+    text(f"a key of {where}", key)
     return key if key.replace("_", "").replace("-", "").isalnum() and key.isascii() else json.dumps(key)
 
 
@@ -47,12 +54,12 @@ def dumps(tree: Mapping[str, Any]) -> str:
     for key, value in tree.items():
         is_list = isinstance(value, (list, tuple)) and value and all(isinstance(v, Mapping) for v in value)
         if isinstance(value, Mapping):
-            tables.append(f"[{_key(key)}]")
-            tables += [f"{_key(k)} = {_value(v, f'{key}.{k}')}" for k, v in value.items()]
+            tables.append(f"[{_key(key, 'the problem')}]")
+            tables += [f"{_key(k, key)} = {_value(v, f'{key}.{k}')}" for k, v in value.items()]
         elif is_list:
             for item in value:
-                tables.append(f"[[{_key(key)}]]")
-                tables += [f"{_key(k)} = {_value(v, f'{key}.{k}')}" for k, v in item.items()]
+                tables.append(f"[[{_key(key, 'the problem')}]]")
+                tables += [f"{_key(k, key)} = {_value(v, f'{key}.{k}')}" for k, v in item.items()]
         else:
-            lines.append(f"{_key(key)} = {_value(value, key)}")
+            lines.append(f"{_key(key, 'the problem')} = {_value(value, key)}")
     return "\n".join(lines + tables) + "\n"

@@ -15,7 +15,10 @@ import numpy as np
 
 from . import _library as c
 from . import _toml
-from .problem import Problem, _limits, _plain, _settings
+from ._arguments import (INT64, UINT64, LatherError, as_json, flag, integer, mapping, optional, plain, text, texts,
+                         wrong_type)
+from .optimizer import named
+from .problem import Problem, _limits, _settings
 from .run import Report, Run, load
 
 
@@ -23,6 +26,8 @@ class Comparison:
     """Runs in groups; ``print(comparison)`` is the table: mean ± deviation over the seeds of a group."""
 
     def __init__(self, result: dict[str, Any]) -> None:
+        if not isinstance(result, dict) or not {"folder", "complete"} <= set(result):
+            raise wrong_type("result", "what compare() or sweep() has come to", result)
         self._result = result
         self.folder = Path(result["folder"])
         self._loaded: dict[str, Run] = {}
@@ -47,7 +52,7 @@ class Comparison:
     def table(self, last: bool = False) -> str:
         """Markdown; at the best validated step, or at the last one."""
         groups = [{"name": name, "summaries": [run.summary for run in runs]} for name, runs in self.groups.items()]
-        return c.text_of("report_table", json.dumps(groups).encode(), int(last))
+        return c.text_of("report_table", json.dumps(groups).encode(), int(flag("last", last)))
 
     def best(self) -> Run:
         """The run with the smallest error, or residual where no reference is known."""
@@ -60,7 +65,7 @@ class Comparison:
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Report:
         folders = [folder for group in self._folders().values() for folder in group]
-        return Report.of(folders, Path(file) if file else self.folder / "report.html")
+        return Report.of(folders, self.folder / "report.html" if file is None else file)
 
     def __str__(self) -> str:
         return self.table()
@@ -97,8 +102,8 @@ class Sweep(Comparison):
 
     def table(self, last: bool = False) -> str:
         """The ranking, as table.md has it."""
-        if last:
-            raise ValueError("a sweep is ranked at the best step")
+        if flag("last", last):
+            raise LatherError("a sweep is ranked at the best step")
         return self._result["table"]
 
     def best(self) -> Run:
@@ -167,19 +172,18 @@ def compare(problem: Problem | str, optimizers: Sequence[str] | Mapping[str, Map
     >>> list(both.groups), "adam" in both.table()
     (['adam', 'lm'], True)
     """
-    problem = Problem(problem) if isinstance(problem, str) else problem
-    chosen = optimizers if isinstance(optimizers, Mapping) else {name: {} for name in optimizers}
+    problem, how = _problem(problem), {"seeds": _seeds(seeds), "jobs": integer("jobs", jobs, 1), "equal_time": flag("equal_time", equal_time)}
+    chosen = mapping("optimizers", optimizers) if isinstance(optimizers, Mapping) else {
+        name: {} for name in texts("optimizers", optimizers)}
     contestants = []
     for label, given in chosen.items():
-        options = dict(_plain(given))
-        contestants.append({"name": options.pop("name", label), "label": label, "set": {"optimizer": options}})
-    wanted = _settings(None, None, None, None, settings)
-    wanted.update(_limits(steps, seconds, target, 0), device=device, threads=threads)
-    if recipe is not None:
-        wanted["recipe"] = recipe
-    how = {"seeds": _seeds(seeds), "jobs": jobs, "equal_time": equal_time}
-    return Comparison(_Watch(progress).call("compare", problem._handle.pointer, json.dumps(contestants).encode(),
-                                            json.dumps(wanted).encode(), c.encoded(folder), json.dumps(how).encode()))
+        options = plain(f"optimizers.{label}", mapping(f"optimizers.{label}", given))
+        contestants.append({"name": text("name", options.pop("name", label)), "label": label, "set": {"optimizer": options}})
+    wanted = _settings(None, None, None, None, settings, recipe)
+    wanted.update(_limits(steps, seconds, target, None), device=text("device", device), threads=integer("threads", threads, 0))
+    return Comparison(_Watch(optional(flag, "progress", progress)).call(
+        "compare", problem._handle, as_json("optimizers", contestants), as_json("settings", wanted),
+        c.encoded("folder", folder), as_json("options", how)))
 
 
 def sweep(problem: Problem | str, axes: Mapping[str, Any] | None = None, *, search: str | None = None,
@@ -206,54 +210,79 @@ def sweep(problem: Problem | str, axes: Mapping[str, Any] | None = None, *, sear
     >>> sorted(swept.groups), swept.page.name
     (['lm, width 6', 'lm, width 8'], 'index.html')
     """
-    problem = Problem(problem) if isinstance(problem, str) else problem
-    varied = dict(axes or {})
-    tables = [dict(one) for one in optimizers]
+    problem, varied = _problem(problem), mapping("axes", {} if axes is None else axes)
+    tables = [mapping("optimizers", one) for one in _list("optimizers", optimizers)]
     names = varied.pop("optimizer", None)
     if sum(given is not None for given in (names, optimizer)) + bool(tables) > 1:
         raise TypeError("give the optimizers once: as axes['optimizer'], as optimizer or as optimizers")
     if names is not None:
-        tables = [{"name": one} for one in names]
-    elif isinstance(optimizer, Mapping):
-        options = dict(optimizer)
-        tables = [{"name": options.pop("name"), "settings": {f"optimizer.{key}": v for key, v in options.items()}}]
+        tables = [{"name": one} for one in texts("axes['optimizer']", names)]
     elif optimizer is not None:
-        tables = [{"name": optimizer}]
-    tree: dict[str, Any] = {"name": name or problem.name, "metric": metric,
-                            "search": search or ("random" if samples is not None else "grid"), "seeds": _seeds(seeds)}
-    for key, value in (("recipe", recipe), ("steps", steps), ("time", seconds), ("samples", samples),
-                       ("seed", seed or None)):
-        if value is not None:
-            tree[key] = value
-    tree.update(more)
+        options = named(optimizer)
+        tables = [{"name": options.pop("name"), "settings": {f"optimizer.{key}": v for key, v in options.items()}}]
+    tree: dict[str, Any] = {"name": optional(text, "name", name) or problem.name, "metric": text("metric", metric),
+                            "search": optional(text, "search", search) or ("random" if samples is not None else "grid"),
+                            "seeds": _seeds(seeds), "seed": integer("seed", seed, *INT64) or None,
+                            "recipe": optional(text, "recipe", recipe), "samples": optional(integer, "samples", samples, 1)}
+    limits = _limits(steps, seconds, None, None)
+    tree.update(steps=limits.get("steps"), time=limits.get("seconds"), **more)
+    tree = {key: value for key, value in tree.items() if value is not None}
     for table in tables:
         for key in ("settings", "axes"):
             if key in table:
-                table[key] = _nested(table[key])
-    if settings:
-        tree["settings"] = _nested(settings)
-    if varied:
-        tree["axes"] = _nested(varied)
+                table[key] = _nested(f"optimizers.{key}", table[key])
+    for key, given in (("settings", settings), ("axes", varied)):
+        if given:
+            tree[key] = _nested(key, given)
     if tables:
         tree["optimizer"] = tables
-    return Sweep(_Watch(progress).call("sweep", problem._handle.pointer, _toml.dumps(tree).encode(), c.encoded(folder),
-                                       json.dumps({"jobs": jobs, "device": device}).encode()))
+    how = {"jobs": integer("jobs", jobs, 0), "device": text("device", device)}
+    return Sweep(_Watch(optional(flag, "progress", progress)).call(
+        "sweep", problem._handle, _toml.dumps(tree).encode(), c.encoded("folder", folder), as_json("options", how)))
 
 
-def _seeds(seeds: int | Iterable[int]) -> list[int]:
-    return list(range(seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+def _problem(given: Any) -> Problem:
+    if isinstance(given, str):
+        return Problem(given)
+    if not isinstance(given, Problem):
+        raise wrong_type("problem", "a lather.Problem, or the name of one", given)
+    return given
 
 
-def _nested(paths: Mapping[str, Any]) -> dict[str, Any]:
+def _list(name: str, given: Any) -> list[Any]:
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
+        raise wrong_type(name, "a list", given)
+    return list(given)
+
+
+_MOST_SEEDS = 10_000  # a number of runs that nobody means is a mistake
+
+
+def _seeds(seeds: Any) -> list[int]:
+    """A number of seeds, or a list of them."""
+    if isinstance(seeds, (str, bytes)) or not isinstance(seeds, Iterable):
+        return list(range(integer("seeds", seeds, 1, _MOST_SEEDS)))
+    listed = [integer("seeds", seed, *UINT64) for seed in seeds]
+    if not listed:
+        raise LatherError("seeds: expected at least one")
+    return listed
+
+
+def _nested(name: str, paths: Any) -> dict[str, Any]:
     """{"network.width": 8} as {"network": {"width": 8}}, which TOML means by a dotted key."""
     tree: dict[str, Any] = {}
-    for path, value in paths.items():
+    for path, value in mapping(name, paths).items():
         *above, last = path.split(".")
         place = tree
         for key in above:
             place = place.setdefault(key, {})
-        if isinstance(value, Mapping) and isinstance(place.get(last), dict):
-            place[last].update(_plain(value))
+            if not isinstance(place, dict):
+                raise LatherError(f"{name}: '{path}' goes on below a value")
+        value = plain(f"{name}.{path}", value)
+        if isinstance(value, dict) and isinstance(place.get(last), dict):
+            place[last].update(value)
+        elif last in place:
+            raise LatherError(f"{name}: '{path}' is given twice")
         else:
-            place[last] = _plain(value)
+            place[last] = value
     return tree

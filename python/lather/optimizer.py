@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from . import _library as c
-from ._arrays import view
+from ._arguments import LatherError, as_json, integer, mapping, number, text, wrong_type
+from ._arrays import Borrowed, borrowed, require_disjoint, require_writable, writes
 from .objective import Objective, current_stream
 
 
@@ -26,39 +25,74 @@ def optimizers(name: str | None = None) -> dict[str, Any]:
     catalogue = c.json_of("optimizer_catalogue")
     if name is None:
         return catalogue
-    if name not in catalogue:
+    if text("name", name) not in catalogue:
         Optimizer(name, {"x": (1,)})  # says which name is nearest
     return catalogue[name]
 
 
-def json_settings(settings: Mapping[str, Any]) -> bytes:
-    def plain(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(k): plain(v) for k, v in value.items()}
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, float) and math.isinf(value):
-            return "inf" if value > 0 else "-inf"
-        return [plain(v) for v in value] if isinstance(value, (list, tuple, np.ndarray)) else value
-    return json.dumps(plain(settings)).encode()
+@dataclass(frozen=True)
+class _Block:
+    name: str
+    shape: tuple[int, ...]
+    matrix: bool
+    role: str | None = None
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def fits(self, shape: tuple[int, ...]) -> bool:
+        return shape in (self.shape, (self.size,))
+
+    def entry(self) -> dict[str, Any]:
+        role = {} if self.role is None else {"role": self.role}
+        rows = self.shape[0] if self.shape else 1
+        return {"name": self.name, **role, **({"rows": rows, "cols": self.size // rows} if self.matrix else {"size": self.size})}
 
 
-def json_blocks(blocks: Any) -> bytes:
+def _block(name: str, given: Any) -> _Block:
+    given = mapping(name, given)
+    if "name" not in given:
+        raise LatherError(f"{name}: expected a name and a shape")
+    label = text(f"{name}.name", given["name"])
+    role = None if "role" not in given else text(f"block '{label}', role", given["role"])
+    if "shape" in given:
+        shape = given["shape"]
+        if isinstance(shape, (str, Mapping)) or not hasattr(shape, "__iter__"):
+            raise wrong_type(f"block '{label}'", "a shape, such as (3, 4)", shape)
+        shape = tuple(integer(f"block '{label}', shape", length, 1) for length in shape)
+        return _Block(label, shape, len(shape) >= 2, role)
+    if not {"rows", "cols", "matrix"} <= set(given):
+        raise LatherError(f"block '{label}': expected a shape, or rows, cols and matrix")
+    rows, cols = (integer(f"block '{label}', {key}", given[key], 1) for key in ("rows", "cols"))
+    return _Block(label, (rows, cols) if given["matrix"] else (rows * cols,), bool(given["matrix"]), role)
+
+
+def blocks_of(given: Any) -> list[_Block]:
     """Blocks of an Objective, or shapes by name: {"W": (3, 4), "b": (4,)}."""
-    if isinstance(blocks, Mapping):
-        blocks = [{"name": name, "shape": shape} for name, shape in blocks.items()]
-    listed = []
-    for block in blocks:
-        entry = {"name": str(block["name"])}
-        if "role" in block:
-            entry["role"] = block["role"]
-        shape = tuple(block["shape"]) if "shape" in block else None
-        matrix = len(shape) >= 2 if shape is not None else block["matrix"]
-        rows = int(shape[0]) if shape else int(block.get("rows", 1))
-        size = int(np.prod(shape)) if shape is not None else int(block["rows"] * block["cols"])
-        entry.update({"rows": rows, "cols": size // rows} if matrix else {"size": size})
-        listed.append(entry)
-    return json.dumps(listed).encode()
+    if isinstance(given, Mapping):
+        given = [{"name": name, "shape": shape} for name, shape in given.items()]
+    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+        raise wrong_type("blocks", "shapes by name, or a list of blocks", given)
+    listed = [_block(f"blocks[{k}]", entry) for k, entry in enumerate(given)]
+    integer("blocks, numbers in all", sum(block.size for block in listed), 1)
+    return listed
+
+
+def json_blocks(blocks: list[_Block]) -> bytes:
+    return json.dumps([block.entry() for block in blocks]).encode()
+
+
+def named(optimizer: Any) -> dict[str, Any]:
+    """A name, or a dict with the name and options."""
+    if isinstance(optimizer, str):
+        return {"name": text("optimizer", optimizer)}
+    if not isinstance(optimizer, Mapping):
+        raise wrong_type("optimizer", "a name, or a dict such as {'name': 'adam', 'learning_rate': 1e-3}", optimizer)
+    options = mapping("optimizer", optimizer)
+    if "name" not in options:
+        raise LatherError("optimizer: expected a name, as in {'name': 'adam', 'learning_rate': 1e-3}")
+    return {**options, "name": text("optimizer", options["name"])}
 
 
 class Optimizer:
@@ -67,6 +101,7 @@ class Optimizer:
     settings: a name, or a dict such as ``{"name": "soap", "learning_rate": 3e-3}``.
     blocks: what the parameters are made of, shapes by name (matrices have two dimensions or more).
 
+    >>> import numpy as np
     >>> W = np.ones((2, 3))
     >>> adam = Optimizer({"name": "adam", "learning_rate": 0.1}, {"W": W.shape})
     >>> step = adam.apply([(W, 2 * W)])
@@ -76,23 +111,22 @@ class Optimizer:
 
     def __init__(self, settings: str | Mapping[str, Any], blocks: Any, device: str = "cpu") -> None:
         if device not in ("cpu", "cuda"):
-            raise ValueError(f"device '{device}': expected cpu or cuda")
-        self.settings = {"name": settings} if isinstance(settings, str) else dict(settings)
-        self.device = device
-        self._handle = c.Handle("optimizer", "optimizer_create", json_settings(self.settings), json_blocks(blocks),
+            raise LatherError(f"device: expected cpu or cuda, got {device!r}")
+        self.settings, self.device, self._blocks = named(settings), device, blocks_of(blocks)
+        self._handle = c.Handle("optimizer", "optimizer_create", as_json("optimizer", self.settings), json_blocks(self._blocks),
                                 c.CUDA if device == "cuda" else c.CPU)
-        self.size: int = c.library.lather_optimizer_size(self._handle.pointer)
-        self._report = c.Step(size=ctypes.sizeof(c.Step))
-        self._tensors: Any = None
+        self.size: int = c.size_of("optimizer_size", self._handle)
+        self._rate_factor = 1.0
 
-    def step(self, objective: Objective, x: np.ndarray) -> StepReport:
+    def step(self, objective: Objective, x: Any) -> StepReport:
         """One iteration on an objective; x (contiguous, float64) is changed in place."""
-        seen = view(x)
-        if seen.device != "cpu" or seen.dtype != np.float64 or seen.shape != (self.size,):
-            raise ValueError(f"x: expected a float64 array of shape ({self.size},)")
-        c.call("optimizer_step", self._handle.pointer, objective._handle.pointer, seen.pointer,
-               ctypes.byref(self._report))
-        return StepReport.of(self._report)
+        if not isinstance(objective, Objective):
+            raise wrong_type("objective", "a lather.Objective", objective)
+        if objective.size != self.size:
+            raise LatherError(f"objective: it has {objective.size} parameters, the optimizer was made for {self.size}")
+        report = c.Step(size=ctypes.sizeof(c.Step))
+        c.call("optimizer_step", self._handle, objective._handle, writes(x, "x", (self.size,)), ctypes.byref(report))
+        return StepReport.of(report)
 
     def apply(self, tensors: Sequence[tuple[Any, Any]], loss: float = math.nan) -> StepReport:
         """One iteration by known gradients: pairs (parameter, gradient), in the order of the blocks.
@@ -100,49 +134,64 @@ class Optimizer:
         Parameters are changed in place, on the host or, with device="cuda", on the GPU. For first-order and Kronecker
         methods; the others choose by themselves where to ask for gradients.
         """
-        listed = []
-        for parameter, gradient in tensors:
-            p, g = view(parameter), view(gradient)
-            if p.device != self.device or g.device != self.device:
-                raise ValueError(f"tensors on {p.device} and {g.device} for an optimizer on {self.device}")
-            if p.dtype != g.dtype or p.shape != g.shape:
-                raise ValueError(f"a gradient of {g.dtype} {g.shape} for a parameter of {p.dtype} {p.shape}")
-            listed.append((p.pointer, g.pointer, c.FLOAT32 if p.dtype == np.float32 else c.FLOAT64))
-        stream = current_stream(tensors[0][0]) if self.device == "cuda" and tensors else 0
-        return self.apply_pointers(listed, loss, stream)
+        loss = number("loss", loss, math.nan)
+        pairs = self._pairs(tensors)
+        stream = current_stream(pairs[0][0].owner) if self.device == "cuda" and pairs else 0
+        report = c.Step(size=ctypes.sizeof(c.Step))
+        c.call("optimizer_apply", self._handle, c.Tensors(pairs), len(pairs), loss, stream, ctypes.byref(report))
+        return StepReport.of(report)
 
-    def apply_pointers(self, tensors: Sequence[tuple[int, int, int]], loss: float = math.nan,
-                       stream: int = 0) -> StepReport:
-        """As ``apply``, with addresses and types (0: float64, 1: float32) of contiguous blocks."""
-        if self._tensors is None or len(self._tensors) != len(tensors):
-            self._tensors = (c.Tensor * len(tensors))()
-        for slot, (parameter, gradient, kind) in zip(self._tensors, tensors):
-            slot.parameter, slot.gradient, slot.type = parameter, gradient, kind
-        c.call("optimizer_apply", self._handle.pointer, self._tensors, len(tensors), loss, stream,
-               ctypes.byref(self._report))
-        return StepReport.of(self._report)
+    def _pairs(self, tensors: Any) -> list[tuple[Borrowed, Borrowed]]:
+        if not isinstance(tensors, Sequence) or not all(isinstance(pair, (tuple, list)) and len(pair) == 2 for pair in tensors):
+            raise wrong_type("tensors", "a list of pairs (parameter, gradient)", tensors)
+        if len(tensors) != len(self._blocks):
+            raise LatherError(f"tensors: {len(tensors)} pairs for an optimizer of {len(self._blocks)} blocks")
+        pairs, written, read = [], {}, []
+        for block, (parameter, gradient) in zip(self._blocks, tensors):
+            name = f"block '{block.name}'"
+            p, g = borrowed(parameter, name), borrowed(gradient, f"gradient of {name}")
+            if p.device != self.device or g.device != self.device:
+                raise LatherError(f"{name}: on {p.device}, its gradient on {g.device}, for an optimizer on {self.device}")
+            if p.dtype != g.dtype or p.shape != g.shape:
+                raise LatherError(f"{name}: a gradient of {g.dtype} {g.shape} for a parameter of {p.dtype} {p.shape}")
+            if not block.fits(p.shape):
+                raise LatherError(f"{name}: expected shape {block.shape}, got {p.shape}")
+            require_writable(name, p)
+            pairs.append((p, g))
+            written[name if name not in written else f"{name}, number {len(pairs)}"] = p
+            read.append(g)
+        require_disjoint(written, read)
+        return pairs
 
     def set_rate_factor(self, factor: float) -> None:
         """Multiplies the learning rate of the settings from the next step on."""
-        c.call("optimizer_set_rate_factor", self._handle.pointer, factor)
+        factor = number("factor", factor, 0)
+        c.call("optimizer_set_rate_factor", self._handle, factor)
+        self._rate_factor = factor
 
     def objective_changed(self) -> None:
         """Tells the optimizer that the function is another one now (new points, another batch)."""
-        c.call("optimizer_objective_changed", self._handle.pointer)
+        c.call("optimizer_objective_changed", self._handle)
 
     @property
     def info(self) -> dict[str, Any]:
         """memory_bytes, and what the last step has to say about each block."""
-        return c.json_of("optimizer_info", self._handle.pointer)
+        return c.json_of("optimizer_info", self._handle)
 
     def save(self) -> bytes:
         """Everything needed to go on bit for bit, on either device."""
         data, count = ctypes.c_void_p(), ctypes.c_uint64()
-        c.call("optimizer_save", self._handle.pointer, ctypes.byref(data), ctypes.byref(count))
+        c.call("optimizer_save", self._handle, ctypes.byref(data), ctypes.byref(count))
         return ctypes.string_at(data, count.value)
 
     def load(self, state: bytes) -> None:
-        c.call("optimizer_load", self._handle.pointer, state, len(state))
+        if not isinstance(state, (bytes, bytearray)):
+            raise wrong_type("state", "the bytes that save() returned", state)
+        c.call("optimizer_load", self._handle, bytes(state), len(state))
+
+    def __reduce__(self) -> Any:
+        """As its settings, blocks and state, from which it goes on bit for bit."""
+        return _again, (self.settings, [vars(block) for block in self._blocks], self.device, self._rate_factor, self.save())
 
 
 @dataclass
@@ -159,3 +208,10 @@ class StepReport:
     def of(cls, s: Any) -> StepReport:
         return cls(s.loss, s.gradient_norm, s.step_norm, s.evaluations, c.STATUS_NAMES[s.status],
                    (s.message or b"").decode("utf-8", "replace"))
+
+
+def _again(settings: Any, blocks: Any, device: str, rate_factor: float, state: bytes) -> Optimizer:
+    optimizer = Optimizer(settings, [{k: v for k, v in block.items() if v is not None} for block in blocks], device)
+    optimizer.set_rate_factor(rate_factor)
+    optimizer.load(state)
+    return optimizer

@@ -1,20 +1,20 @@
 """A PDE with its conditions and data: from a bundled problem, a file, a text, or Python values."""
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import _toml
+from ._arguments import UINT64, LatherError, as_json, integer, mapping, number, optional, path, plain, text, wrong_type
+from ._arrays import doubles
 from ._library import Handle, encoded, json_of
-from .objective import Objective
+from .objective import Objective, of_problem
+from .optimizer import named
 from .run import Callback, Run, train
 
 
@@ -33,16 +33,18 @@ def _named_list(items: Any, short: str, what: str) -> list[dict[str, Any]]:
         items = {what: items}
     if isinstance(items, Mapping):
         listed = []
-        for name, value in items.items():
+        for name, value in mapping(what, items).items():
             if isinstance(value, str):
                 value = {short: value}
             elif isinstance(value, tuple) and len(value) == 2:
                 value = {"where": value[0], "residual": value[1]}
             elif not isinstance(value, Mapping):
-                raise TypeError(f"{what} '{name}': expected a text, a pair (where, residual) or a dict")
+                raise wrong_type(f"{what} '{name}'", "a text, a pair (where, residual) or a dict", value)
             listed.append({"name": name, **value})
         return listed
-    return [dict(item) for item in items]
+    if not isinstance(items, (list, tuple)):
+        raise wrong_type(what, "a dict by name, or a list of dicts", items)
+    return [mapping(f"{what} {k}", item) for k, item in enumerate(items)]
 
 
 class Problem:
@@ -70,15 +72,15 @@ class Problem:
                  equations: Any = None, conditions: Any = None, data: Any = None, folder: str | None = None,
                  **tables: Any) -> None:
         self._data_folder: str | None = None  # lives as long as the problem
+        name, folder = optional(text, "name", name), optional(path, "folder", folder) or ""
         if source is not None:
             if equations is not None or conditions is not None or data is not None or tables:
                 raise TypeError("give a problem as source or in parts, not both")
-            text = os.fspath(source)
-            if "\n" in text:
-                self._handle = Handle("problem", "problem_from_text", encoded(text),
-                                      encoded(os.path.join(folder or "", (name or "problem"))))
+            given = path("source", source)
+            if "\n" in given:
+                self._read(given, os.path.join(folder, name or "problem"))
             else:
-                self._handle = Handle("problem", "problem_open", encoded(text))
+                self._own(Handle("problem", "problem_open", encoded("source", given)))
         else:
             tree: dict[str, Any] = {"name": name or "problem", **tables}
             if equations is not None:
@@ -87,27 +89,44 @@ class Problem:
                 tree["condition"] = _named_list(conditions, "residual", "condition")
             if data is not None:
                 tree["data"] = [self._with_file(item) for item in _named_list(data, "residual", "data")]
-            self._handle = Handle("problem", "problem_from_text", encoded(_toml.dumps(tree)),
-                                  encoded(os.path.join(folder or "", tree["name"])))
-        self.info: dict[str, Any] = json_of("problem_info", self._handle.pointer)
+            self._read(_toml.dumps(tree), os.path.join(folder, tree["name"]))
+
+    def _read(self, source: str, file: str) -> None:
+        self._own(Handle("problem", "problem_from_text", encoded("the problem", source), encoded("its file", file)))
+
+    def _own(self, handle: Handle) -> None:
+        self._handle = handle
+        self.info: dict[str, Any] = json_of("problem_info", handle)
 
     def _with_file(self, item: dict[str, Any]) -> dict[str, Any]:
         """Arrays of data become a CSV file, which a run copies into its folder."""
         points = item.pop("points", None)
         if points is None:
             return item
+        name = text("the name of data", item.get("name"))
+        if name in ("", ".", "..") or "/" in name:
+            raise LatherError(f"data '{name}': expected a name that a file may have")
+        columns = {key: doubles(column, f"data '{name}', {key}").ravel()
+                   for key, column in mapping(f"data '{name}', points", points).items()}
+        if len({len(column) for column in columns.values()}) != 1:
+            lengths = ", ".join(f"{key} {len(column)}" for key, column in columns.items())
+            raise LatherError(f"data '{name}': columns differ in length: {lengths}")
+        rows = "".join(",".join(map(repr, row)) + "\n" for row in zip(*(column.tolist() for column in columns.values())))
+        return {**item, "file": self._keep(f"{name}.csv", ",".join(columns) + "\n" + rows)}
+
+    def _keep(self, name: str, content: str) -> str:
         if self._data_folder is None:
             self._data_folder = tempfile.mkdtemp(prefix="lather-data-")
             weakref.finalize(self, shutil.rmtree, self._data_folder, ignore_errors=True)
-        names = list(points)
-        columns = [np.asarray(points[key], dtype=np.float64).ravel() for key in names]
-        if len({len(column) for column in columns}) != 1:
-            lengths = ", ".join(f"{key} {len(column)}" for key, column in zip(names, columns))
-            raise ValueError(f"data '{item['name']}': columns differ in length: {lengths}")
-        file = Path(self._data_folder) / f"{item['name']}.csv"
-        rows = "".join(",".join(repr(float(v)) for v in row) + "\n" for row in zip(*columns))
-        file.write_text(",".join(names) + "\n" + rows)
-        return {**item, "file": str(file)}
+        file = Path(self._data_folder) / name
+        file.write_text(content, encoding="utf-8")
+        return str(file)
+
+    def __reduce__(self) -> Any:
+        """As its text, with the arrays it was given."""
+        kept = sorted(Path(self._data_folder).iterdir()) if self._data_folder is not None else []
+        return _again, (self.text, os.path.abspath(self.info["file"]), self._data_folder,
+                        {file.name: file.read_text(encoding="utf-8") for file in kept})
 
     @property
     def name(self) -> str:
@@ -176,12 +195,9 @@ class Problem:
         >>> run.reason, run.step
         ('steps', 12)
         """
-        wanted = _settings(optimizer, network, training, parameters, settings)
-        wanted.update(_limits(steps, seconds, target, patience))
-        wanted.update(device=device, precision=precision, seed=seed, threads=threads)
-        if recipe is not None:
-            wanted["recipe"] = recipe
-        return train(self._handle, wanted, folder, start, callback, progress, owner=self)
+        wanted = _settings(optimizer, network, training, parameters, settings, recipe)
+        wanted.update(_limits(steps, seconds, target, patience), **_computing(device, precision, seed, threads))
+        return train(self._handle, as_json("settings", wanted), folder, start, callback, progress, owner=self)
 
     def objective(self, optimizer: str | Mapping[str, Any] | None = None, *, recipe: str | None = None,
                   device: str = "cpu", precision: str = "float64", seed: int = 0, threads: int = 0,
@@ -197,61 +213,51 @@ class Problem:
         >>> bool(np.isclose(value, np.sum(loss.residuals(x) ** 2)))
         True
         """
-        wanted = _settings(optimizer, network, training, parameters, settings)
-        wanted.update(device=device, precision=precision, seed=seed, threads=threads)
-        if recipe is not None:
-            wanted["recipe"] = recipe
-        return Objective(Handle("objective", "objective_create", self._handle.pointer,
-                                json.dumps(wanted).encode()), owner=self)
+        wanted = _settings(optimizer, network, training, parameters, settings, recipe)
+        wanted.update(_computing(device, precision, seed, threads))
+        return of_problem(self, as_json("settings", wanted))
 
 
-def _limits(steps: int | None, seconds: float | None, target: Any, patience: int | None) -> dict[str, Any]:
-    limits: dict[str, Any] = {}
-    if steps is not None:
-        limits["steps"] = int(steps)
-    if seconds is not None:
-        limits["seconds"] = float(seconds)
-    if patience:
-        limits["patience"] = int(patience)
+def _again(source: str, file: str, data_folder: str | None, kept: dict[str, str]) -> Problem:
+    problem = Problem.__new__(Problem)
+    problem._data_folder = None
+    for name, content in kept.items():
+        problem._keep(name, content)
+    if kept:
+        source = source.replace(data_folder, problem._data_folder)
+    problem._read(source, file)
+    return problem
+
+
+def _computing(device: Any, precision: Any, seed: Any, threads: Any) -> dict[str, Any]:
+    return {"device": text("device", device), "precision": text("precision", precision),
+            "seed": integer("seed", seed, *UINT64), "threads": integer("threads", threads, 0)}
+
+
+def _limits(steps: Any, seconds: Any, target: Any, patience: Any) -> dict[str, Any]:
     if isinstance(target, Mapping):
         if len(target) != 1:
-            raise ValueError("target: expected one metric, as in {'l2': 1e-6}")
-        [(metric, value)] = target.items()
-        target = f"{metric}={value!r}"
-    if target is not None:
-        limits["target"] = target
-    return limits
+            raise LatherError("target: expected one metric, as in {'l2': 1e-6}")
+        [(metric, value)] = mapping("target", target).items()
+        target = f"{metric}={number('target', value)!r}"
+    limits = {"steps": optional(integer, "steps", steps, 1), "seconds": optional(number, "seconds", seconds, 0),
+              "target": optional(text, "target", target), "patience": optional(integer, "patience", patience, 0)}
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
-def _settings(optimizer: Any, network: Any, training: Any, parameters: Any, more: Any) -> dict[str, Any]:
+def _settings(optimizer: Any, network: Any, training: Any, parameters: Any, more: Any, recipe: Any) -> dict[str, Any]:
+    wanted: dict[str, Any] = {} if recipe is None else {"recipe": text("recipe", recipe)}
     changes: dict[str, Any] = {}
-    wanted: dict[str, Any] = {}
-    if isinstance(optimizer, Mapping):
-        options = dict(optimizer)
-        if "name" not in options:
-            raise ValueError("optimizer: expected a name, as in {'name': 'adam', 'learning_rate': 1e-3}")
+    if optimizer is not None:
+        options = named(optimizer)
         wanted["optimizer"] = options.pop("name")
-        changes["optimizer"] = options
-    elif optimizer is not None:
-        wanted["optimizer"] = optimizer
+        changes["optimizer"] = plain("optimizer", options)
     for key, value in (("network", network), ("training", training), ("parameters", parameters)):
-        if value:
-            changes[key] = _plain(value)
-    if more:
-        changes.update(_plain(more))
-    if changes:
-        wanted["set"] = changes
-    return wanted
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's numbers and arrays as those of JSON."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
+        if value is not None:
+            changes[key] = plain(key, mapping(key, value))
+    more = {} if more is None else plain("settings", mapping("settings", more))
+    for key in more:
+        if changes.get(key):
+            raise LatherError(f"settings: '{key}' is given twice; give its values in one place")
+    changes = {key: value for key, value in {**changes, **more}.items() if value != {}}
+    return {**wanted, "set": changes} if changes else wanted

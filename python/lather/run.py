@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import _library as c
-from ._arrays import doubles, host_array
+from ._arguments import LatherError, as_json, flag, function, optional, path, shown, text, texts, wrong_type
+from ._arrays import doubles, reads, writes
 from .progress import Bar, Progress
 
 Callback = Callable[[Progress], Any]
@@ -31,7 +32,7 @@ class Run:
         self._lock = threading.Lock()  # one object of the library serves one thread at a time
         self.messages: list[str] = []  # what the training had to say
         self.interrupted = False  # by Ctrl-C
-        self._info: dict[str, Any] = c.json_of("trainer_info", handle.pointer)
+        self._info: dict[str, Any] = c.json_of("trainer_info", handle)
         if summary is None and self.folder:
             file = Path(self.folder) / "summary.json"
             summary = json.loads(file.read_text()) if file.exists() else None
@@ -97,21 +98,21 @@ class Run:
     # -- what it has come to -------------------------------------------------------------------------
     def _measured(self, fine: bool) -> dict[str, Any]:
         with self._lock:
-            return c.json_of("trainer_summary", self._handle.pointer, int(fine))
+            return c.json_of("trainer_summary", self._handle, int(fine))
 
     def errors(self, best: bool = True, norm: str = "l2") -> dict[str, float]:
         """Relative errors by field against the reference on the grid of ``lather eval``; empty where none is known.
 
         norm: ``l2`` or ``h1``.
         """
-        if norm not in ("l2", "h1"):
-            raise ValueError(f"norm '{norm}': expected l2 or h1")
-        measured = self._measured(fine=True)["best" if best else "final"]
+        if text("norm", norm) not in ("l2", "h1"):
+            raise LatherError(f"norm '{norm}': expected l2 or h1")
+        measured = self._measured(fine=True)["best" if flag("best", best) else "final"]
         return {field: value for field, value in measured[norm].items() if value is not None}
 
     def residuals(self, best: bool = True) -> dict[str, float]:
         """Root mean squares of the residuals at held-out points, by term."""
-        return dict(self._measured(fine=False)["best" if best else "final"]["residuals"])
+        return dict(self._measured(fine=False)["best" if flag("best", best) else "final"]["residuals"])
 
     @property
     def unknowns(self) -> dict[str, float]:
@@ -120,9 +121,9 @@ class Run:
 
     def parameters(self, best: bool = True) -> np.ndarray:
         """All weights in one array."""
-        values = np.empty(c.library.lather_trainer_size(self._handle.pointer))
+        values = np.empty(c.size_of("trainer_size", self._handle))
         with self._lock:
-            c.call("trainer_parameters", self._handle.pointer, int(best), values.ctypes.data)
+            c.call("trainer_parameters", self._handle, int(flag("best", best)), writes(values, "values", values.shape))
         return values
 
     def predict(self, x: Any, derivatives: Sequence[str] = (), best: bool = True) -> dict[str, np.ndarray]:
@@ -139,11 +140,14 @@ class Run:
         (['u', 'u_x'], (3, 5))
         """
         points, shape = self._points(x)
-        names = [*self.fields, *([derivatives] if isinstance(derivatives, str) else derivatives)]
+        names = [*self.fields, *texts("derivatives", [derivatives] if isinstance(derivatives, str) else derivatives)]
+        for name in names:
+            if not name.isidentifier():
+                raise LatherError(f"derivatives: expected names such as u_x, got {shown(name)}")
         values = np.empty((len(points), len(names)))
         with self._lock:
-            c.call("trainer_predict", self._handle.pointer, int(best), ",".join(names).encode(), len(points),
-                   points.ctypes.data, values.ctypes.data)
+            c.call("trainer_predict", self._handle, int(flag("best", best)), ",".join(names).encode(), len(points),
+                   reads(points, "points"), writes(values, "values", values.shape))
         return {name: values[:, k].reshape(shape) for k, name in enumerate(names)}
 
     def reference(self, x: Any) -> dict[str, np.ndarray]:
@@ -151,7 +155,7 @@ class Run:
         points, shape = self._points(x)
         values = np.empty((len(points), len(self.fields)))
         with self._lock:
-            c.call("trainer_reference", self._handle.pointer, len(points), points.ctypes.data, values.ctypes.data)
+            c.call("trainer_reference", self._handle, len(points), reads(points, "points"), writes(values, "values", values.shape))
         return {name: values[:, k].reshape(shape) for k, name in enumerate(self.fields)
                 if not np.isnan(values[:, k]).all()}
 
@@ -159,15 +163,15 @@ class Run:
         names = self.coordinates
         if isinstance(x, Mapping):
             if set(x) != set(names):
-                raise ValueError(f"points: expected the coordinates {', '.join(names)}, got {', '.join(x)}")
-            columns = np.broadcast_arrays(*(np.asarray(host_array(x[name]), dtype=np.float64) for name in names))
+                raise LatherError(f"points: expected the coordinates {', '.join(names)}, got {', '.join(map(str, x))}")
+            columns = np.broadcast_arrays(*(doubles(x[name], f"points, {name}") for name in names))
             return np.ascontiguousarray(np.stack([column.ravel() for column in columns], axis=1)), columns[0].shape
         points = doubles(x, "points")
         if points.ndim == 1 and len(names) == 1:
             points = points.reshape(-1, 1)
         if points.ndim != 2 or points.shape[1] != len(names):
-            raise ValueError(f"points: expected one row per point and {len(names)} columns "
-                             f"({', '.join(names)}), got shape {points.shape}")
+            raise LatherError(f"points: expected one row per point and {len(names)} columns "
+                              f"({', '.join(names)}), got shape {points.shape}")
         return points, (len(points),)
 
     # -- pictures ------------------------------------------------------------------------------------
@@ -181,11 +185,17 @@ class Run:
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Report:
         """The report page: shown inline in notebooks, ``.open()`` in a browser. Default: report.html in the folder."""
-        return Report.of([self.folder], Path(file) if file else Path(self.folder) / "report.html")
+        return Report.of([self.folder], Path(self.folder) / "report.html" if file is None else file)
 
     def resume(self, **limits: Any) -> Run:
         """Goes on; see ``lather.resume``."""
         return resume(self.folder, **limits)
+
+    def __reduce__(self) -> Any:
+        """As its folder, from which it is opened again."""
+        if not self.folder:
+            raise TypeError("a run without a folder cannot be pickled")
+        return _again, (os.path.abspath(self.folder), self.messages, self.interrupted)
 
     def __repr__(self) -> str:
         errors = self.summary.get("best", {}).get("l2", {})
@@ -214,9 +224,10 @@ class Report:
         self.path = path
 
     @classmethod
-    def of(cls, runs: list[str], path: Path) -> Report:
-        path.write_text(c.text_of("report_page", c.text_list(runs), len(runs)), encoding="utf-8")
-        return cls(path)
+    def of(cls, runs: list[str], file: str | os.PathLike[str]) -> Report:
+        place = Path(path("file", file))
+        place.write_text(c.text_of("report_page", c.text_list(runs), len(runs)), encoding="utf-8")
+        return cls(place)
 
     def open(self) -> None:
         webbrowser.open(self.path.resolve().as_uri())
@@ -306,7 +317,7 @@ def _run(handle: c.Handle, callback: Callback | None, progress: bool | None, own
     watch = _Watch(callback, progress)
     text = ctypes.c_char_p()
     try:
-        c.call("trainer_run", handle.pointer, ctypes.byref(watch.struct), ctypes.byref(text))
+        c.call("trainer_run", handle, ctypes.byref(watch.struct), ctypes.byref(text))
         summary = json.loads((text.value or b"{}").decode("utf-8"))
     finally:
         watch.close()
@@ -319,12 +330,18 @@ def _run(handle: c.Handle, callback: Callback | None, progress: bool | None, own
     return run
 
 
-def train(problem: c.Handle, settings: dict[str, Any], folder: Any, start: Any, callback: Callback | None,
+def train(problem: c.Handle, settings: bytes, folder: Any, start: Any, callback: Callback | None,
           progress: bool | None, owner: Any = None) -> Run:
+    _check_watcher(callback, progress)
     source = start.folder if isinstance(start, Run) else start
-    handle = c.Handle("trainer", "trainer_create", problem.pointer, json.dumps(settings).encode(),
-                      c.encoded(folder if folder is not None else ""), c.encoded(source))
+    handle = c.Handle("trainer", "trainer_create", problem, settings,
+                      c.encoded("folder", folder if folder is not None else ""), c.encoded("start", source))
     return _run(handle, callback, progress, owner)
+
+
+def _check_watcher(callback: Any, progress: Any) -> None:
+    optional(function, "callback", callback)
+    optional(flag, "progress", progress)
 
 
 def load(folder: str | os.PathLike[str]) -> Run:
@@ -335,7 +352,19 @@ def load(folder: str | os.PathLike[str]) -> Run:
     >>> lather.load("runs/for-load").step
     5
     """
-    return Run(c.Handle("trainer", "trainer_open", c.encoded(folder)))
+    return Run(c.Handle("trainer", "trainer_open", _given(folder)))
+
+
+def _given(folder: Any) -> bytes:
+    if folder is None:
+        raise wrong_type("folder", "the folder of a run", folder)
+    return c.encoded("folder", folder)
+
+
+def _again(folder: str, messages: list[str], interrupted: bool) -> Run:
+    run = load(folder)
+    run.messages, run.interrupted = messages, interrupted
+    return run
 
 
 def resume(folder: str | os.PathLike[str], *, steps: int | None = None, seconds: float | None = None,
@@ -343,5 +372,6 @@ def resume(folder: str | os.PathLike[str], *, steps: int | None = None, seconds:
            callback: Callback | None = None, progress: bool | None = None) -> Run:
     """Goes on with a run, bit for bit, under new limits."""
     from .problem import _limits
-    limits = _limits(steps, seconds, target, patience)
-    return _run(c.Handle("trainer", "trainer_resume", c.encoded(folder), json.dumps(limits).encode()), callback, progress)
+    limits = as_json("limits", _limits(steps, seconds, target, patience))
+    _check_watcher(callback, progress)
+    return _run(c.Handle("trainer", "trainer_resume", _given(folder), limits), callback, progress)

@@ -17,13 +17,12 @@ from typing import Any
 
 import torch
 
-from . import _library as c
+from ._arguments import number, wrong_type
 from .optimizer import Optimizer as _Method
 from .optimizer import optimizers as _optimizers
 
 # torch's usual names for our options.
 _ALIASES = {"lr": "learning_rate", "eps": "epsilon"}
-_TYPES = {torch.float64: c.FLOAT64, torch.float32: c.FLOAT32}
 
 
 class LatherOptimizer(torch.optim.Optimizer):
@@ -48,13 +47,14 @@ class LatherOptimizer(torch.optim.Optimizer):
         options = dict(given)
         betas = options.pop("betas", None)
         if betas is not None:
+            if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+                raise wrong_type("betas", "a pair of numbers", betas)
             options["beta1"], options["beta2"] = betas
         if "epsilon" in options:
             options["eps"] = options.pop("epsilon")
         if "learning_rate" in options:
             options["lr"] = options.pop("learning_rate")
-        if not float(options["lr"]) >= 0:
-            raise ValueError(f"lr: expected a number of at least 0, got {options['lr']}")
+        options["lr"] = number("lr", options["lr"], 0)
         checked = {_ALIASES.get(key, key): value for key, value in options.items()}
         checked["learning_rate"] = float(options["lr"]) or self._default_rate
         _Method({"name": self.name, **checked}, {"x": (1,)})
@@ -186,7 +186,7 @@ class _Member:
 
     def step(self, group: dict[str, Any]) -> None:
         method = self._prepare(group)
-        tensors, copies, kept = [], [], []
+        tensors, copies = [], []
         for k, p in enumerate(self.parameters):
             g = p.grad
             if g is None:
@@ -194,23 +194,16 @@ class _Member:
                                    "others of its group; put such parameters into a group of their own")
             if g.is_sparse:
                 raise RuntimeError("sparse gradients are not supported")
-            if p.dtype not in _TYPES:
-                raise TypeError(f"parameters of {p.dtype}: expected torch.float64 or torch.float32")
             w = p
             if not p.is_contiguous():
                 w = p.contiguous()
                 copies.append((p, w))
-            if not g.is_contiguous() or g.dtype != p.dtype:
-                g = g.to(p.dtype).contiguous()
-            kept.append((w, g))  # alive until the step is done
-            tensors.append((w.data_ptr(), g.data_ptr(), _TYPES[p.dtype]))
-        cuda = self.parameters[0].is_cuda
-        if cuda:
-            device = self.parameters[0].device
-            with torch.cuda.device(device):
-                report = method.apply_pointers(tensors, stream=torch.cuda.current_stream(device).cuda_stream)
+            tensors.append((w, g.to(p.dtype).contiguous()))
+        if self.parameters[0].is_cuda:
+            with torch.cuda.device(self.parameters[0].device):
+                report = method.apply(tensors)
         else:
-            report = method.apply_pointers(tensors)
+            report = method.apply(tensors)
         for p, w in copies:
             p.copy_(w)
         if report.status == "non_finite":

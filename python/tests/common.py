@@ -24,3 +24,16 @@ def decay(**more: object) -> lather.Problem:
                           equations={"decay": "u_t + u"}, conditions={"start": ("t = 0", "u - 1")},
                           reference={"u": "exp(-t)"}, network={"width": 6, "depth": 1},
                           training={"optimizer": "lm", "steps": 12, "points": {"interior": 40}}, **more)
+
+
+class Foreign:
+    """An array with DLPack and nothing else."""
+
+    def __init__(self, array: object) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: object) -> object:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> object:
+        return self._array.__dlpack_device__()

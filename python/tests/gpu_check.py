@@ -179,8 +179,8 @@ def states_and_arrays():
     start = {"W": jax.numpy.ones((3, 4)), "b": jax.numpy.ones(2)}
     result = lather.minimize(jax.jit(jax.value_and_grad(f)), start, "lbfgs", steps=50)
     check("minimize a JAX function", result.value < 1e-12, f"{result.value:.1e} on {jax.devices()[0]}")
-    seen = lather._arrays.view(a)
-    check("a JAX array without a copy", seen.shape == (4,) and seen.pointer != 0, f"{seen.device}, {seen.dtype}")
+    seen = lather._arrays.borrowed(a)
+    check("a JAX array without a copy", seen.shape == (4,) and seen.address != 0, f"{seen.device}, {seen.dtype}")
 
 
 def step_times():

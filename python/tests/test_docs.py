@@ -11,7 +11,7 @@ from pathlib import Path
 from common import InAFolder
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["lather", "lather._arrays", "lather._library", "lather._toml", "lather.comparison", "lather.minimize",
+MODULES = ["lather", "lather._arguments", "lather._arrays", "lather._library", "lather._toml", "lather.comparison", "lather.minimize",
            "lather.objective", "lather.optimizer", "lather.problem", "lather.progress", "lather.run"]
 
 
