@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Installs the Debian packages Lather builds with, where they are missing; where it may not, prints the command.
-#   scripts/install-dependencies.sh [--checks]      --checks: also the tools of the checks of form (clang-format, clang-tidy)
+#   scripts/install-dependencies.sh [--checks|--lab]      --checks: also the tools of the checks of form (clang-format, clang-tidy);
+#                                                          --lab: also what the laboratory is written with
 set -euo pipefail
 packages=(g++ cmake ninja-build libeigen3-dev libcli11-dev libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libkissfft-dev
           libgtest-dev libopenmpi-dev openmpi-bin)
 [ "${1:-}" != --checks ] || packages+=(clang-format-14 clang-tidy-14 clang-14)
+[ "${1:-}" != --lab ] || packages+=(python3-scipy python3-matplotlib python3-jinja2)
 # NumPy, for the tests of the Python package: a python3 other than Debian's may have its own.
 python3 -c "import numpy" 2>/dev/null || packages+=(python3-numpy)
 missing=()

@@ -1,0 +1,1 @@
+"""Runs the experiments of a paper and judges its claims: see lab/README.md."""
