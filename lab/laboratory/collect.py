@@ -9,7 +9,17 @@ from typing import Any
 from . import run_files
 from .experiment import Metric
 from .facts import Facts, RunFacts, TuningFacts
-from .measured import ABSENT, CUT_OFF, DIVERGED, FAILED, MISSED, NOT_RUN, NOT_SOLVED, OUT_OF_MEMORY, Outcome
+from .measured import (
+    ABSENT,
+    CUT_OFF,
+    DIVERGED,
+    FAILED,
+    MISSED,
+    NOT_RUN,
+    NOT_SOLVED,
+    OUT_OF_MEMORY,
+    Outcome,
+)
 from .plan import Cell, Plan
 from .quantities import RESIDUALS, is_of_the_end
 from .runs import DONE, RunRecord, RunStore
@@ -24,14 +34,24 @@ def collect(plan: Plan, store: RunStore) -> Facts:
     facts = Facts(plan)
     for cell in plan.cells:
         tuned = collect_tuning(facts, cell, store)
-        records = [store.find(plan.run(cell, tuned, seed), plan.trains_alone()) if tuned is not None else RunRecord()
-                   for seed in range(1, plan.budget.seeds + 1)]
-        summaries = [run_files.read_summary(r.folder) if r.status == DONE and r.folder else None for r in records]
+        records = [
+            store.find(plan.run(cell, tuned, seed), plan.trains_alone())
+            if tuned is not None
+            else RunRecord()
+            for seed in range(1, plan.budget.seeds + 1)
+        ]
+        summaries = [
+            run_files.read_summary(r.folder) if r.status == DONE and r.folder else None
+            for r in records
+        ]
         for metric in facts.metrics():
             facts.outcomes[(*cell.key, metric.label)] = [
                 outcome_of(metric, record, summary, plan.experiment.best)
-                for record, summary in zip(records, summaries)]
-        facts.runs[cell.key] = [run_facts(record, summary) for record, summary in zip(records, summaries)]
+                for record, summary in zip(records, summaries)
+            ]
+        facts.runs[cell.key] = [
+            run_facts(record, summary) for record, summary in zip(records, summaries)
+        ]
         done = [run.folder for run in facts.runs[cell.key] if run.folder and run.is_done()]
         if plan.experiment.reads_events() and (events := event_facts(done)):
             facts.events[cell.key] = events
@@ -41,7 +61,8 @@ def collect(plan: Plan, store: RunStore) -> Facts:
 
 
 def judged_by(record: RunRecord) -> float:
-    """The held-out loss at the last step: settings are chosen by it. Not a number: worse than any."""
+    """The held-out loss at the last step: settings are chosen by it. Not a number: worse than
+    any."""
     summary = run_files.read_summary(record.folder) if record.folder else None
     if summary is None or summary.get("reason") == "non_finite":
         return math.inf
@@ -50,7 +71,8 @@ def judged_by(record: RunRecord) -> float:
 
 
 def choose(plan: Plan, cell: Cell, losses: list[float]) -> TuningFacts:
-    """A candidate is as good as on the worst of its seeds: one that only survives some of them is not chosen."""
+    """A candidate is as good as on the worst of its seeds: one that only survives some of them
+    is not chosen."""
     worst = [-math.inf] * len(cell.candidates)
     for (candidate, _), loss in zip(plan.tunings(cell), losses):
         worst[candidate] = max(worst[candidate], loss)
@@ -63,7 +85,10 @@ def collect_tuning(facts: Facts, cell: Cell, store: RunStore) -> dict[str, Any] 
     plan = facts.plan
     if not plan.tunings(cell):
         return cell.candidates[0]
-    records = [store.find(plan.tuning_run(cell, tuning), plan.tunes_alone()) for tuning in plan.tunings(cell)]
+    records = [
+        store.find(plan.tuning_run(cell, tuning), plan.tunes_alone())
+        for tuning in plan.tunings(cell)
+    ]
     facts.failures += [(cell, record.message) for record in records if record.status == FAILED]
     if not all(record.is_result() for record in records):
         return None
@@ -71,27 +96,43 @@ def collect_tuning(facts: Facts, cell: Cell, store: RunStore) -> dict[str, Any] 
     return facts.tuning[cell.key].chosen
 
 
-def outcome_of(metric: Metric, record: RunRecord, summary: dict[str, Any] | None, best: bool) -> Outcome:
+def outcome_of(
+    metric: Metric, record: RunRecord, summary: dict[str, Any] | None, best: bool
+) -> Outcome:
     if summary is None:
         note = record.status if record.status in (OUT_OF_MEMORY, FAILED) else NOT_RUN
         return Outcome(notes=frozenset({note}))
     diverged = run_files.has_diverged(summary)
     of_the_end = is_of_the_end(metric.quantity)
-    value = math.nan if diverged and of_the_end and not best else run_files.value_of(
-        metric, summary, record.folder or Path(), best)
+    value = (
+        math.nan
+        if diverged and of_the_end and not best
+        else run_files.value_of(metric, summary, record.folder or Path(), best)
+    )
     notes = {CUT_OFF} if of_the_end and summary.get("reason") == "time" else set[str]()
     if math.isfinite(value):
         if metric.quantity in RESIDUALS and run_files.is_unsolved(summary, best):
             notes.add(NOT_SOLVED)
         return Outcome(value, frozenset(notes))
-    notes.add(MISSED if metric.quantity == "seconds_to_target" else DIVERGED if diverged else ABSENT)
+    notes.add(
+        MISSED if metric.quantity == "seconds_to_target" else DIVERGED if diverged else ABSENT
+    )
     return Outcome(math.nan, frozenset(notes))
 
 
 def run_facts(record: RunRecord, summary: dict[str, Any] | None) -> RunFacts:
-    environment = run_files.read_json(record.folder / "environment.json") if summary and record.folder else None
-    return RunFacts(record.status, record.message, record.folder, (summary or {}).get("seconds", 0.0),
-                    environment if isinstance(environment, dict) else {})
+    environment = (
+        run_files.read_json(record.folder / "environment.json")
+        if summary and record.folder
+        else None
+    )
+    return RunFacts(
+        record.status,
+        record.message,
+        record.folder,
+        (summary or {}).get("seconds", 0.0),
+        environment if isinstance(environment, dict) else {},
+    )
 
 
 def quantile(values: list[float], share: float) -> float:
@@ -105,7 +146,10 @@ def event_facts(folders: list[Path]) -> dict[str, float]:
     for folder in folders:
         for event in run_files.changes_of_bases(folder):
             # Infinity is written as a word; what is not known is left out.
-            known = {key: float(v) if isinstance(v, (int, float)) else math.inf for key, v in event.items()}
+            known = {
+                key: float(v) if isinstance(v, (int, float)) else math.inf
+                for key, v in event.items()
+            }
             if rho := [known[key] for key in ("rho_left", "rho_right") if key in known]:
                 found["rho"].append(max(rho))
             for key in ("gamma", "gradient_cosine", "rho_after_10", "gradient_cosine_after_10"):
@@ -118,10 +162,15 @@ def event_facts(folders: list[Path]) -> dict[str, float]:
     if not found["rho"]:
         return {}
     facts = {"changes": float(len(found["rho"]))}
-    facts |= {key: quantile(found[key], MEDIAN) for key in ("rho", "rho_after_10", "gradient_cosine",
-                                                            "gradient_cosine_after_10", "gamma")}
+    facts |= {
+        key: quantile(found[key], MEDIAN)
+        for key in ("rho", "rho_after_10", "gradient_cosine", "gradient_cosine_after_10", "gamma")
+    }
     for key in ("loss_after_1", "loss_after_10"):
-        facts |= {f"{key}_median": quantile(found[key], MEDIAN), key: quantile(found[key], WORST_TENTH)}
+        facts |= {
+            f"{key}_median": quantile(found[key], MEDIAN),
+            key: quantile(found[key], WORST_TENTH),
+        }
     after = found["loss_after_1"]
     facts["doubled_after_1"] = sum(v > SPIKE for v in after) / len(after) if after else math.nan
     return {key: value for key, value in facts.items() if not math.isnan(value)}
@@ -133,5 +182,14 @@ def tau_facts(summaries: list[dict[str, Any]]) -> dict[str, float]:
     if not sums or not sums[0]:
         return {}
     steps, at_one, at_least, no_curvature, *parts = sums
-    shares = [at_one, at_least, no_curvature, sum(parts[:3]), sum(parts[3:6]), sum(parts[6:9]), parts[9], parts[10]]
+    shares = [
+        at_one,
+        at_least,
+        no_curvature,
+        sum(parts[:3]),
+        sum(parts[3:6]),
+        sum(parts[6:9]),
+        parts[9],
+        parts[10],
+    ]
     return {name: share / steps for name, share in zip(TAU_COLUMNS, shares)}

@@ -1,4 +1,5 @@
-"""What an experiment file says: which runs answer a table or a figure of a paper, and what the paper prints there.
+"""What an experiment file says: which runs answer a table or a figure of a paper, and what the
+paper prints there.
 
 docs/experiment-files.md lists every key; reading.py reads the files.
 """
@@ -11,7 +12,9 @@ from typing import Any
 
 from . import quantities
 
-TUNING_SEED = 1000  # settings are chosen on this seed and, with several tuning_seeds, on those that follow it
+TUNING_SEED = (
+    1000  # settings are chosen on this seed and, with several tuning_seeds, on those that follow it
+)
 NO_BOUND = 1e300
 
 Settings = dict[str, Any]  # values by path: {"network.width": 20}
@@ -24,6 +27,7 @@ class LabError(Exception):
 @dataclass
 class Problem:
     """A row: a problem, perhaps with other settings, or one of the paper's matrix problems."""
+
     name: str
     label: str
     problem: str
@@ -34,6 +38,7 @@ class Problem:
 @dataclass
 class Variant:
     """A column: a method with its settings."""
+
     name: str
     label: str
     optimizer: str
@@ -57,7 +62,9 @@ class PaperValue:
     def words(self) -> str:
         if self.value is None:
             return self.text
-        return f"{self.value:.2e}" + (f" ± {self.deviation:.1e}" if self.deviation is not None else "")
+        return f"{self.value:.2e}" + (
+            f" ± {self.deviation:.1e}" if self.deviation is not None else ""
+        )
 
 
 @dataclass
@@ -79,7 +86,9 @@ class Metric:
 
 @dataclass
 class Check:
-    """A claim in words, and what would make it true; docs/experiment-files.md explains the six kinds."""
+    """A claim in words, and what would make it true; docs/experiment-files.md explains the six
+    kinds."""
+
     says: str
     metric: Metric
     problems: list[str]
@@ -102,7 +111,9 @@ class Check:
 
 @dataclass
 class Table:
-    """Some variants as rows, each compared with the first one or, in pairs, every second one with the row above it."""
+    """Some variants as rows, each compared with the first one or, in pairs, every second one
+    with the row above it."""
+
     title: str
     variants: list[str]
     about: str = ""
@@ -151,13 +162,20 @@ class Budget:
     variant: dict[str, Settings] = field(default_factory=dict)
 
     def runs(self, problem: Problem, variant: Variant) -> bool:
-        return (is_wanted(self.problems, problem.name) and is_wanted(self.variants, variant.name)
-                and is_wanted(variant.only, problem.name))
+        return (
+            is_wanted(self.problems, problem.name)
+            and is_wanted(self.variants, variant.name)
+            and is_wanted(variant.only, problem.name)
+        )
 
     def number_set(self, problem: Problem, path: str) -> float | None:
         """The number that a problem sets within this budget; None if it sets none."""
         value = {**problem.settings, **self.problem.get(problem.name, {})}.get(path)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+        return (
+            float(value)
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+            else None
+        )
 
 
 def is_wanted(wanted: list[str], name: str) -> bool:
@@ -199,8 +217,11 @@ class Experiment:
         return not self.paper and not any(m.paper for m in self.metrics)
 
     def reads_events(self) -> bool:
-        return (self.events or any(c.events for c in self.checks)
-                or any(f.over == "changes" for f in self.figures))
+        return (
+            self.events
+            or any(c.events for c in self.checks)
+            or any(f.over == "changes" for f in self.figures)
+        )
 
     def only_tasks(self) -> bool:
         return all(p.task for p in self.problems)
@@ -211,42 +232,56 @@ class Experiment:
 
     def shows_errors(self, problem: Problem) -> bool:
         return problem.name in self.maps.problems or any(
-            entry.quantity in quantities.ERRORS for entry in (*self.metrics, *self.figures))
+            entry.quantity in quantities.ERRORS for entry in (*self.metrics, *self.figures)
+        )
 
     def wants_errors(self, problem: Problem) -> bool:
-        """Errors are measured to be shown, and so that a small residual of something that is not the solution is seen;
-        not for the latter where time is measured, since measuring them would count."""
+        """Errors are measured to be shown, and so that a small residual of something that is not
+        the solution is seen; not for the latter where time is measured, since measuring them
+        would count."""
         return self.shows_errors(problem) or (
-            not self.timed() and any(m.quantity in quantities.OF_THE_SOLUTION for m in self.metrics))
+            not self.timed() and any(m.quantity in quantities.OF_THE_SOLUTION for m in self.metrics)
+        )
 
     def tuning_measure(self, budget: Budget) -> str:
         """What tuning chooses by, in words."""
-        loss = "loss" if self.only_tasks() else "held-out loss"  # matrix problems hold no points out
+        loss = (
+            "loss" if self.only_tasks() else "held-out loss"
+        )  # matrix problems hold no points out
         if budget.tuning_seeds == 1:
             return f"{loss} after {budget.tuning_steps} steps on a seed that is not reported"
-        return (f"largest {loss} after {budget.tuning_steps} steps on {budget.tuning_seeds} seeds "
-                "that are not reported")
+        return (
+            f"largest {loss} after {budget.tuning_steps} steps on {budget.tuning_seeds} seeds "
+            "that are not reported"
+        )
 
     def output_files(self) -> Mapping[str, str]:
-        """Files that it may write into the output folder, and what they show. Raises LabError for two of one name."""
+        """Files that it may write into the output folder, and what they show. Raises LabError
+        for two of one name."""
         files: dict[str, str] = {}
 
         def add(file: str, what: str) -> None:
             if file in files:
-                raise LabError(f"{files[file]} and {what} would both be written to {file}: "
-                               "give one of them another name")
+                raise LabError(
+                    f"{files[file]} and {what} would both be written to {file}: "
+                    "give one of them another name"
+                )
             files[file] = what
 
         add(f"{self.name}.csv", "the table of values")
         add(f"{self.name}-grid.svg", "the map of what tuning tried")
         for problem in self.maps.problems:
             for variant in self.variants:
-                add(f"{self.name}-maps-{problem}-{variant.name}.svg",
-                    f"the maps of '{problem}' with '{variant.name}'")
+                add(
+                    f"{self.name}-maps-{problem}-{variant.name}.svg",
+                    f"the maps of '{problem}' with '{variant.name}'",
+                )
         for figure in self.figures:
             add(f"{self.name}-{figure.name}.svg", f"the figure '{figure.name}'")
             if len(self.problems) > 1:
                 for row in self.problems:
-                    add(f"{self.name}-{figure.name}-{row.name}.svg",
-                        f"the panel '{row.name}' of the figure '{figure.name}'")
+                    add(
+                        f"{self.name}-{figure.name}-{row.name}.svg",
+                        f"the panel '{row.name}' of the figure '{figure.name}'",
+                    )
         return files

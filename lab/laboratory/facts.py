@@ -1,5 +1,5 @@
-"""What the runs of an experiment have shown, as tables: everything that verdicts and pages are made of, apart from
-curves and maps.
+"""What the runs of an experiment have shown, as tables: everything that verdicts and pages are
+made of, apart from curves and maps.
 
     values.csv   a line for each run and metric, so that others can judge by rules of their own
     events.csv   what followed the changes of bases, over all seeds of a cell
@@ -15,19 +15,31 @@ import json
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .experiment import Metric, Problem, Settings, Variant
-from .measured import ABSENT, CUT_OFF, MISSED, NOT_RUN, NOTES, Measured, Outcome, Ratio
+from .experiment import Metric, Problem, Settings
+from .measured import ABSENT, NOT_RUN, NOTES, Measured, Outcome, Ratio
 from .plan import Cell, Plan
 
 Key = tuple[str, str]  # problem, variant
-UNLISTED_ERROR = Metric("l2", "relative L² error of every run")  # of experiments that measure errors and list none
+UNLISTED_ERROR = Metric(
+    "l2", "relative L² error of every run"
+)  # of experiments that measure errors and list none
 
-VALUES = ("experiment", "budget", "problem", "variant", "seed", "quantity", "metric", "value", "result")
+VALUES = (
+    "experiment",
+    "budget",
+    "problem",
+    "variant",
+    "seed",
+    "quantity",
+    "metric",
+    "value",
+    "result",
+)
 EVENTS = ("experiment", "budget", "problem", "variant", "quantity", "value")
 TUNING = ("experiment", "budget", "problem", "variant", "settings", "loss", "chosen")
 
@@ -35,6 +47,7 @@ TUNING = ("experiment", "budget", "problem", "variant", "settings", "loss", "cho
 @dataclass
 class RunFacts:
     """One reported run."""
+
     status: str = NOT_RUN  # done, out of memory, failed, not run
     message: str = ""
     folder: Path | None = None
@@ -48,7 +61,10 @@ class RunFacts:
 @dataclass
 class TuningFacts:
     """What tuning tried in a cell, and what it chose."""
-    losses: list[float]  # of the candidates, on the worst of the tuning seeds; infinity: not a number at the end
+
+    losses: list[
+        float
+    ]  # of the candidates, on the worst of the tuning seeds; infinity: not a number at the end
     chosen: Settings
     edges: list[str]  # settings whose best value is the first or last that was tried
 
@@ -60,18 +76,27 @@ class TuningFacts:
 @dataclass
 class Facts:
     plan: Plan
-    outcomes: dict[tuple[str, str, str], list[Outcome]] = field(default_factory=dict)  # by cell and metric's label
+    outcomes: dict[tuple[str, str, str], list[Outcome]] = field(
+        default_factory=dict
+    )  # by cell and metric's label
     events: dict[Key, dict[str, float]] = field(default_factory=dict)
     tuning: dict[Key, TuningFacts] = field(default_factory=dict)
     runs: dict[Key, list[RunFacts]] = field(default_factory=dict)
-    tau: dict[Key, dict[str, float]] = field(default_factory=dict)  # shares of steps, see tables.tau_table
-    failures: list[tuple[Cell, str]] = field(default_factory=list)  # of tuning runs: nothing is chosen without them
+    tau: dict[Key, dict[str, float]] = field(
+        default_factory=dict
+    )  # shares of steps, see tables.tau_table
+    failures: list[tuple[Cell, str]] = field(
+        default_factory=list
+    )  # of tuning runs: nothing is chosen without them
 
     def metrics(self) -> list[Metric]:
-        """Those of the experiment, and the error where it is measured only to see what a residual belongs to."""
+        """Those of the experiment, and the error where it is measured only to see what a
+        residual belongs to."""
         experiment = self.plan.experiment
         listed = any(m.quantity == "l2" for m in experiment.metrics)
-        wanted = not listed and any(experiment.wants_errors(p) for p in experiment.problems if not p.task)
+        wanted = not listed and any(
+            experiment.wants_errors(p) for p in experiment.problems if not p.task
+        )
         return [*experiment.metrics, UNLISTED_ERROR] if wanted else experiment.metrics
 
     def error_metric(self) -> Metric | None:
@@ -81,13 +106,17 @@ class Facts:
         missing = [Outcome(notes=frozenset({NOT_RUN}))] * self.plan.budget.seeds
         return Measured(self.outcomes.get((problem, variant, metric.label), missing))
 
-    def ratio(self, metric: Metric, variant: str, other: str, problems: Iterable[Problem] | None = None) -> Ratio:
+    def ratio(
+        self, metric: Metric, variant: str, other: str, problems: Iterable[Problem] | None = None
+    ) -> Ratio:
         """On all problems together, or on these."""
         pairs: list[tuple[Outcome, Outcome]] = []
         for problem in self.plan.problems if problems is None else problems:
             if self.plan.has(problem.name, variant) and self.plan.has(problem.name, other):
-                pairs += zip(self.measure(metric, problem.name, variant).outcomes,
-                             self.measure(metric, problem.name, other).outcomes)
+                pairs += zip(
+                    self.measure(metric, problem.name, variant).outcomes,
+                    self.measure(metric, problem.name, other).outcomes,
+                )
         return Ratio.of(pairs)
 
     def survives_tuning(self, problem: str, variant: str) -> bool:
@@ -96,11 +125,16 @@ class Facts:
 
     def is_complete(self) -> bool:
         """Every run has ended, and none has failed."""
-        return all(run.status in ("done", "out of memory")
-                   for cell in self.plan.cells for run in self.runs.get(cell.key, [RunFacts()]))
+        return all(
+            run.status in ("done", "out of memory")
+            for cell in self.plan.cells
+            for run in self.runs.get(cell.key, [RunFacts()])
+        )
 
     def failure_count(self) -> int:
-        return len(self.failures) + sum(run.status == "failed" for runs in self.runs.values() for run in runs)
+        return len(self.failures) + sum(
+            run.status == "failed" for runs in self.runs.values() for run in runs
+        )
 
     def measured_in(self, cell: Cell, metric: Metric) -> Measured:
         return self.measure(metric, *cell.key)
@@ -132,21 +166,47 @@ def value_rows(facts: Facts) -> list[list[str]]:
         measured = {metric.label: facts.measured_in(cell, metric) for metric in facts.metrics()}
         for seed in range(plan.budget.seeds):
             for metric in facts.metrics():
-                one = Measured(measured[metric.label].outcomes[seed:seed + 1])
-                rows.append([plan.experiment.name, plan.budget_name, *cell.key, str(seed + 1), metric.quantity_text(),
-                             metric.label, number_text(one.mean()) if one.is_known() else "", one.text()])
+                one = Measured(measured[metric.label].outcomes[seed : seed + 1])
+                rows.append(
+                    [
+                        plan.experiment.name,
+                        plan.budget_name,
+                        *cell.key,
+                        str(seed + 1),
+                        metric.quantity_text(),
+                        metric.label,
+                        number_text(one.mean()) if one.is_known() else "",
+                        one.text(),
+                    ]
+                )
     return rows
 
 
 def save(all_facts: list[Facts], folder: Path) -> None:
     """Writes values.csv, and events.csv and tuning.csv where there is something to say."""
-    write_atomically(folder / "values.csv", csv_text(VALUES, (row for f in all_facts for row in value_rows(f))))
-    events = [[f.plan.experiment.name, f.plan.budget_name, *key, quantity, number_text(value)]
-              for f in all_facts for key, found in f.events.items() for quantity, value in found.items()]
-    tuning = [[f.plan.experiment.name, f.plan.budget_name, *cell.key, json.dumps(candidate), number_text(loss),
-               "yes" if candidate == f.tuning[cell.key].chosen else ""]
-              for f in all_facts for cell in f.plan.cells if cell.key in f.tuning
-              for candidate, loss in zip(cell.candidates, f.tuning[cell.key].losses)]
+    write_atomically(
+        folder / "values.csv", csv_text(VALUES, (row for f in all_facts for row in value_rows(f)))
+    )
+    events = [
+        [f.plan.experiment.name, f.plan.budget_name, *key, quantity, number_text(value)]
+        for f in all_facts
+        for key, found in f.events.items()
+        for quantity, value in found.items()
+    ]
+    tuning = [
+        [
+            f.plan.experiment.name,
+            f.plan.budget_name,
+            *cell.key,
+            json.dumps(candidate),
+            number_text(loss),
+            "yes" if candidate == f.tuning[cell.key].chosen else "",
+        ]
+        for f in all_facts
+        for cell in f.plan.cells
+        if cell.key in f.tuning
+        for candidate, loss in zip(cell.candidates, f.tuning[cell.key].losses)
+    ]
     for name, header, rows in (("events.csv", EVENTS, events), ("tuning.csv", TUNING, tuning)):
         if rows:
             write_atomically(folder / name, csv_text(header, rows))
@@ -156,8 +216,11 @@ def _rows_of(file: Path, plan: Plan) -> list[dict[str, str]]:
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as lines:
-        return [row for row in csv.DictReader(lines)
-                if row["experiment"] == plan.experiment.name and row["budget"] == plan.budget_name]
+        return [
+            row
+            for row in csv.DictReader(lines)
+            if row["experiment"] == plan.experiment.name and row["budget"] == plan.budget_name
+        ]
 
 
 def load(plan: Plan, folder: Path) -> Facts:
@@ -169,13 +232,18 @@ def load(plan: Plan, folder: Path) -> Facts:
         if row["result"] == "–":
             notes.add(ABSENT)
         by_seed[row["problem"], row["variant"], row["metric"]][int(row["seed"])] = Outcome(
-            float(row["value"]) if row["value"] else math.nan, frozenset(notes))
+            float(row["value"]) if row["value"] else math.nan, frozenset(notes)
+        )
     for key, outcomes in by_seed.items():
-        facts.outcomes[key] = [outcomes.get(seed, Outcome(notes=frozenset({NOT_RUN})))
-                               for seed in range(1, plan.budget.seeds + 1)]
+        facts.outcomes[key] = [
+            outcomes.get(seed, Outcome(notes=frozenset({NOT_RUN})))
+            for seed in range(1, plan.budget.seeds + 1)
+        ]
         facts.runs[key[:2]] = [RunFacts(_status_of(outcome)) for outcome in facts.outcomes[key]]
     for row in _rows_of(folder / "events.csv", plan):
-        facts.events.setdefault((row["problem"], row["variant"]), {})[row["quantity"]] = float(row["value"])
+        facts.events.setdefault((row["problem"], row["variant"]), {})[row["quantity"]] = float(
+            row["value"]
+        )
     losses: dict[Key, dict[str, float]] = defaultdict(dict)
     chosen: dict[Key, Settings] = {}
     for row in _rows_of(folder / "tuning.csv", plan):
@@ -186,20 +254,15 @@ def load(plan: Plan, folder: Path) -> Facts:
     for cell in plan.cells:
         if cell.key in chosen:
             facts.tuning[cell.key] = TuningFacts(
-                [losses[cell.key].get(json.dumps(candidate), math.inf) for candidate in cell.candidates],
-                chosen[cell.key], plan.edges(cell, chosen[cell.key]))
+                [
+                    losses[cell.key].get(json.dumps(candidate), math.inf)
+                    for candidate in cell.candidates
+                ],
+                chosen[cell.key],
+                plan.edges(cell, chosen[cell.key]),
+            )
     return facts
 
 
 def _status_of(outcome: Outcome) -> str:
     return next((note for note in (*NOTES[:1], *NOTES[-2:]) if note in outcome.notes), "done")
-
-
-def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
-    groups: dict[Any, list[Any]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
-
-
-__all__ = ["Facts", "RunFacts", "TuningFacts", "Variant", "CUT_OFF", "MISSED", "load", "save"]

@@ -9,18 +9,27 @@ from functools import cache
 
 from scipy import stats  # type: ignore[import-untyped]
 
-# What a run may have to say beside its number or instead of it, in the order in which a table says it.
-OUT_OF_MEMORY, DIVERGED, NOT_SOLVED, CUT_OFF = "out of memory", "diverged", "not solved", "cut off by the time limit"
+# What a run may have to say beside its number or instead of it, in the order in which a table says
+# it.
+OUT_OF_MEMORY, DIVERGED, NOT_SOLVED, CUT_OFF = (
+    "out of memory",
+    "diverged",
+    "not solved",
+    "cut off by the time limit",
+)
 MISSED, ABSENT, FAILED, NOT_RUN = "did not reach it", "without a value", "failed", "not run"
 NOTES = (OUT_OF_MEMORY, DIVERGED, NOT_SOLVED, CUT_OFF, MISSED, ABSENT, FAILED, NOT_RUN)
 
-WIDE_SPREAD = 10  # from here on a mean is dominated by its largest value, and a standard error says nothing
+WIDE_SPREAD = (
+    10  # from here on a mean is dominated by its largest value, and a standard error says nothing
+)
 LEAST = 1e-300  # an exact zero counts as the smallest value, not as a missing one
 
 
 @dataclass(frozen=True)
 class Outcome:
     """One metric of one run."""
+
     value: float = math.nan
     notes: frozenset[str] = frozenset()
 
@@ -35,6 +44,7 @@ class Outcome:
 @dataclass
 class Measured:
     """One metric of one cell, over its seeds."""
+
     outcomes: list[Outcome] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -54,7 +64,11 @@ class Measured:
     def standard_error(self) -> float:
         """0 for one value."""
         n = len(self.values)
-        return math.sqrt(sum((v - self.mean()) ** 2 for v in self.values) / (n - 1) / n) if n > 1 else 0
+        return (
+            math.sqrt(sum((v - self.mean()) ** 2 for v in self.values) / (n - 1) / n)
+            if n > 1
+            else 0
+        )
 
     def median(self) -> float:
         ordered, n = sorted(self.values), len(self.values)
@@ -62,7 +76,11 @@ class Measured:
 
     def is_spread(self) -> bool:
         """The largest value is more than ten times the smallest: a mean says nothing."""
-        return len(self.values) > 1 and min(self.values) > 0 and max(self.values) > WIDE_SPREAD * min(self.values)
+        return (
+            len(self.values) > 1
+            and min(self.values) > 0
+            and max(self.values) > WIDE_SPREAD * min(self.values)
+        )
 
     def centre(self) -> float:
         return self.median() if self.is_spread() else self.mean()
@@ -73,9 +91,11 @@ class Measured:
         return mean - reach, mean + reach
 
     def rank_value(self) -> float | None:
-        """The geometric mean if every seed has a value, infinity if one has none or has not solved its problem; None
-        if runs are missing or nothing was measured."""
-        tested = self.is_known() or any(self.count[note] for note in (OUT_OF_MEMORY, DIVERGED, MISSED))
+        """The geometric mean if every seed has a value, infinity if one has none or has not
+        solved its problem; None if runs are missing or nothing was measured."""
+        tested = self.is_known() or any(
+            self.count[note] for note in (OUT_OF_MEMORY, DIVERGED, MISSED)
+        )
         if self.count[NOT_RUN] or self.count[FAILED] or not tested:
             return None
         if not self.is_complete() or self.count[NOT_SOLVED]:
@@ -85,7 +105,8 @@ class Measured:
         return math.exp(sum(map(math.log, self.values)) / len(self.values))
 
     def text(self) -> str:
-        """"1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "3.00e-05 and 2.10e-01", "out of memory", …"""
+        """ "1.23e-04 ± 2.1e-05", "median 1.20e-04 (3.0e-05 … 2.1e-01)", "3.00e-05 and 2.10e-01",
+        "out of memory", …"""
         parts = [self._numbers()] if self.is_known() else []
         for note in NOTES:
             n = self.count[note]
@@ -96,9 +117,14 @@ class Measured:
     def _numbers(self) -> str:
         low, high = min(self.values), max(self.values)
         if self.is_spread():
-            return (f"{low:.2e} and {high:.2e}" if len(self.values) == 2  # their median is their mean
-                    else f"median {self.median():.2e} ({low:.1e} … {high:.1e})")
-        return f"{self.mean():.2e}" + (f" ± {self.standard_error():.1e}" if len(self.values) > 1 else "")
+            return (
+                f"{low:.2e} and {high:.2e}"
+                if len(self.values) == 2  # their median is their mean
+                else f"median {self.median():.2e} ({low:.1e} … {high:.1e})"
+            )
+        return f"{self.mean():.2e}" + (
+            f" ± {self.standard_error():.1e}" if len(self.values) > 1 else ""
+        )
 
 
 @cache
@@ -108,8 +134,11 @@ def _student(freedom: int) -> float:
 
 def half_width(values: list[float]) -> float:
     """Of the 95 % interval around the mean; 0 for one value."""
-    return _student(len(values) - 1) * Measured([Outcome(v) for v in values]).standard_error() if len(
-        values) > 1 else 0
+    return (
+        _student(len(values) - 1) * Measured([Outcome(v) for v in values]).standard_error()
+        if len(values) > 1
+        else 0
+    )
 
 
 def exp(logarithm: float) -> float:
@@ -129,9 +158,10 @@ BETTER, LEVEL, WORSE, UNKNOWN = "better", "level", "worse", "not known"
 
 @dataclass
 class Ratio:
-    """Values of one variant divided by those of another with the same problem and seed: their geometric mean, and the
-    95 % interval around it (Student's t of their logarithms: residuals spread over orders of magnitude, and seeds are
-    few)."""
+    """Values of one variant divided by those of another with the same problem and seed: their
+    geometric mean, and the 95 % interval around it (Student's t of their logarithms:
+    residuals spread over orders of magnitude, and seeds are few)."""
+
     factor: float = 1
     low: float = 0
     high: float = 0
@@ -159,7 +189,8 @@ class Ratio:
         return ratio
 
     def kind(self) -> str:
-        """Smaller values are better; level: 1 is in the interval; unknown from fewer than two pairs."""
+        """Smaller values are better; level: 1 is in the interval; unknown from fewer than two
+        pairs."""
         if self.lost != self.other:
             return WORSE if self.lost > self.other else BETTER
         if self.pairs < 2:
@@ -167,7 +198,7 @@ class Ratio:
         return BETTER if self.high < 1 else WORSE if self.low > 1 else LEVEL
 
     def interval_text(self) -> str:
-        """"0.82 (0.70 … 0.96)"."""
+        """ "0.82 (0.70 … 0.96)"."""
         if self.pairs < 2:
             return factor_text(self.factor) if self.pairs else "–"
         return f"{factor_text(self.factor)} ({factor_text(self.low)} … {factor_text(self.high)})"

@@ -1,5 +1,5 @@
-"""What runs are made with: `lather train`, lab_matrix for the paper's matrix problems, and the Python package `lather`
-for what problems and optimizers say about themselves."""
+"""What runs are made with: `lather train`, lab_matrix for the paper's matrix problems, and the
+Python package `lather` for what problems and optimizers say about themselves."""
 from __future__ import annotations
 
 import hashlib
@@ -28,7 +28,9 @@ def program(name: str, variable: str) -> str:
     for candidate in (os.environ.get(variable), str(BUILD / name), shutil.which(name)):
         if candidate and os.access(candidate, os.X_OK):
             return candidate
-    raise LabError(f"the program '{name}' is not there: build it (make build), or set {variable} to where it is")
+    raise LabError(
+        f"the program '{name}' is not there: build it (make build), or set {variable} to where it is"
+    )
 
 
 def lather_command() -> str:
@@ -56,9 +58,24 @@ def command_for(spec: RunSpec, folder: Path, resumes: bool) -> list[str]:
         return [matrix_command(), "run", json.dumps(asdict(spec)), str(folder)]
     if resumes:
         return [lather_command(), "train", "--quiet", "--resume", str(folder)]
-    command = [lather_command(), "train", spec.problem, "--quiet", "--recipe", spec.recipe, "--optimizer",
-               spec.optimizer, "--seed", str(spec.seed), "--steps", str(spec.steps), "--threads", "1", "--out",
-               str(folder)]
+    command = [
+        lather_command(),
+        "train",
+        spec.problem,
+        "--quiet",
+        "--recipe",
+        spec.recipe,
+        "--optimizer",
+        spec.optimizer,
+        "--seed",
+        str(spec.seed),
+        "--steps",
+        str(spec.steps),
+        "--threads",
+        "1",
+        "--out",
+        str(folder),
+    ]
     command += [word for path, value in spec.settings for word in ("--set", f"{path}={value}")]
     if spec.seconds:
         command += ["--time", repr(spec.seconds)]
@@ -69,13 +86,19 @@ def command_for(spec: RunSpec, folder: Path, resumes: bool) -> list[str]:
 def check(spec: RunSpec) -> None:
     """Raises LabError if the run cannot be made: a name, a setting or a value does not exist."""
     if isinstance(spec, MatrixRun):
-        done = subprocess.run([matrix_command(), "check", json.dumps(asdict(spec))], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(
+            [matrix_command(), "check", json.dumps(asdict(spec))],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise LabError(done.stderr.strip().removeprefix("lab_matrix: "))
         return
     try:
-        problem_called(spec.problem).objective(spec.optimizer, recipe=spec.recipe, settings=settings_of(spec))
+        problem_called(spec.problem).objective(
+            spec.optimizer, recipe=spec.recipe, settings=settings_of(spec)
+        )
     except package().LatherError as error:
         raise LabError(str(error)) from None
 
@@ -119,7 +142,12 @@ def has_reference(name: str) -> bool:
 def files_named_in(tree: Any, folder: Path) -> Iterator[Path]:
     """Data files, tables, meshes beside a problem file."""
     for item in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        if isinstance(item, str) and len(item) < 256 and "\n" not in item and (folder / item).is_file():
+        if (
+            isinstance(item, str)
+            and len(item) < 256
+            and "\n" not in item
+            and (folder / item).is_file()
+        ):
             yield folder / item
         yield from files_named_in(item, folder)
 

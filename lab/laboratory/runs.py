@@ -1,5 +1,6 @@
-"""Runs in one folder, each under a name made of everything its numbers depend on: experiments that need the same run
-share it, a finished one is never repeated, an interrupted one is resumed, and several processes may work at once."""
+"""Runs in one folder, each under a name made of everything its numbers depend on: experiments
+that need the same run share it, a finished one is never repeated, an interrupted one is
+resumed, and several processes may work at once."""
 from __future__ import annotations
 
 import fcntl
@@ -28,11 +29,16 @@ MISSING, INTERRUPTED = "not begun", "interrupted, to be resumed"
 ELSEWHERE = "another process has it"
 CROWDED_OUT = "no memory beside other runs"  # to be repeated alone
 
-NO_MEMORY_STATUS, INTERRUPTED_STATUS = 4, 130  # of the programs; 3: not a number at the end, or a target missed
+NO_MEMORY_STATUS, INTERRUPTED_STATUS = (
+    4,
+    130,
+)  # of the programs; 3: not a number at the end, or a target missed
 ENDED_STATUSES = (0, 3)
 
-# What is kept of a finished run (there are hundreds of them): its history with the data for maps, its history, or only
-# its configuration and its summary. A history comes with the log of changes of bases, unless that is long and nobody has
+# What is kept of a finished run (there are hundreds of them): its history with the data for maps,
+# its history, or only
+# its configuration and its summary. A history comes with the log of changes of bases, unless that
+# is long and nobody has
 # asked for it.
 KEEP_MAPS, KEEP_HISTORY, KEEP_SUMMARY = "maps", "history", "summary"
 MOST_EVENT_BYTES = 1 << 20
@@ -93,8 +99,8 @@ class RunStore:
                     child.send_signal(signal.SIGINT)
 
     def run(self, spec: RunSpec, alone: bool, keep: str, has_company: bool) -> RunRecord:
-        """Starts or resumes the run; returns at once if it is done. An error is a status. `has_company`: other runs of
-        this process may be taking memory at the same time."""
+        """Starts or resumes the run; returns at once if it is done. An error is a status.
+        `has_company`: other runs of this process may be taking memory at the same time."""
         folder = self.folder_of(spec, alone)
         with claimed(self.folder / ".locks" / folder.name) as lock:
             if lock is None:
@@ -106,7 +112,9 @@ class RunStore:
             (folder / "failure.json").unlink(missing_ok=True)
             return self._go_on(spec, record, keep, has_company and not alone, lock)
 
-    def _go_on(self, spec: RunSpec, record: RunRecord, keep: str, has_company: bool, lock: int) -> RunRecord:
+    def _go_on(
+        self, spec: RunSpec, record: RunRecord, keep: str, has_company: bool, lock: int
+    ) -> RunRecord:
         folder, notes = record.folder or Path(), list[str]()
         resumes = record.status == INTERRUPTED
         status, said = self._start(programs.command_for(spec, folder, resumes), lock)
@@ -121,23 +129,33 @@ class RunStore:
         if status == INTERRUPTED_STATUS or self._stopped:
             leave_out_of_interrupted(folder)
             return RunRecord(INTERRUPTED, folder, notes=notes)
-        if status == NO_MEMORY_STATUS and has_company:  # only a run that had the memory to itself has shown that
+        if (
+            status == NO_MEMORY_STATUS and has_company
+        ):  # only a run that had the memory to itself has shown that
             return RunRecord(CROWDED_OUT, folder, said)  # it needs more than there is
         kind = OUT_OF_MEMORY if status == NO_MEMORY_STATUS else FAILED
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "failure.json").write_text(json.dumps({"status": kind, "message": said}, indent=2) + "\n")
+        (folder / "failure.json").write_text(
+            json.dumps({"status": kind, "message": said}, indent=2) + "\n"
+        )
         return RunRecord(kind, folder, said, notes=notes)
 
     def _start(self, command: list[str], lock: int) -> tuple[int, str]:
-        """The exit status and the last line of what was said. The lock is the child's as well: it holds even if this
-        process is killed."""
+        """The exit status and the last line of what was said. The lock is the child's as well:
+        it holds even if this process is killed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._guard:
             if self._stopped:
                 return INTERRUPTED_STATUS, ""
             try:
-                child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                         stderr=subprocess.PIPE, pass_fds=(lock,), start_new_session=True)
+                child = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    pass_fds=(lock,),
+                    start_new_session=True,
+                )
             except OSError as error:
                 return 2, str(error)
             self._children.add(child)
@@ -151,7 +169,8 @@ class RunStore:
 
 @contextmanager
 def claimed(file: Path) -> Iterator[int | None]:
-    """The exclusive right to work on a run until the end of the block; None if another process or thread has it."""
+    """The exclusive right to work on a run until the end of the block; None if another process
+    or thread has it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
     try:
@@ -166,8 +185,8 @@ def claimed(file: Path) -> Iterator[int | None]:
 
 
 def identity(spec: RunSpec) -> str:
-    """A checksum of everything the numbers of a run depend on: its settings, the problem as it stands, and the defaults
-    of its method."""
+    """A checksum of everything the numbers of a run depend on: its settings, the problem as it
+    stands, and the defaults of its method."""
     parts: dict[str, Any] = asdict(spec)
     if isinstance(spec, Training):
         parts["problem"] = programs.problem_identity(spec.problem)
@@ -191,21 +210,23 @@ def leave_out(folder: Path, keep: str, whole_log: bool) -> None:
             (folder / name).unlink(missing_ok=True)
         return
     events = folder / "events.jsonl"  # empty for most methods, large if every step has some
-    if events.exists() and (events.stat().st_size == 0 or (events.stat().st_size > MOST_EVENT_BYTES
-                                                           and not whole_log)):
+    if events.exists() and (
+        events.stat().st_size == 0 or (events.stat().st_size > MOST_EVENT_BYTES and not whole_log)
+    ):
         events.unlink()
 
 
 def leave_out_of_interrupted(folder: Path) -> None:
-    """It resumes from its newest checkpoint, just written; those of large networks are tens of megabytes."""
+    """It resumes from its newest checkpoint, just written; those of large networks are tens of
+    megabytes."""
     for checkpoint in sorted((folder / "checkpoints").glob("*.checkpoint"))[:-1]:
         checkpoint.unlink(missing_ok=True)
     (folder / "fields.json").unlink(missing_ok=True)
 
 
 def thinned(fields: dict[str, Any]) -> dict[str, Any]:
-    """As much of fields.json as a map of a few hundred pixels shows: without residuals, six digits, axes with too many
-    points thinned out, ends included."""
+    """As much of fields.json as a map of a few hundred pixels shows: without residuals, six
+    digits, axes with too many points thinned out, ends included."""
     axes = fields["axes"]
 
     def stride(points: int) -> int:
@@ -224,7 +245,9 @@ def thinned(fields: dict[str, Any]) -> dict[str, Any]:
     result = dict(fields, axes=[axis[part] for axis, part in zip(axes, slices)])
     for kind in ("arrays", "physical"):
         if kind in fields:
-            result[kind] = {name: kept(values) for name, values in fields[kind].items()
-                            if not name.startswith("residual.")}
+            result[kind] = {
+                name: kept(values)
+                for name, values in fields[kind].items()
+                if not name.startswith("residual.")
+            }
     return result
-

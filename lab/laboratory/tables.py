@@ -1,18 +1,17 @@
 """Tables of what the runs have shown next to what the paper says."""
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from .experiment import Experiment, Metric, PaperValue, Table
-from .facts import Facts, csv_text, number_text
+from .facts import Facts, number_text
 from .measured import BETTER, LEVEL, UNKNOWN, WORSE, Measured, factor_text, percent_text
 from .plan import last_word, short_text
-from .verdicts import ANSWERS, ClaimVerdict, judge_claim, judge_ranking
+from .rankings import judge_ranking
+from .text_table import TextTable
+from .verdicts import ANSWERS, ClaimVerdict, judge_claim
 
 MOST_COLUMNS = 8  # with more variants a table does not fit on a page, and variants become rows
-WIDEST_COLUMN = 60  # longer cells are sentences: others are not padded to their length
 
 EVENT_COLUMNS = {
     "changes": "changes of bases",
@@ -27,57 +26,16 @@ EVENT_COLUMNS = {
     "loss_after_10_median": "loss after 10 steps / before",
     "loss_after_10": "loss after 10 steps / before, worst tenth",
 }
-TAU_COLUMNS = ("tau = 1", "tau = tau_min", "c ≤ 0", "tau below 0.3", "0.3 to 0.6", "0.6 to 0.9", "0.9 to 1", "above 1")
-
-
-@dataclass
-class TextTable:
-    header: list[str]
-    rows: list[list[str]] = field(default_factory=list)
-
-    def __bool__(self) -> bool:
-        return bool(self.rows)
-
-    def markdown(self) -> str:
-        lines = [[cell.replace("\n", " ").replace("|", "\\|") for cell in line] for line in (self.header, *self.rows)]
-        widths = [max(3, *(min(len(cell), WIDEST_COLUMN) for cell in column)) for column in zip(*lines)]
-        texts = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
-        return "\n".join([texts[0], "|" + "|".join("-" * (w + 2) for w in widths) + "|", *texts[1:]]) + "\n"
-
-    def csv(self) -> str:
-        return csv_text(self.header, self.rows)
-
-    def latex(self) -> str:
-        lines = [" & ".join(map(latex_text, line)) + " \\\\\n" for line in (self.header, *self.rows)]
-        return (f"\\begin{{tabular}}{{l{'c' * (len(self.header) - 1)}}}\n\\toprule\n{lines[0]}\\midrule\n"
-                f"{''.join(lines[1:])}\\bottomrule\n\\end{{tabular}}\n")
-
-
-LATEX_NUMBER = re.compile(r"\b(\d+(?:\.\d+)?e[+-]\d+)(?: ± (\d+(?:\.\d+)?e[+-]\d+))?")
-LATEX_SIGNS = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "^": r"\char94{}",
-               "~": r"\char126{}", "\\": r"\char92{}", "<": r"\textless{}", ">": r"\textgreater{}",
-               "|": r"\textbar{}", "\n": " ", "−": "$-$", "≤": r"$\le$", "≥": r"$\ge$", "≈": r"$\approx$",
-               "≠": r"$\ne$", "∞": r"$\infty$", "→": r"$\to$", "∂": r"$\partial$", "∇": r"$\nabla$",
-               **{letter: f"$\\{name}$" for letter, name in zip(
-                   "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩµ",
-                   "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-                   "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega mu".split())}}
-
-
-def latex_text(text: str) -> str:
-    """Numbers with a power of ten, and their deviations, are formulas."""
-    def number(text: str) -> str:
-        digits, exponent = text.split("e")
-        return digits + (f" \\cdot 10^{{{int(exponent)}}}" if int(exponent) else "")
-
-    def words(text: str) -> str:
-        return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)
-
-    out, at = "", 0
-    for found in LATEX_NUMBER.finditer(text):
-        out += words(text[at:found.start()]) + " \\pm ".join(number(n) for n in found.groups() if n).join("$$")
-        at = found.end()
-    return out + words(text[at:])
+TAU_COLUMNS = (
+    "tau = 1",
+    "tau = tau_min",
+    "c ≤ 0",
+    "tau below 0.3",
+    "0.3 to 0.6",
+    "0.6 to 0.9",
+    "0.9 to 1",
+    "above 1",
+)
 
 
 def says_nothing(row: Iterable[str]) -> bool:
@@ -91,24 +49,34 @@ def ratio_text(measured: Measured, paper: PaperValue | None) -> str:
 
 
 def values_table(facts: Facts) -> TextTable:
-    """Three lines for each problem and metric: ours, the paper's, their ratio. A column per variant; if there are many,
-    and no values from the paper, a row per variant."""
+    """Three lines for each problem and metric: ours, the paper's, their ratio. A column per
+    variant; if there are many, and no values from the paper, a row per variant."""
     plan, metrics = facts.plan, facts.plan.experiment.metrics
     if len(plan.variants) > MOST_COLUMNS and not any(m.paper for m in metrics):
         return variants_as_rows(facts)
     table = TextTable(["problem", "", *(v.label for v in plan.variants)])
     for problem in plan.problems:
         for metric in metrics:
-            cells = [(facts.measure(metric, problem.name, v.name) if plan.has(problem.name, v.name) else None,
-                      metric.printed(problem.name, v.name)) for v in plan.variants]
+            cells = [
+                (
+                    facts.measure(metric, problem.name, v.name)
+                    if plan.has(problem.name, v.name)
+                    else None,
+                    metric.printed(problem.name, v.name),
+                )
+                for v in plan.variants
+            ]
             ours = [m.text() if m else "" for m, _ in cells]
             paper = [p.words() if p else "" for _, p in cells]
             ratio = [ratio_text(m, p) if m else "" for m, p in cells]
             if says_nothing(ours) and says_nothing(paper):
                 continue
             table.rows.append([plan.label(problem), metric.label, *ours])
-            table.rows += [["", name, *row] for name, row in (("paper", paper), ("ratio", ratio))
-                           if not says_nothing(row)]
+            table.rows += [
+                ["", name, *row]
+                for name, row in (("paper", paper), ("ratio", ratio))
+                if not says_nothing(row)
+            ]
     return table
 
 
@@ -117,26 +85,81 @@ def variants_as_rows(facts: Facts) -> TextTable:
     columns = [(problem, metric) for problem in plan.problems for metric in plan.experiment.metrics]
     table = TextTable(["variant", *(f"{plan.label(p)}: {m.label}" for p, m in columns)])
     for variant in plan.variants:
-        table.rows.append([variant.label, *(
-            facts.measure(m, p.name, variant.name).text() if plan.has(p.name, variant.name) else ""
-            for p, m in columns)])
+        table.rows.append(
+            [
+                variant.label,
+                *(
+                    facts.measure(m, p.name, variant.name).text()
+                    if plan.has(p.name, variant.name)
+                    else ""
+                    for p, m in columns
+                ),
+            ]
+        )
     return table
 
 
 def long_table(facts: Facts) -> TextTable:
     """One line for each problem, variant and metric, for other programs."""
-    table = TextTable(["experiment", "budget", "problem", "variant", "quantity", "metric", "mean", "standard_error",
-                       "median", "min", "max", "seeds", "result", "paper", "paper_deviation", "ratio"])
+    table = TextTable(
+        [
+            "experiment",
+            "budget",
+            "problem",
+            "variant",
+            "quantity",
+            "metric",
+            "mean",
+            "standard_error",
+            "median",
+            "min",
+            "max",
+            "seeds",
+            "result",
+            "paper",
+            "paper_deviation",
+            "ratio",
+        ]
+    )
     for cell in facts.plan.cells:
         for metric in facts.plan.experiment.metrics:
             m, paper = facts.measured_in(cell, metric), metric.printed(*cell.key)
-            numbers = [number_text(v) for v in (m.mean(), m.standard_error(), m.median(), min(m.values),
-                                                max(m.values))] if m.is_known() else [""] * 5
-            printed = ["", ""] if not paper else [
-                paper.text if paper.value is None else number_text(paper.value),
-                "" if paper.deviation is None else number_text(paper.deviation)]
-            table.rows.append([facts.plan.experiment.name, facts.plan.budget_name, *cell.key, metric.quantity_text(),
-                               metric.label, *numbers, str(len(m.values)), m.text(), *printed, ratio_text(m, paper)])
+            numbers = (
+                [
+                    number_text(v)
+                    for v in (
+                        m.mean(),
+                        m.standard_error(),
+                        m.median(),
+                        min(m.values),
+                        max(m.values),
+                    )
+                ]
+                if m.is_known()
+                else [""] * 5
+            )
+            printed = (
+                ["", ""]
+                if not paper
+                else [
+                    paper.text if paper.value is None else number_text(paper.value),
+                    "" if paper.deviation is None else number_text(paper.deviation),
+                ]
+            )
+            table.rows.append(
+                [
+                    facts.plan.experiment.name,
+                    facts.plan.budget_name,
+                    *cell.key,
+                    metric.quantity_text(),
+                    metric.label,
+                    *numbers,
+                    str(len(m.values)),
+                    m.text(),
+                    *printed,
+                    ratio_text(m, paper),
+                ]
+            )
     return table
 
 
@@ -147,7 +170,9 @@ def verdict_table(facts: Facts) -> TextTable:
         for problem in facts.plan.experiment.problems:
             if metric.ranked and problem.name in metric.paper:
                 verdict = judge_ranking(facts, metric, problem.name)
-                table.rows.append([facts.plan.label(problem), metric.label, verdict.words, verdict.pairs_text()])
+                table.rows.append(
+                    [facts.plan.label(problem), metric.label, verdict.words, verdict.pairs_text()]
+                )
     return table
 
 
@@ -164,22 +189,35 @@ def claims_table(claims: list[tuple[Facts, str, ClaimVerdict]]) -> TextTable:
     """Of all experiments, in words, by verdict."""
     table = TextTable(["here", "claim", "where, and by what factor", "section"])
     for kind in ANSWERS:
-        table.rows += [[verdict.text, words, verdict.evidence, facts.plan.experiment.title]
-                       for facts, words, verdict in claims if verdict.kind == kind]
+        table.rows += [
+            [verdict.text, words, verdict.evidence, facts.plan.experiment.title]
+            for facts, words, verdict in claims
+            if verdict.kind == kind
+        ]
     return table
 
 
 def settings_table(facts: Facts) -> TextTable:
-    """What tuning has chosen, a column per problem, and where the best value is the first or last one tried."""
+    """What tuning has chosen, a column per problem, and where the best value is the first or
+    last one tried."""
     plan = facts.plan
     paths = sorted({path for tuning in facts.tuning.values() for path in tuning.chosen})
-    table = TextTable([f"chosen by tuning: {', '.join(paths)}", *(plan.label(p) for p in plan.problems)])
+    table = TextTable(
+        [f"chosen by tuning: {', '.join(paths)}", *(plan.label(p) for p in plan.problems)]
+    )
 
     def chosen(problem: str, variant: str) -> str:
         tuning = facts.tuning.get((problem, variant))
-        return "" if tuning is None else ", ".join(
-            (f"{last_word(path)} " if len(paths) > 1 else "") + short_text(value)
-            + (" (edge)" if path in tuning.edges else "") for path, value in tuning.chosen.items())
+        return (
+            ""
+            if tuning is None
+            else ", ".join(
+                (f"{last_word(path)} " if len(paths) > 1 else "")
+                + short_text(value)
+                + (" (edge)" if path in tuning.edges else "")
+                for path, value in tuning.chosen.items()
+            )
+        )
 
     for variant in plan.variants:
         row = [chosen(p.name, variant.name) for p in plan.problems]
@@ -193,10 +231,22 @@ def events_table(facts: Facts) -> TextTable:
     for cell in facts.plan.cells if facts.plan.experiment.events else ():
         found = facts.events.get(cell.key, {})
         if found.get("changes"):
-            table.rows.append([facts.plan.label(cell.problem), cell.variant.label, *(
-                "" if quantity not in found else percent_text(found[quantity]) if quantity == "doubled_after_1"
-                else f"{found[quantity]:.0f}" if quantity == "changes" else f"{found[quantity]:.3g}"
-                for quantity in EVENT_COLUMNS)])
+            table.rows.append(
+                [
+                    facts.plan.label(cell.problem),
+                    cell.variant.label,
+                    *(
+                        ""
+                        if quantity not in found
+                        else percent_text(found[quantity])
+                        if quantity == "doubled_after_1"
+                        else f"{found[quantity]:.0f}"
+                        if quantity == "changes"
+                        else f"{found[quantity]:.3g}"
+                        for quantity in EVENT_COLUMNS
+                    ),
+                ]
+            )
     return table
 
 
@@ -205,30 +255,48 @@ def tau_table(facts: Facts) -> TextTable:
     table = TextTable(["problem", "variant", *TAU_COLUMNS])
     for cell in facts.plan.cells if facts.plan.experiment.tau else ():
         if cell.key in facts.tau:
-            table.rows.append([facts.plan.label(cell.problem), cell.variant.label,
-                               *(f"{100 * facts.tau[cell.key][name]:.1f} %" for name in TAU_COLUMNS)])
+            table.rows.append(
+                [
+                    facts.plan.label(cell.problem),
+                    cell.variant.label,
+                    *(f"{100 * facts.tau[cell.key][name]:.1f} %" for name in TAU_COLUMNS),
+                ]
+            )
     return table
 
 
-# -- tables that an experiment file asks for: variants compared with one of them ---------------------------
+# -- tables that an experiment file asks for: variants compared with one of them
+# ---------------------------
 
 
 def comparison_table(facts: Facts, entry: Table) -> TextTable:
-    """A row for each metric and variant, a column for each problem; for ranked metrics the ratio and what it says."""
+    """A row for each metric and variant, a column for each problem; for ranked metrics the ratio
+    and what it says."""
     plan = facts.plan
-    table = TextTable(["", "", *(plan.label(p) for p in plan.problems),
-                       "over the row above" if entry.pairs else "over the first row", ""])
+    table = TextTable(
+        [
+            "",
+            "",
+            *(plan.label(p) for p in plan.problems),
+            "over the row above" if entry.pairs else "over the first row",
+            "",
+        ]
+    )
     for metric in plan.experiment.metrics:
         for row, variant in enumerate(entry.variants):
-            values = [facts.measure(metric, p.name, variant).text() if plan.has(p.name, variant) else ""
-                      for p in plan.problems]
+            values = [
+                facts.measure(metric, p.name, variant).text() if plan.has(p.name, variant) else ""
+                for p in plan.problems
+            ]
             if says_nothing(values):  # a method without tau has no share of steps with tau = 1
                 continue
             other, words = entry.compared_with(row), ["", ""]
             if metric.ranked and other != variant:
                 ratio = facts.ratio(metric, variant, other)
                 words = [ratio.text(), ratio.kind()]
-            table.rows.append([metric.label, plan.experiment.variant(variant).label, *values, *words])
+            table.rows.append(
+                [metric.label, plan.experiment.variant(variant).label, *values, *words]
+            )
     return table
 
 
@@ -239,27 +307,43 @@ def comparison_count(experiment: Experiment) -> int:
 
 
 def findings(facts: Facts) -> list[str]:
-    """What all tables say about their first variant, a sentence for each table and ranked metric, and which variants
-    are better in every ranked metric."""
+    """What all tables say about their first variant, a sentence for each table and ranked
+    metric, and which variants are better in every ranked metric."""
     experiment = facts.plan.experiment
     ranked = [m for m in experiment.metrics if m.ranked]
     if not experiment.tables or not ranked:
         return []
-    sentences = [f"{t.title}, {m.label}: {sorted_words(facts, t, m)}." for t in experiment.tables for m in ranked]
-    better = [f"{experiment.variant(name).label} ({t.title})" for t in experiment.tables if not t.pairs
-              for name in t.variants[1:]
-              if all(facts.ratio(m, name, t.variants[0]).kind() == BETTER for m in ranked)]
-    return [*sentences, "Better than the first row of their table in every ranked metric "
-            f"({', '.join(m.label for m in ranked)}): {', '.join(better) or 'none'}."]
+    sentences = [
+        f"{t.title}, {m.label}: {sorted_words(facts, t, m)}."
+        for t in experiment.tables
+        for m in ranked
+    ]
+    better = [
+        f"{experiment.variant(name).label} ({t.title})"
+        for t in experiment.tables
+        if not t.pairs
+        for name in t.variants[1:]
+        if all(facts.ratio(m, name, t.variants[0]).kind() == BETTER for m in ranked)
+    ]
+    return [
+        *sentences,
+        "Better than the first row of their table in every ranked metric "
+        f"({', '.join(m.label for m in ranked)}): {', '.join(better) or 'none'}.",
+    ]
 
 
 def sorted_words(facts: Facts, entry: Table, metric: Metric) -> str:
-    """"better: a (0.80), b (0.90); level: c (1.10)"."""
+    """ "better: a (0.80), b (0.90); level: c (1.10)"."""
     arms: dict[str, list[str]] = {}
     for row, name in enumerate(entry.variants):
         other = entry.compared_with(row)
         if other != name:
             ratio = facts.ratio(metric, name, other)
             arms.setdefault(ratio.kind(), []).append(
-                f"{facts.plan.experiment.variant(name).label} ({factor_text(ratio.factor) if ratio.pairs else '–'})")
-    return "; ".join(f"{kind}: {', '.join(arms[kind])}" for kind in (BETTER, LEVEL, WORSE, UNKNOWN) if kind in arms)
+                f"{facts.plan.experiment.variant(name).label} ({factor_text(ratio.factor) if ratio.pairs else '–'})"
+            )
+    return "; ".join(
+        f"{kind}: {', '.join(arms[kind])}"
+        for kind in (BETTER, LEVEL, WORSE, UNKNOWN)
+        if kind in arms
+    )

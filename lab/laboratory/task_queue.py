@@ -1,5 +1,5 @@
-"""Tasks on several threads, by priority. A task may add further ones, and one that must be alone starts when nothing else
-is running."""
+"""Tasks on several threads, by priority. A task may add further ones, and one that must be alone
+starts when nothing else is running."""
 from __future__ import annotations
 
 import heapq
@@ -36,7 +36,8 @@ class TaskQueue:
         self._stopped = True
 
     def run(self, threads: int) -> None:
-        """Until all are done. An exception of a task is raised here, after the others have ended."""
+        """Until all are done. An exception of a task is raised here, after the others have
+        ended."""
         team = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
         for thread in team:
             thread.start()
@@ -48,10 +49,16 @@ class TaskQueue:
             raise self._failure
 
     def _is_over(self) -> bool:
-        return self._stopped or self._failure is not None or (not self._entries and not self._running)
+        return (
+            self._stopped or self._failure is not None or (not self._entries and not self._running)
+        )
 
     def _may_start(self) -> bool:
-        return bool(self._entries) and not self._one_is_alone and not (self._entries[0].alone and self._running)
+        return (
+            bool(self._entries)
+            and not self._one_is_alone
+            and not (self._entries[0].alone and self._running)
+        )
 
     def _work(self) -> None:
         while True:

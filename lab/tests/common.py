@@ -86,7 +86,8 @@ class Case(unittest.TestCase):
             self.assertIn(word, str(caught.exception))
 
 
-# -- facts without runs: THREE methods on two problems, values by seed ---------------------------------------
+# -- facts without runs: THREE methods on two problems, values by seed
+# ---------------------------------------
 
 THREE = """
 name = "three"
@@ -135,9 +136,14 @@ steps = 10
 seeds = 3
 """
 
-WITHOUT = {"diverged": Outcome(notes=frozenset({DIVERGED})), "out of memory": Outcome(notes=frozenset({OUT_OF_MEMORY})),
-           "not run": Outcome(notes=frozenset({"not run"})), "failed": Outcome(notes=frozenset({"failed"})),
-           "missed": Outcome(notes=frozenset({"did not reach it"})), "absent": Outcome(notes=frozenset({"without a value"}))}
+WITHOUT = {
+    "diverged": Outcome(notes=frozenset({DIVERGED})),
+    "out of memory": Outcome(notes=frozenset({OUT_OF_MEMORY})),
+    "not run": Outcome(notes=frozenset({"not run"})),
+    "failed": Outcome(notes=frozenset({"failed"})),
+    "missed": Outcome(notes=frozenset({"did not reach it"})),
+    "absent": Outcome(notes=frozenset({"without a value"})),
+}
 
 
 def outcome(value):
@@ -148,13 +154,16 @@ def outcome(value):
 
 
 def facts_of(text=THREE, **by_metric):
-    """residual={("one", "a"): [1, 2, 3]}: values by metric's label, cell and seed; other cells have 1, 1.1 and 0.9."""
+    """residual={("one", "a"): [1, 2, 3]}: values by metric's label, cell and seed; other cells
+    have 1, 1.1 and 0.9."""
     plan = Plan(read_text(text), "quick")
     facts = Facts(plan)
     for metric in plan.experiment.metrics:
         given = by_metric.get(metric.label, {})
         for cell in plan.cells:
-            values = given.get(cell.key, [1, 1.1, 0.9] if metric.label == "residual" else ["absent"] * 3)
+            values = given.get(
+                cell.key, [1, 1.1, 0.9] if metric.label == "residual" else ["absent"] * 3
+            )
             facts.outcomes[(*cell.key, metric.label)] = [outcome(v) for v in values]
     for cell in plan.cells:
         facts.runs[cell.key] = [RunFacts("done") for _ in range(plan.budget.seeds)]

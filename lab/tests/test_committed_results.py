@@ -3,7 +3,7 @@ from common import LAB, Case, unittest
 
 from laboratory import facts, tables, verdicts
 from laboratory.plan import Plan
-from laboratory.reading import read_experiments
+from laboratory.finding import read_experiments
 
 DOCS = LAB.parent / "docs"
 
@@ -32,8 +32,14 @@ class CommittedPage(Case):
         return part.split("\n## ", 1)[0]
 
     def test_every_claim_has_its_verdict_and_its_evidence(self):
-        [summary] = [t for t in tables_of(self.page) if t[0] == ["here", "claim", "where, and by what factor", "section"]]
-        stated = {(section, claim): (here, evidence) for here, claim, evidence, section in summary[1:]}
+        [summary] = [
+            t
+            for t in tables_of(self.page)
+            if t[0] == ["here", "claim", "where, and by what factor", "section"]
+        ]
+        stated = {
+            (section, claim): (here, evidence) for here, claim, evidence, section in summary[1:]
+        }
         judged = {}
         for found in self.facts:
             for check in found.plan.experiment.checks:
@@ -46,11 +52,18 @@ class CommittedPage(Case):
         rows = 0
         for found in self.facts:
             stated = tables_of(self.section(found))
-            for table in (tables.values_table(found), tables.verdict_table(found), tables.checks_table(found),
-                          tables.events_table(found)):
+            for table in (
+                tables.values_table(found),
+                tables.verdict_table(found),
+                tables.checks_table(found),
+                tables.events_table(found),
+            ):
                 if table:
-                    self.assertIn([[cell.strip() for cell in line] for line in (table.header, *table.rows)], stated,
-                                  found.plan.experiment.name)
+                    self.assertIn(
+                        [[cell.strip() for cell in line] for line in (table.header, *table.rows)],
+                        stated,
+                        found.plan.experiment.name,
+                    )
                     rows += len(table.rows)
         self.assertEqual(rows, 496)
 
@@ -59,18 +72,23 @@ class CommittedPage(Case):
         for found in self.facts:
             again = facts.load(found.plan, self.folder)
             for check in found.plan.experiment.checks:
-                self.assertEqual(verdicts.judge_claim(again, check), verdicts.judge_claim(found, check))
+                self.assertEqual(
+                    verdicts.judge_claim(again, check), verdicts.judge_claim(found, check)
+                )
 
 
 class CommittedStudy(Case):
     def test_comparisons_follow_from_the_values(self):
-        """Intervals are printed to three digits by a t table then and by SciPy now: the last digit may differ."""
+        """Intervals are printed to three digits by a t table then and by SciPy now: the last
+        digit may differ."""
         [experiment] = read_experiments(["matrix-secants"])
         found = facts.load(Plan(experiment, "short"), DOCS / "matrix-secants")
         stated = tables_of((DOCS / "matrix-secants.md").read_text(encoding="utf-8"))
         for entry in experiment.tables:
             table = tables.comparison_table(found, entry)
-            [page] = [t for t in stated if [row[:2] for row in t[1:]] == [row[:2] for row in table.rows]]
+            [page] = [
+                t for t in stated if [row[:2] for row in t[1:]] == [row[:2] for row in table.rows]
+            ]
             for ours, theirs in zip(table.rows, page[1:]):
                 self.assertEqual(ours[:-2] + ours[-1:], theirs[:-2] + theirs[-1:])
 
