@@ -27,11 +27,11 @@ bool callback_failed() { return std::exchange(failed, false); }
 void Callee::call() {
   if (depth > 0) return;
   ++depth;
-  if (!memory) memory = std::make_unique<GuardedMemory>();
+  static thread_local GuardedMemory memory;
   Chance chance(mixed(seed, evaluations));
   const bool before = failed;  // the inner call judges its own functions
   failed = false;
-  make_call(*world, *memory, chance.any(table()), chance.bits(), true);
+  make_call(*world, memory, chance.any(table()), chance.bits(), true);
   failed = before;
   --depth;
 }

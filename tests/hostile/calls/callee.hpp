@@ -1,7 +1,7 @@
 #pragma once
 // A function of the caller's, well-behaved or not: it fails after some evaluations, gives NaN, throws, calls the library again.
 
-#include <memory>
+#include <atomic>
 
 #include "call.hpp"
 
@@ -13,8 +13,7 @@ struct Callee {
   std::size_t size = 0, residuals = 0;
   Manner manner = Manner::plain;
   std::uint64_t patience = 0, seed = 0;  // evaluations before it misbehaves
-  std::uint64_t evaluations = 0;
-  std::unique_ptr<GuardedMemory> memory;  // for its own calls
+  std::atomic<std::uint64_t> evaluations = 0;
 
   // What the function returns, once it has written what it should; with not_finite a number is spoilt.
   std::int32_t end(double* written);

@@ -269,11 +269,15 @@ std::string groups(Chance& chance) {
 }
 
 std::string sweep(Chance& chance) {
-  return std::string("name = \"s\"\nproblem = \"p.toml\"\nmetric = \"residual\"\nsearch = \"") +
-         chance.of({"grid", "random", "halving"}) +
-         "\"\nseeds = 1\nsteps = 2\nsamples = 2\nrounds = 2\n[settings]\nnetwork.width = 3\nnetwork.depth = "
-         "1\ntraining.points.interior = 4\n" +
-         "[[optimizer]]\nname = \"" + chance.any(optimizer_names()) + "\"\naxes.network.width = [2, 3]\n";
+  const auto search = chance.of<std::string>({"grid", "random", "halving"});
+  std::string text = "name = \"s\"\nproblem = \"p.toml\"\nmetric = \"residual\"\nseeds = 1\nsteps = 2\n";
+  text += search == "grid"     ? ""
+          : search == "random" ? "search = \"random\"\nsamples = 2\n"
+                               : "search = \"halving\"\nrounds = 2\n";
+  text +=
+      "[settings]\nnetwork.width = 3\nnetwork.depth = 1\ntraining.points.interior = 4\n[[optimizer]]\nname = "
+      "\"";
+  return text + chance.any(optimizer_names()) + "\"\naxes.network.width = [2, 3]\n";
 }
 std::string sweep_options(Chance& chance) {
   return Json({{"jobs", chance.between(1, 2)}, {"collect", chance.one_in(4)}}).dump();

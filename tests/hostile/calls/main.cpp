@@ -113,7 +113,7 @@ std::vector<std::size_t> shortened(std::uint64_t sequence, End end, std::size_t 
                                    const fs::path& work) {
   std::vector<std::size_t> calls;
   for (std::size_t k = 0; k <= last; ++k) calls.push_back(k);
-  const auto until = now_ms() + static_cast<std::int64_t>(end == End::hang ? 3000 * limit : 60000);
+  const auto until = now_ms() + static_cast<std::int64_t>(end == End::hang ? 2000 * limit : 10000);
   for (bool shorter = true; shorter;) {
     shorter = false;
     for (std::size_t k = calls.size(); k-- > 0 && now_ms() < until;) {
@@ -125,6 +125,14 @@ std::vector<std::size_t> shortened(std::uint64_t sequence, End end, std::size_t 
     }
   }
   return calls;
+}
+
+// The innermost function of the library in the report of a sanitizer.
+std::string place_in(const std::string& words) {
+  const auto frame = words.find(" in lather::");
+  const auto other = words.find(" in lather::hostile");
+  if (frame == words.npos || frame == other) return "";
+  return " at " + words.substr(frame + 4, words.find_first_of("(<\n", frame) - frame - 4);
 }
 
 class Campaign {
@@ -208,10 +216,11 @@ class Campaign {
     const auto at =
         std::min<std::size_t>(call < 0 ? calls.size() : static_cast<std::size_t>(call), calls.size() - 1);
     const std::string words = texts::content(work / "words");
-    std::string what = std::string(name_of(end)) + (signal ? " (signal " + std::to_string(signal) + ")" : "");
+    std::string what = name_of(end);
+    if (signal) what += " (signal " + std::to_string(signal) + ")";
     what += end == End::defect ? words.substr(0, std::min<std::size_t>(words.find('\n'), 120))
-                               : std::string(" in ") + table()[calls[at].entry].name;
-    if (++known[what] > 2) return;
+                               : std::string(" in ") + table()[calls[at].entry].name + place_in(words);
+    if (++known[what] > 1) return;
     std::string only;
     fs::create_directories(work / "again");
     if (end != End::leak) {
