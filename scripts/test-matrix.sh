@@ -89,7 +89,7 @@ run_row() {
     failed=1; return
   fi
   local built=$((SECONDS - start)) chosen_tests=(-LE "slow|gpu") summary
-  [ -n "$only" ] && chosen_tests=(-L fast -E '^(cuda_emulated|Package\.|Documentation\.|Python\.)')
+  [ -n "$only" ] && chosen_tests=(-L fast -E '^(cuda_emulated|Package\.|Documentation\.|Python\.|Hostile\.)')
   start=$SECONDS
   TSAN_OPTIONS=halt_on_error=1 fixed_addresses ctest --test-dir "$folder" "${chosen_tests[@]}" -j "$jobs" --output-on-failure >"$folder/matrix-test.log" 2>&1
   local status=$?

@@ -1,4 +1,4 @@
-// libFuzzer on checkpoints; run by scripts/fuzz.sh.
+// libFuzzer on checkpoints; run by tests/hostile/readers.sh.
 #include "targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {

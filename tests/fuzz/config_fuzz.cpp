@@ -1,4 +1,4 @@
-// libFuzzer on config.json of run folders; run by scripts/fuzz.sh.
+// libFuzzer on config.json of run folders; run by tests/hostile/readers.sh.
 #include "targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {

@@ -1,4 +1,4 @@
-// libFuzzer on problem files and --set; run by scripts/fuzz.sh.
+// libFuzzer on problem files and --set; run by tests/hostile/readers.sh.
 #include <unistd.h>
 
 #include "targets.hpp"

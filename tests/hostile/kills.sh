@@ -2,23 +2,25 @@
 # Kills runs at random moments and resumes them, over optimizers, devices, weightings, samplings, windows and continuation. A
 # run that was killed must end as the run that was left alone: no run lost, no byte of its history different.
 #
-#   scripts/kill-campaign.sh [options] [KILLS]     default: 1000 kills
+#   tests/hostile/kills.sh [options] [KILLS]     default: 1000 kills
 #     -j N             runs side by side (default: all cores)
 #     --devices LIST   cpu, cuda, emulated, separated by commas (default: cpu). emulated: CUDA code on a machine without a GPU,
 #                      needs cmake --build --preset release --target lather_emulated
-#     --seed N         of the moments of the kills (default: 1)
+#     --seconds S      as long as this, instead of a number of kills
+#     --seed N         of the moments of the kills (default: the number of the day)
 #     --keep FOLDER    keep the runs there
 #   LATHER=… chooses another build of the command.
 set -uo pipefail
-cd "$(dirname "$0")/.."
-jobs=$(nproc) devices=cpu seed=1 kills=1000 keep=""
+cd "$(dirname "$0")/../.."
+jobs=$(nproc) devices=cpu seed=$(($(date +%s) / 86400)) kills=1000 seconds="" keep=""
 while [ $# -gt 0 ]; do
   case $1 in
     -j) jobs=$2; shift ;;
     --devices) devices=$2; shift ;;
+    --seconds) seconds=$2; shift ;;
     --seed) seed=$2; shift ;;
     --keep) keep=$2; shift ;;
-    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "unknown option $1 (see --help)" >&2; exit 2 ;;
     *) kills=$1 ;;
   esac
@@ -131,7 +133,9 @@ runs=$(((kills + kills_per_run - 1) / kills_per_run))
 IFS=, read -ra list <<<"$devices"
 cases=$((${#optimizers[@]} * ${#variants[@]} * ${#list[@]}))
 [ $cases -le $runs ] || cases=$runs
-echo "$runs runs of $cases kinds, up to $kills_per_run kills each, $jobs side by side"
+# Whole runs of some seconds come first: a third of the time at most.
+[ -z "$seconds" ] || { runs=1000000; [ $cases -le $((seconds * jobs / 6 + 1)) ] || cases=$((seconds * jobs / 6 + 1)); }
+echo "$cases kinds of runs, up to $kills_per_run kills each, $jobs side by side"
 seq 0 $((cases - 1)) | xargs -P "$jobs" -I{} bash -c 'eval "$definitions"; whole {}'
 cat "$work"/whole-*.refused 2>/dev/null | sort | uniq -c
 mapfile -t usable < <(ls "$work"/whole-*.ms 2>/dev/null | sed -E 's@.*/whole-([0-9]+)\.ms@\1@' | sort -n)
@@ -139,8 +143,9 @@ mapfile -t usable < <(ls "$work"/whole-*.ms 2>/dev/null | sed -E 's@.*/whole-([0
 # A run may end before its fifth kill: rounds go on until there have been enough.
 : >"$work/results"
 first=0 happened=0
-while [ "$happened" -lt "$kills" ] && [ $first -lt $((20 * runs)) ]; do
-  missing=$(((kills - happened + kills_per_run - 1) / kills_per_run))
+while [ $first -lt $((20 * runs)) ]; do
+  if [ -n "$seconds" ]; then [ $SECONDS -lt "$seconds" ] || break; else [ "$happened" -lt "$kills" ] || break; fi
+  [ -n "$seconds" ] && missing=$((4 * jobs)) || missing=$(((kills - happened + kills_per_run - 1) / kills_per_run))
   for ((run = first; run < first + missing; ++run)); do echo "$run ${usable[run % ${#usable[@]}]}"; done |
     xargs -P "$jobs" -L 1 bash -c 'eval "$definitions"; killed "$@"' killed >>"$work/results"
   first=$((first + missing))
@@ -148,5 +153,6 @@ while [ "$happened" -lt "$kills" ] && [ $first -lt $((20 * runs)) ]; do
 done
 cat "$work/faults" 2>/dev/null
 awk '{ kills += $1; early += $2; lost += $3; bytes += $4 }
-     END { printf "%d runs, %d kills (%d before anything was written): %d lost, %d differing bytes of history\n", NR, kills, early, lost, bytes
+     END { printf "kills: %d cases, 0 crashes, 0 hangs, %d silent errors (%d runs, %d kills before anything was written, %d runs lost, %d differing bytes of history)\n",
+             kills, lost + (bytes > 0), NR, early, lost, bytes
            exit lost > 0 || bytes > 0 }' "$work/results"

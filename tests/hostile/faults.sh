@@ -2,10 +2,10 @@
 # What surrounds a run goes wrong: full disk, read-only disk, deleted folder, clock set back, two processes, very long names.
 # Every case must end in success or in one message and a status other than 0, never in a crash, and lose nothing that was saved.
 #
-#   scripts/fault-campaign.sh [CASE…]     full-disk read-only deleted-folder clock two-processes long-names
+#   tests/hostile/faults.sh [CASE…]     once each: full-disk read-only deleted-folder clock two-processes long-names
 #   LATHER=… chooses another build of the command. Disks of their own need root (or user namespaces).
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 lather=$(realpath "${LATHER:-build/release/bin/lather}")
 # Keep our mounts private.
 if [ -z "${LATHER_OWN_MOUNTS:-}" ] && unshare -m true 2>/dev/null; then LATHER_OWN_MOUNTS=1 exec unshare -m "$0" "$@"; fi
@@ -14,9 +14,9 @@ trap 'umount "$work"/disk* 2>/dev/null; rm -rf "$work"' EXIT
 cd "$work"
 run=(train heat-1d --optimizer adam --threads 1 --quiet --set network.width=8 --set network.depth=2 --set training.points.interior=64
   --set training.reference=false --set training.checkpoint_every=20 --set training.record_every=1)
-faults=0
-say() { printf '%-16s %s\n' "$1" "$2"; }
-fault() { say "$1" "FAULT: $2"; faults=$((faults + 1)); }
+cases=0 crashes=0 faults=0
+say() { printf '%-16s %s\n' "$1" "$2"; cases=$((cases + 1)); }
+fault() { say "$1" "FAULT: $2"; case $2 in *"crashed with"*) crashes=$((crashes + 1)) ;; *) faults=$((faults + 1)) ;; esac; }
 crashed() { [ "$1" -gt 125 ] && [ "$1" -ne 130 ] && [ "$1" -ne 143 ]; }
 # NAME WHAT STATUS LOG: refused with a message
 expect_refusal() {
@@ -155,11 +155,18 @@ long_names() {
   else say long-names "names of 4,000 characters in a file: status $status: $(tail -1 log | cut -c1-120)"; fi
 }
 
-cases=("$@")
-[ ${#cases[@]} -gt 0 ] || cases=(full-disk read-only deleted-folder clock two-processes long-names)
-for name in "${cases[@]}"; do
+chosen=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds | --seed) shift ;;  # nothing here is drawn
+    *) chosen+=("$1") ;;
+  esac
+  shift
+done
+[ ${#chosen[@]} -gt 0 ] || chosen=(full-disk read-only deleted-folder clock two-processes long-names)
+for name in "${chosen[@]}"; do
   declare -F "${name//-/_}" >/dev/null || { echo "unknown case $name (see the top of this script)" >&2; exit 2; }
   "${name//-/_}"
 done
-[ $faults -eq 0 ] && echo "no faults" || echo "$faults faults"
-exit $((faults > 0))
+echo "faults: $cases cases, $crashes crashes, 0 hangs, $faults silent errors"
+exit $((crashes + faults > 0))
