@@ -1,5 +1,6 @@
 #include "lather/capi/guard.hpp"
 
+#include <filesystem>
 #include <new>
 
 #include "lather/core/version.hpp"
@@ -32,6 +33,9 @@ std::int32_t status_of_exception() noexcept {
     remember("out of memory");
     return LATHER_OUT_OF_MEMORY;
   } catch (const Error& error) {
+    remember(error.what());
+    return LATHER_INVALID;
+  } catch (const std::filesystem::filesystem_error& error) {  // a path that the system refuses
     remember(error.what());
     return LATHER_INVALID;
   } catch (const std::exception& error) {

@@ -19,9 +19,10 @@ class Objective:
     What is written (``out``) must be such an array and share no memory with x.
     """
 
-    def __init__(self, handle: c.Handle, owner: Any = None, settings: bytes = b"") -> None:
+    def __init__(self, handle: c.Handle, owner: Any = None) -> None:
         self.size: int = c.size_of("objective_size", handle)
-        self._handle, self._owner, self._settings = handle, owner, settings
+        self._handle, self._owner = handle, owner
+        self._settings: bytes | None = None  # those of a problem's
         # What points it stands at, for pickling: the last seed, then the sets given since.
         self._points: tuple[int | None, dict[str, np.ndarray]] = (None, {})
         self._moving = threading.Lock()
@@ -122,7 +123,7 @@ class Objective:
 
     def __reduce__(self) -> Any:
         """As its problem, settings and points, from which it is built again."""
-        if self._owner is None or not self._settings:
+        if self._settings is None:
             raise TypeError("an objective of a Python function cannot be pickled; pickle the function")
         return _again, (self._owner, self._settings, *self._points)
 
@@ -131,7 +132,9 @@ class Objective:
 
 
 def of_problem(problem: Any, settings: bytes) -> Objective:
-    return Objective(c.Handle("objective", "objective_create", problem._handle, settings), problem, settings)
+    objective = Objective(c.Handle("objective", "objective_create", problem._handle, settings), problem)
+    objective._settings = settings
+    return objective
 
 
 def _again(problem: Any, settings: bytes, seed: int | None, sets: dict[str, np.ndarray]) -> Objective:

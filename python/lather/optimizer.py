@@ -110,7 +110,7 @@ class Optimizer:
     """
 
     def __init__(self, settings: str | Mapping[str, Any], blocks: Any, device: str = "cpu") -> None:
-        if device not in ("cpu", "cuda"):
+        if text("device", device) not in ("cpu", "cuda"):
             raise LatherError(f"device: expected cpu or cuda, got {device!r}")
         self.settings, self.device, self._blocks = named(settings), device, blocks_of(blocks)
         self._handle = c.Handle("optimizer", "optimizer_create", as_json("optimizer", self.settings), json_blocks(self._blocks),

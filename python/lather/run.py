@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import _library as c
-from ._arguments import LatherError, as_json, flag, function, optional, path, shown, text, texts, wrong_type
+from ._arguments import LatherError, as_json, flag, function, mapping, optional, path, shown, text, texts, wrong_type
 from ._arrays import doubles, reads, writes
 from .progress import Bar, Progress
 
@@ -33,6 +33,7 @@ class Run:
         self.messages: list[str] = []  # what the training had to say
         self.interrupted = False  # by Ctrl-C
         self._info: dict[str, Any] = c.json_of("trainer_info", handle)
+        optional(mapping, "summary", summary)
         if summary is None and self.folder:
             file = Path(self.folder) / "summary.json"
             summary = json.loads(file.read_text()) if file.exists() else None
