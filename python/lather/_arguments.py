@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 INT64, UINT64 = (-2**63, 2**63 - 1), (0, 2**64 - 1)
-_DEEPEST = 32  # no setting is nested this deep; a list that contains itself is
+DEEPEST = 32  # no setting is nested this deep; a list that contains itself is
 
 
 class LatherError(ValueError):
@@ -61,7 +61,7 @@ def number(name: str, value: Any, low: float = -math.inf) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     not_real = (bool, np.bool_, str, bytes, bytearray, complex, np.complexfloating)
-    if isinstance(value, not_real) or getattr(value, "shape", ()) != ():
+    if isinstance(value, not_real) or np.ma.is_masked(value) or getattr(value, "shape", ()) != ():
         raise wrong_type(name, "a number", value)
     try:
         result = float(value)
@@ -131,7 +131,7 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
     Traceback (most recent call last):
     lather.LatherError: network.width: NaN is no setting
     """
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         raise LatherError(f"{name[:60]}…: nested too deeply, or it contains itself")
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from ._dlpack import from_dlpack
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-@dataclass(frozen=True, eq=False)
-class Borrowed:
+class Borrowed(NamedTuple):
     """Contiguous memory of an array, as an argument of the library; `owner` keeps it alive."""
     address: int
     shape: tuple[int, ...]
@@ -90,14 +89,16 @@ def _of_numpy(array: np.ndarray, name: str) -> Borrowed:
 
 
 def _of_torch(array: Any, name: str) -> Borrowed:
-    kind, device = str(array.dtype).replace("torch.", ""), array.device.type
-    if kind not in ("float64", "float32"):
-        raise TypeError(f"{name}: a tensor of {kind}: expected float64 or float32")
-    if device not in ("cpu", "cuda") or str(array.layout) != "torch.strided" or array.is_neg():
+    torch = sys.modules["torch"]
+    dtype = _FLOATS[0] if array.dtype is torch.float64 else _FLOATS[1] if array.dtype is torch.float32 else None
+    if dtype is None:
+        raise TypeError(f"{name}: a tensor of {array.dtype}: expected float64 or float32")
+    device = array.device.type
+    if device not in ("cpu", "cuda") or array.layout is not torch.strided or array.is_neg():
         raise TypeError(f"{name}: expected a dense tensor on cpu or cuda, got one on {device}, {array.layout}")
     if not array.is_contiguous():
         raise _not_contiguous(name)
-    return Borrowed(array.data_ptr(), tuple(array.shape), np.dtype(kind), device, True, array)
+    return Borrowed(array.data_ptr(), tuple(array.shape), dtype, device, True, array)
 
 
 def _of_cuda(array: Any, interface: dict[str, Any], name: str) -> Borrowed:
@@ -120,7 +121,8 @@ def _has_cuda_interface(array: Any) -> bool:
 
 
 def _is_torch(array: Any) -> bool:
-    return type(array).__module__.split(".")[0] == "torch" and hasattr(array, "data_ptr")
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and isinstance(array, tensor)
 
 
 def _not_contiguous(name: str) -> LatherError:
@@ -136,23 +138,25 @@ def _require_contiguous(name: str, shape: tuple[int, ...], strides: Any, step: i
         step *= length
 
 
-def host_array(array: Any) -> np.ndarray:
+def host_array(array: Any, name: str = "array") -> np.ndarray:
     """As a NumPy array, sharing memory where it lies on the host."""
     if isinstance(array, np.ndarray):
         return array
     if _is_torch(array):
         return array.detach().cpu().numpy()
-    if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
-        return np.from_dlpack(array)
-    return np.asarray(array)
+    try:
+        if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
+            return np.from_dlpack(array)
+        return np.asarray(array)
+    except (BufferError, RuntimeError) as error:  # what another library says to this
+        raise wrong_type(name, f"an array on the host ({error})", array) from None
+    except ValueError as error:  # lists of different lengths
+        raise LatherError(f"{name}: {error}") from None
 
 
 def doubles(array: Any, name: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """A contiguous float64 array of this machine's byte order; the very same one if it is so already."""
-    try:
-        given = host_array(array)
-    except ValueError as error:  # lists of different lengths
-        raise LatherError(f"{name}: {error}") from None
+    given = host_array(array, name)
     if given.dtype.kind not in "fiu":
         raise wrong_type(name, "real numbers", array)
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):

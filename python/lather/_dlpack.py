@@ -41,9 +41,9 @@ class Tensor:
 
 def from_dlpack(array: Any, name: str) -> Tensor:
     try:
-        capsule = array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # an exporter from before version 1
-        capsule = array.__dlpack__()
+        capsule = _capsule(array)
+    except BufferError as error:
+        raise TypeError(f"{name}: {error}") from None
     writable = type(array).__module__.split(".")[0] not in _CONSTANT
     versioned = _content(capsule, b"dltensor_versioned", _Versioned)
     if versioned is not None:
@@ -63,6 +63,13 @@ def from_dlpack(array: Any, name: str) -> Tensor:
     strides = [t.strides[i] * dtype.itemsize for i in range(t.ndim)] if t.strides else None
     return Tensor((t.data or 0) + t.byte_offset, tuple(t.shape[i] for i in range(t.ndim)), strides, dtype,
                   _DEVICES[t.device_type], writable, capsule)
+
+
+def _capsule(array: Any) -> Any:
+    try:
+        return array.__dlpack__(max_version=(1, 0))
+    except TypeError:  # an exporter from before version 1
+        return array.__dlpack__()
 
 
 def _content(capsule: Any, name: bytes, kind: Any) -> Any:

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import INT64, LatherError, integer, text, wrong_type
-
-_DEEPEST = 32
+from ._arguments import DEEPEST, INT64, LatherError, integer, text, wrong_type
 
 
 def _value(value: Any, where: str, depth: int = 0) -> str:
-    if depth > _DEEPEST:
+    if depth > DEEPEST:
         raise LatherError(f"{where[:60]}…: nested too deeply, or it contains itself")
     if isinstance(value, (bool, np.bool_)):
         return "true" if value else "false"

@@ -42,7 +42,7 @@ class _Block:
         return math.prod(self.shape)
 
     def fits(self, shape: tuple[int, ...]) -> bool:
-        return shape in (self.shape, (self.size,))
+        return shape == self.shape or shape == (self.size,)
 
     def entry(self) -> dict[str, Any]:
         role = {} if self.role is None else {"role": self.role}

@@ -69,7 +69,8 @@ class Problem:
     """
 
     def __init__(self, source: str | os.PathLike[str] | None = None, /, *, name: str | None = None,
-                 equations: Any = None, conditions: Any = None, data: Any = None, folder: str | None = None,
+                 equations: Any = None, conditions: Any = None, data: Any = None,
+                 folder: str | os.PathLike[str] | None = None,
                  **tables: Any) -> None:
         self._data_folder: str | None = None  # lives as long as the problem
         name, folder = optional(text, "name", name), optional(path, "folder", folder) or ""

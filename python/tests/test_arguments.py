@@ -41,7 +41,7 @@ class Arguments(InAFolder):
 
     def test_numbers(self) -> None:
         problem, adam = decay(), lather.Optimizer("adam", {"x": (1,)})
-        never = ["1", b"1", True, 1j, np.complex128(1), np.array(1j), None, [], np.ones(2), 10**400]
+        never = ["1", b"1", True, 1j, np.complex128(1), np.array(1j), None, [], np.ones(2), 10**400, np.ma.masked]
         self.refuse("factor", [*never, math.nan, -1, math.inf], adam.set_rate_factor)
         self.refuse("loss", never, lambda v: adam.apply([(np.ones(1), np.ones(1))], v))
         self.refuse("seconds", [v for v in never if v is not None] + [math.nan, -1], lambda v: problem.train(seconds=v))

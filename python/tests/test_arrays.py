@@ -81,7 +81,8 @@ class Writing(unittest.TestCase):
         return {"writeable=False": read_only, "memory map": np.load(self.folder + "/x.npy", mmap_mode="r"),
                 "bytes": memoryview(x.tobytes()).cast("d"), "a view of it": read_only[:], "strided": strided,
                 "float32": x.astype(np.float32), "byte order": x.astype(">f8"), "list": x.tolist(), "None": None,
-                "too short": x[:-1].copy(), "DLPack, read-only": Constant(x), "DLPack, a copy": Constant(x, flags=2)}
+                "too short": x[:-1].copy(), "DLPack, read-only": Constant(x), "DLPack, a copy": Constant(x, flags=2),
+                "DLPack of NumPy": Foreign(read_only), "JAX": type("Array", (Foreign,), {"__module__": "jaxlib.xla_extension"})(x.copy())}
 
     def test_what_cannot_be_written_is_refused(self) -> None:
         lbfgs = lather.Optimizer("lbfgs", self.loss.blocks)

@@ -60,7 +60,7 @@ class Worker:
             status = None
         self._process.stdout.close()
         self._log.seek(0)
-        said = self._log.read()[-3000:].decode("utf-8", "replace")
+        said = self._log.read().decode("utf-8", "replace")
         self._folder.cleanup()
         return status, said
 
@@ -70,7 +70,7 @@ def main() -> None:
     campaign, worker = Campaign("python arguments", cases=2000), None
     while campaign.more():
         if worker is not None and worker.cases >= CASES_OF_A_WORKER:
-            worker.end()
+            end(campaign, worker)
             worker = None
         worker = worker or Worker(campaign.options.seed)
         call, outcome = worker.ask(campaign.number)
@@ -80,13 +80,20 @@ def main() -> None:
             if status is None:
                 campaign.hang(f"no answer in {LIMIT:.0f} s", call)
             else:
-                campaign.crash(f"status {status}: {said}", call)
+                campaign.crash(f"status {status}: {said[-3000:]}", call)
             continue
         for finding in outcome["findings"]:
             campaign.silent(finding, call)
     if worker is not None:
-        worker.end()
+        end(campaign, worker)
     campaign.end()
+
+
+def end(campaign: Any, worker: Worker) -> None:
+    """What a sanitizer says without ending the process is a finding, too."""
+    said = worker.end()[1]
+    if "runtime error" in said or "ERROR: AddressSanitizer" in said:
+        campaign.crash(said[-3000:], f"the last {worker.cases} cases")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def _real(value: Any, name: str) -> bool:
     if isinstance(value, (bool, np.bool_, str, bytes, bytearray, complex, np.complexfloating)):
         return False
     if isinstance(value, np.ndarray):
-        return value.ndim == 0 and _real(value[()], name)
+        return value.ndim == 0 and not np.ma.is_masked(value) and _real(np.asarray(value)[()], name)
     try:
         return name == "loss" or float(value) == float(value)
     except (TypeError, ValueError, OverflowError):
