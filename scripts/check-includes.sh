@@ -19,5 +19,17 @@ while IFS=: read -r file line text; do
     faults=1
   fi
 done < <(grep -rnE '^\s*#include "lather/[a-z]+/' lather)
-[ $faults -eq 0 ] && echo "includes go one way"
+
+# Files are opened in one place, which knows links, FIFOs and devices, and the command prints in one, which knows escape
+# sequences. What the system itself offers under /proc and /dev is read as it is.
+tmp=$(mktemp)
+report() { while IFS= read -r place; do echo "$place: $1"; faults=1; done; }
+grep -rnE '[^A-Za-z]::open\(|openat\(|fopen\(|mkstemp|std::[io]?fstream' lather apps --include=*.cpp --include=*.hpp |
+  grep -vE '^lather/core/(files|cache_folder|memory)\.cpp|^lather/train/run_folder/environment\.cpp|"/(proc|dev|sys)/' >"$tmp" || true
+report "files are opened by lather/core/files.hpp" <"$tmp"
+grep -rnE '\b(fmt::print|printf|puts|fputs|fwrite)\(|std::(cout|cerr)' apps lather --include=*.cpp --include=*.hpp |
+  grep -vE '^apps/lather/terminal\.cpp|^[^:]*:[0-9]+: *//' >"$tmp" || true
+report "the command prints by apps/lather/terminal.hpp, the library not at all" <"$tmp"
+rm "$tmp"
+[ $faults -eq 0 ] && echo "includes go one way, files are opened and lines printed in one place"
 exit $faults

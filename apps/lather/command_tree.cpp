@@ -227,7 +227,7 @@ Training was interrupted and saved.
 folders with more problem files, separated by colons
 .TP
 .B LATHER_CACHE
-folder for computed reference solutions (default ~/.cache/lather)
+folder for computed reference solutions and compiled kernels (default $XDG_CACHE_HOME/lather or ~/.cache/lather)
 .SH FILES
 .TP
 runs/

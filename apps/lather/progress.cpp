@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "terminal.hpp"
+
 namespace lather::command {
 
 namespace {
@@ -59,12 +61,11 @@ void ProgressLine::update(const train::Progress& p) {
     std::string text = progress_text(p, terms_);
     if (text.size() > terminal_width() - 1) text = progress_text(p, {});
     text.resize(std::min(text.size(), terminal_width() - 1));
-    fmt::print("\r\033[K{}", text);
-    std::fflush(stdout);
+    replace_line(text);
   } else {
     if (!looked || (last_looked_ >= 0 && !last && since_.seconds() < kPlainInterval)) return;
     last_looked_ = p.step;
-    fmt::print("{}\n", progress_text(p, terms_));
+    say("{}\n", progress_text(p, terms_));
     std::fflush(stdout);
   }
   shown_ = true;
@@ -73,12 +74,12 @@ void ProgressLine::update(const train::Progress& p) {
 
 void ProgressLine::message(const std::string& text) {
   clear();
-  fmt::print(stderr, "{}\n", text);
+  say_aside("{}\n", text);
 }
 
 void ProgressLine::clear() {
   if (terminal_ && shown_) {
-    fmt::print("\n");
+    say("\n");
     std::fflush(stdout);
   }
   shown_ = false;

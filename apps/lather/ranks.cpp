@@ -9,9 +9,11 @@
 #include "arguments.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/gpu_choice.hpp"
+#include "lather/core/text.hpp"
 #include "lather/parallel/local_ranks.hpp"
 #include "lather/parallel/mpi_ranks.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -59,10 +61,10 @@ int give_up() {
 }
 
 int end_ranks(const std::string& failure, int exit_status) {
-  if (!failure.empty() && speaks()) std::fprintf(stderr, "lather: %s\n", failure.c_str());
+  if (!failure.empty() && speaks()) say_aside("lather: {}\n", failure);
   if (!joined) return exit_status;
   if (!failure.empty() && !speaks() && !joined->first_rank_ends_within(1))
-    ::dprintf(stderr_of_other_rank, "lather: rank %d: %s\n", joined->rank(), failure.c_str());
+    ::dprintf(stderr_of_other_rank, "lather: rank %d: %s\n", joined->rank(), shown(failure).c_str());
   joined->end(!failure.empty(), exit_status);
   joined.reset();
   return exit_status;

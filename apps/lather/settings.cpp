@@ -11,6 +11,7 @@
 #include "lather/core/error.hpp"
 #include "lather/train/saved_run.hpp"
 #include "progress.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -126,7 +127,7 @@ int exit_status_of(const train::Outcome& outcome, const train::Config& config) {
 std::unique_ptr<train::Trainer> load_run(const std::string& folder) {
   std::vector<std::string> messages;
   auto trainer = train::read_run(folder, messages);
-  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+  for (const auto& message : messages) say_aside("lather: {}\n", message);
   return trainer;
 }
 

@@ -263,8 +263,8 @@ std::int32_t lather_trainer_save(lather_trainer* trainer, const char* file) {
     auto& t = trainer_of(trainer);
     StateWriter writer;
     t.state(writer);
-    write_file_atomically(required_text(file, "file"),
-                          train::encode_checkpoint({t.step(), train::identity(t.config()), writer.bytes()}));
+    write_output(required_text(file, "file"),
+                 train::encode_checkpoint({t.step(), train::identity(t.config()), writer.bytes()}));
   });
 }
 

@@ -37,8 +37,8 @@ std::vector<std::string> NamedFiles::names() const {
 
 fs::path NamedFiles::find(const std::string& name_or_path) const {
   std::error_code status;
-  if (fs::is_regular_file(name_or_path, status)) return name_or_path;
   if (fs::is_directory(name_or_path, status)) throw Error("'" + name_or_path + "' is a folder, not " + file);
+  if (fs::exists(name_or_path, status)) return name_or_path;  // also a FIFO: lather train <(generate)
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
   if (is_path) throw Error("there is no file '" + name_or_path + "'");
   for (const auto& folder : all_folders())

@@ -153,7 +153,7 @@ fs::path comparison_folder(const std::string& chosen, const std::string& problem
   train::create_folder(folder);
   std::string other;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() == "table.md" || fs::exists(entry.path() / "config.json")) return folder;
+    if (entry.path().filename() == "table.md" || is_there(entry.path() / "config.json")) return folder;
     other = entry.path().filename().string();
   }
   if (!other.empty())

@@ -102,8 +102,8 @@ double value_in(const MetricEntry& metric, const Json& summary, const std::files
 
 std::map<double, double> seconds_by_step(const std::filesystem::path& run) {
   std::map<double, double> seconds;
-  if (!std::filesystem::exists(run / "timing.csv")) return seconds;
-  for (const auto& row : parse_csv(read_file(run / "timing.csv"), "timing.csv", CsvNumbers::any).rows)
+  if (!is_there(run / "timing.csv")) return seconds;
+  for (const auto& row : parse_csv(read_found_file(run / "timing.csv"), "timing.csv", CsvNumbers::any).rows)
     seconds[row[0]] = row[1];
   return seconds;
 }
@@ -299,9 +299,9 @@ bool has_diverged(const RunRecord& run) {
 std::vector<CurvePoint> curve_of(const std::filesystem::path& run, Quantity quantity,
                                  const std::string& task_metric) {
   std::vector<CurvePoint> curve;
-  if (!std::filesystem::exists(run / "history.jsonl")) return curve;
+  if (!is_there(run / "history.jsonl")) return curve;
   const auto seconds = seconds_by_step(run);
-  std::istringstream lines(read_file(run / "history.jsonl"));
+  std::istringstream lines(read_found_file(run / "history.jsonl"));
   for (std::string text; std::getline(lines, text);) {
     const Json line = Json::parse(text, nullptr, false);
     if (!line.is_object()) continue;  // cut short by a kill

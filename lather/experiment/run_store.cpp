@@ -73,7 +73,7 @@ void leave_out(const fs::path& folder, Keep keep, bool whole_log) {
   for (const char* name : {"history.csv", "diagnostics.jsonl"}) fs::remove(folder / name, ignored);
   if (const fs::path fields = folder / "fields.json"; keep != Keep::maps)
     fs::remove(fields, ignored);
-  else if (fs::exists(fields))
+  else if (is_there(fields))
     write_file_atomically(fields, kept_fields(train::read_json(fields)).dump() + "\n");
   if (keep != Keep::summary) {
     const fs::path events = folder / "events.jsonl";  // empty for most methods, large if every step has some
@@ -89,8 +89,8 @@ void leave_out(const fs::path& folder, Keep keep, bool whole_log) {
 // After a failure, or if what says how it ended cannot be read.
 void make_ready_again(const fs::path& folder) {
   fs::remove(folder / kFailure);
-  if (!fs::exists(folder / kSummary)) return;
-  const Json summary = Json::parse(read_file(folder / kSummary), nullptr, false);
+  if (!is_there(folder / kSummary)) return;
+  const Json summary = Json::parse(read_found_file(folder / kSummary), nullptr, false);
   if (!summary.is_object()) fs::remove(folder / kSummary);
 }
 
@@ -104,7 +104,7 @@ void leave_out_of_interrupted(const fs::path& folder) {
 
 // The summary of a run that has ended, however; null of any other.
 Json ending_in(const fs::path& folder) {
-  if (!fs::exists(folder / kSummary)) return {};
+  if (!is_there(folder / kSummary)) return {};
   const Json summary = train::read_json(folder / kSummary);
   if (!summary.is_object()) throw Error(fmt::format("{} is damaged", kSummary));
   return train::is_of_ended_run(summary) ? summary : Json();
@@ -192,13 +192,13 @@ fs::path RunStore::folder_of(const RunSpec& spec, bool alone) const {
 RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   const fs::path folder = folder_of(spec, alone);
   try {
-    if (fs::exists(folder / kFailure)) return recorded_failure(folder);
+    if (is_there(folder / kFailure)) return recorded_failure(folder);
     if (const Json ending = ending_in(folder); !ending.is_null())
       return {RunStatus::done, folder, ending.value("message", "")};
   } catch (const std::exception& error) {  // a damaged file costs its run, not all the others
     return {RunStatus::failed, folder, fmt::format("{}: {}", folder.string(), error.what())};
   }
-  const bool begun = fs::exists(folder / "config.json");
+  const bool begun = is_there(folder / "config.json");
   return {begun ? RunStatus::interrupted : RunStatus::missing, folder, ""};
 }
 
@@ -246,7 +246,7 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
 
 Json read_summary(const RunRecord& run) {
   const fs::path file = run.folder / kSummary;
-  return run.status == RunStatus::done && fs::exists(file) ? train::read_json(file) : Json();
+  return run.status == RunStatus::done && is_there(file) ? train::read_json(file) : Json();
 }
 
 }  // namespace lather::experiment

@@ -1,14 +1,9 @@
 #include "lather/reference/cache.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <bit>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/clock.hpp"
@@ -38,61 +33,31 @@ std::string header_text(const CacheKey& key) {
       .dump();
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-void write_all(int fd, std::string_view bytes, const std::filesystem::path& file) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw Error(fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
 }  // namespace
 
-std::filesystem::path cache_file(const std::filesystem::path& directory, const CacheKey& key) {
-  return directory / fmt::format("{}-{:016x}.reference", key.name, checksum(header_text(key)));
+std::string cache_file(const CacheKey& key) {
+  return fmt::format("{}-{:016x}.reference", key.name, checksum(header_text(key)));
 }
 
-std::optional<std::string> read_cache(const std::filesystem::path& file, const CacheKey& key,
-                                      std::string& why) {
-  std::ifstream in(file, std::ios::binary | std::ios::ate);
-  if (!in) {
-    why = "no file";
-    return std::nullopt;
-  }
-  const auto size = static_cast<std::size_t>(in.tellg());
-  char preamble[kPreamble];
-  in.seekg(0);
-  if (size < kPreamble || !in.read(preamble, kPreamble) || std::memcmp(preamble, kMagic, 8) != 0) {
+namespace {
+
+std::optional<std::string> payload_of(std::string_view bytes, const CacheKey& key, std::string& why) {
+  if (bytes.size() < kPreamble || std::memcmp(bytes.data(), kMagic, 8) != 0) {
     why = "not a reference file";
     return std::nullopt;
   }
   std::uint64_t header_size, payload_size, expected;
-  std::memcpy(&header_size, preamble + 8, 8);
-  std::memcpy(&payload_size, preamble + 16, 8);
-  std::memcpy(&expected, preamble + 24, 8);
+  std::memcpy(&header_size, bytes.data() + 8, 8);
+  std::memcpy(&payload_size, bytes.data() + 16, 8);
+  std::memcpy(&expected, bytes.data() + 24, 8);
+  const std::size_t size = bytes.size();
   if (header_size > size || payload_size > size || kPreamble + header_size + payload_size != size) {
     why = "wrong length";
     return std::nullopt;
   }
-  std::string header(header_size, '\0'), payload(payload_size, '\0');
-  in.read(header.data(), static_cast<std::streamsize>(header_size));
-  in.read(payload.data(), static_cast<std::streamsize>(payload_size));
-  if (!in || checksum(payload, checksum(header)) != expected) {
+  const std::string_view header = bytes.substr(kPreamble, header_size);
+  const std::string_view payload = bytes.substr(kPreamble + header_size);
+  if (checksum(payload, checksum(header)) != expected) {
     why = "damaged (checksum)";
     return std::nullopt;
   }
@@ -100,53 +65,50 @@ std::optional<std::string> read_cache(const std::filesystem::path& file, const C
     why = "made with other settings";
     return std::nullopt;
   }
-  return payload;
+  return std::string(payload);
 }
 
-void write_cache(const std::filesystem::path& file, const CacheKey& key, const std::string& payload) {
-  std::error_code failure;
-  std::filesystem::create_directories(file.parent_path(), failure);
-  if (failure)
-    throw Error(fmt::format("cannot create {}: {}", file.parent_path().string(), failure.message()));
+}  // namespace
+
+std::optional<std::string> read_cache(const CacheFolder& folder, const CacheKey& key, std::string& why) {
+  const std::string file = cache_file(key);
+  if (!folder.holds(file)) {
+    why = "no file";
+    return std::nullopt;
+  }
+  try {
+    return payload_of(folder.read(file), key, why);
+  } catch (const Error& error) {
+    why = error.what();
+    return std::nullopt;
+  }
+}
+
+void write_cache(const CacheFolder& folder, const CacheKey& key, const std::string& payload) {
   const std::string header = header_text(key);
-  std::string preamble(kMagic, 8);
+  std::string bytes(kMagic, 8);
   for (const std::uint64_t word :
        {std::uint64_t{header.size()}, std::uint64_t{payload.size()}, checksum(payload, checksum(header))})
-    preamble.append(reinterpret_cast<const char*>(&word), 8);
-
-  static std::atomic<int> written = 0;  // threads of one process must not share the file
-  const std::filesystem::path temporary = fmt::format("{}.{}-{}.tmp", file.string(), ::getpid(), ++written);
-  try {
-    const Descriptor out(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (out.get() < 0)
-      throw Error(fmt::format("cannot create {}: {}", temporary.string(), std::strerror(errno)));
-    write_all(out.get(), preamble, temporary);
-    write_all(out.get(), header, temporary);
-    write_all(out.get(), payload, temporary);
-    if (::fsync(out.get()) != 0)
-      throw Error(fmt::format("cannot flush {}: {}", temporary.string(), std::strerror(errno)));
-    std::filesystem::rename(temporary, file);
-  } catch (const std::filesystem::filesystem_error& e) {
-    std::filesystem::remove(temporary, failure);
-    throw Error(fmt::format("cannot rename {}: {}", temporary.string(), e.what()));
-  } catch (...) {
-    std::filesystem::remove(temporary, failure);
-    throw;
-  }
-  const Descriptor folder(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() >= 0) ::fsync(folder.get());  // so that the new name survives too
+    bytes.append(reinterpret_cast<const char*>(&word), 8);
+  folder.write(cache_file(key), bytes + header + payload);
 }
 
 std::string load_or_compute(const std::filesystem::path& directory, const CacheKey& key,
                             const std::function<void(StateVisitor&)>& visit,
                             const std::function<void()>& compute) {
-  const auto file = directory.empty() ? std::filesystem::path() : cache_file(directory, key);
-  std::string why = "no cache folder";
-  if (!file.empty()) {
-    if (const auto payload = read_cache(file, key, why)) try {
+  std::optional<CacheFolder> folder;
+  std::string why, unusable;
+  if (!directory.empty()) try {
+      folder.emplace(directory);
+    } catch (const Error& error) {
+      unusable = error.what();
+    }
+  const std::string file = (directory / cache_file(key)).string();
+  if (folder) {
+    if (const auto payload = read_cache(*folder, key, why)) try {
         StateReader reader(*payload);
         visit(reader);
-        if (reader.at_end()) return "read from " + file.string();
+        if (reader.at_end()) return "read from " + file;
         why = "holds more than this version knows";
       } catch (const Error& e) {
         why = e.what();
@@ -155,13 +117,14 @@ std::string load_or_compute(const std::filesystem::path& directory, const CacheK
   const Stopwatch clock;
   compute();
   std::string provenance = fmt::format("computed in {:.1f} s", clock.seconds());
-  if (file.empty()) return provenance;
-  if (why != "no file") provenance += fmt::format(" ({} was rejected: {})", file.string(), why);
+  if (!unusable.empty()) return fmt::format("{}, not saved: {}", provenance, unusable);
+  if (!folder) return provenance;
+  if (why != "no file") provenance += fmt::format(" ({} was rejected: {})", file, why);
   try {
     StateWriter writer;
     visit(writer);
-    write_cache(file, key, writer.bytes());
-    return provenance + ", saved as " + file.string();
+    write_cache(*folder, key, writer.bytes());
+    return provenance + ", saved as " + file;
   } catch (const Error& e) {
     return fmt::format("{}, not saved: {}", provenance, e.what());
   }

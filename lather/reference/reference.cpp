@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <numeric>
 
@@ -106,13 +105,6 @@ std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   return find_maker(name).make(settings.as_table("settings of a reference"), cache_directory);
-}
-
-std::filesystem::path default_cache_directory() {
-  if (const char* folder = std::getenv("LATHER_CACHE"); folder != nullptr && *folder != '\0') return folder;
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0')
-    return std::filesystem::path(home) / ".cache" / "lather";
-  return std::filesystem::temp_directory_path() / "lather";
 }
 
 }  // namespace lather::reference

@@ -2,7 +2,7 @@
 // Reference solutions: what a trained network is compared with. Values and derivatives at any point of the
 // domain, from a closed form or from a spectral solution that is computed once and kept in a cache folder.
 //
-//   auto burgers = reference::make_reference("burgers", {}, reference::default_cache_directory());
+//   auto burgers = reference::make_reference("burgers", {}, default_cache_folder());
 //   burgers->value(0, point);                    // u(x, t)
 //   burgers->derivative(0, {1, 0}, point);       // u_x(x, t)
 
@@ -66,8 +66,5 @@ std::vector<FieldDescription> reference_options(const std::string& name);
 // `cache_directory` means: compute, and keep nothing on disk.
 std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const TomlValue& settings,
                                                   const std::filesystem::path& cache_directory);
-
-// $LATHER_CACHE, or ~/.cache/lather.
-std::filesystem::path default_cache_directory();
 
 }  // namespace lather::reference

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/report/run_data.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 
@@ -33,7 +34,7 @@ bool is_on_matrix_problem(const fs::path& run) {
   return config.is_object() && config.contains("task");
 }
 
-bool has_history(const fs::path& run) { return fs::exists(run / "history.jsonl"); }
+bool has_history(const fs::path& run) { return is_there(run / "history.jsonl"); }
 
 bool has_ended(const fs::path& run) { return train::is_of_ended_run(read_or_null(run / "summary.json")); }
 

@@ -8,6 +8,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/text.hpp"
 #include "lather/core/version.hpp"
 #include "lather/report/comparison.hpp"
 #include "lather/report/page_files.hpp"
@@ -20,18 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using OrderedJson = nlohmann::ordered_json;
-
-std::string html_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
 
 // Replaces each mark with its value; inserted text is not scanned again.
 std::string fill_in(std::string_view text,
@@ -105,7 +94,8 @@ std::vector<bool> best_of(std::span<const fs::path> paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     double value = std::numeric_limits<double>::infinity();
     try {
-      const auto summary = nlohmann::json::parse(read_file(paths[i] / "summary.json"), nullptr, false);
+      const auto summary = nlohmann::json::parse(
+          read_found_file(paths[i] / "summary.json", train::kMostJsonBytes), nullptr, false);
       const auto& shown = summary.at("best");
       if (shown.at("residual").is_number()) value = shown["residual"].get<double>();
       for (const auto& [field, error] : shown.at("l2").items())
@@ -184,7 +174,7 @@ Report make_report(std::span<const fs::path> paths, ShownStep step) {
   report.tables = tables_of(runs, step);
   for (const auto& run : runs)
     for (const auto& note : run.notes) report.notes.push_back(fmt::format("{}: {}", run.name, note));
-  const std::string title = html_text(title_of(runs)), data = script_safe(report_json(runs, report.tables));
+  const std::string title = markup(title_of(runs)), data = script_safe(report_json(runs, report.tables));
   const std::pair<std::string_view, std::string_view> values[] = {
       {"title", title}, {"style", kPage_css}, {"script", kPage_js}, {"data", data}};
   report.html = fill_in(kPage_html, values);
@@ -198,7 +188,7 @@ std::string live_page() {
 }
 
 std::string sweep_page(const std::string& title, const OrderedJson& json) {
-  const std::string head = html_text(title), data = script_safe(json);
+  const std::string head = markup(title), data = script_safe(json);
   const std::pair<std::string_view, std::string_view> values[] = {
       {"title", head}, {"style", kPage_css}, {"script", kPage_sweep}, {"data", data}};
   return fill_in(kPage_html, values);

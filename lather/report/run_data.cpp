@@ -37,7 +37,7 @@ Json read_json_or_note(const fs::path& file, const char* consequence, Notes& not
   const auto note = [&](const std::string& what) {
     notes.push_back(fmt::format("{}; {}", what, consequence));
   };
-  if (!fs::exists(file)) {
+  if (!is_there(file)) {
     note(fmt::format("{} is missing", file.filename().string()));
     return nullptr;
   }
@@ -54,10 +54,10 @@ Json read_json_or_note(const fs::path& file, const char* consequence, Notes& not
 // The objects of a file with one per line. A last line cut short by a kill is as good as not written.
 std::vector<OrderedJson> read_lines(const fs::path& file, Notes& notes) {
   std::vector<OrderedJson> lines;
-  if (!fs::exists(file)) return lines;
+  if (!is_there(file)) return lines;
   int damaged = 0;
   try {
-    std::istringstream stream(read_file(file));
+    std::istringstream stream(read_found_file(file));
     for (std::string line; std::getline(stream, line);) {
       auto json = OrderedJson::parse(line, nullptr, false);
       if (json.is_object() && json.contains("step") && json["step"].is_number())
@@ -88,12 +88,12 @@ void thin_out(std::vector<OrderedJson>& rows, std::size_t most, const char* file
 
 std::map<double, double> read_seconds(const fs::path& file, Notes& notes) {
   std::map<double, double> seconds;
-  if (!fs::exists(file)) {
+  if (!is_there(file)) {
     notes.push_back("timing.csv is missing; there is no wall clock for this run");
     return seconds;
   }
   try {
-    const auto table = parse_csv(read_file(file), file.filename().string());
+    const auto table = parse_csv(read_found_file(file), file.filename().string());
     if (table.names != std::vector<std::string>{"step", "seconds"})
       throw Error("timing.csv: expected the columns step,seconds");
     for (std::size_t i = 0; i < table.rows(); ++i) seconds[table.columns[0][i]] = table.columns[1][i];
@@ -191,8 +191,8 @@ bool has_diverged(const Json& summary) {
 }
 
 bool is_run(const fs::path& folder) {
-  return fs::exists(folder / "config.json") || fs::exists(folder / "history.jsonl") ||
-         fs::exists(folder / "summary.json");
+  return is_there(folder / "config.json") || is_there(folder / "history.jsonl") ||
+         is_there(folder / "summary.json");
 }
 
 std::vector<std::size_t> evenly_kept(const std::vector<bool>& looked, std::size_t most) {
@@ -273,14 +273,13 @@ PageLimits limits_for(std::size_t runs) {
 }
 
 Json read_data_points(const fs::path& run) {
-  constexpr std::uintmax_t kMostBytes = 64 << 20;
+  constexpr std::uint64_t kMostBytes = 64 << 20;
   Json sets = Json::array();
-  std::error_code status;
-  for (fs::directory_iterator it(run / "data", status), end; !status && it != end; it.increment(status)) {
-    std::error_code broken;
-    if (it->path().extension() != ".csv" || it->file_size(broken) > kMostBytes || broken) continue;
+  if (!is_found_folder(run / "data")) return sets;
+  for (const fs::path& file : entries_of_found_folder(run / "data")) {
+    if (file.extension() != ".csv") continue;
     try {
-      const auto table = parse_csv(read_file(it->path()), it->path().filename().string());
+      const auto table = parse_csv(read_found_file(file, kMostBytes), file.filename().string());
       const std::size_t every = (table.rows() + kMostDataRows - 1) / kMostDataRows;
       Json columns = Json::object();
       for (std::size_t k = 0; k < table.names.size(); ++k) {
@@ -288,7 +287,7 @@ Json read_data_points(const fs::path& run) {
         for (std::size_t i = 0; i < table.rows(); i += every) append(list, table.columns[k][i]);
         columns[table.names[k]] = std::move(list);
       }
-      sets.push_back({{"name", it->path().stem().string()}, {"columns", std::move(columns)}});
+      sets.push_back({{"name", file.stem().string()}, {"columns", std::move(columns)}});
     } catch (const Error&) {  // a map without its data points is still a map
     }
   }

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lather/core/text.hpp"
+
 namespace lather::report {
 
 Spread spread_of(std::span<const double> values) {
@@ -35,7 +37,7 @@ std::string to_text(const Cell& cell) {
 std::string markdown_cell(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.insert(at, "\\");
-  return text;
+  return shown(text);
 }
 
 namespace {
@@ -71,8 +73,9 @@ constexpr LatexWord kLatexWords[] = {
 };
 // clang-format on
 
-std::string latex_words(const std::string& text) {
+std::string latex_words(const std::string& words) {
   std::string out;
+  const std::string text = shown(words);
   for (std::string_view rest = text; !rest.empty();) {
     const auto found = std::find_if(std::begin(kLatexWords), std::end(kLatexWords),
                                     [&](const auto& entry) { return rest.starts_with(entry.first); });
@@ -105,7 +108,7 @@ std::string latex(const Cell& cell) {
 }
 
 std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";

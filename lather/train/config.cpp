@@ -165,14 +165,22 @@ void require_measurable_target(const Config& config, const pde::Problem& problem
   if (problem.exact.empty() && problem.reference.solver.empty()) refuse("the problem has no [reference]");
 }
 
-Config read_config(const std::filesystem::path& file) {
-  Config config = config_from_text(read_file(file), file.string());
-  const auto folder = file.parent_path();
-  if (std::filesystem::is_directory(folder / "data")) config.problem.data_folder = (folder / "data").string();
-  if (!config.from.empty() && std::filesystem::exists(folder / "start.json"))
-    config.start =
-        std::make_shared<StartingPoint>(starting_point_from_json(read_json(folder / "start.json")));
+static Config read_inputs(Config config, const std::filesystem::path& folder) {
+  const auto data = folder / "data", start = folder / "start.json";
+  for (const auto& file : entries_of_found_folder(data)) require_found_file(file);
+  if (is_there(data)) config.problem.data_folder = data.string();
+  if (!config.from.empty() && is_there(start))
+    config.start = std::make_shared<StartingPoint>(starting_point_from_json(read_json(start, kHalfOfMemory)));
   return config;
+}
+
+Config read_config(const std::filesystem::path& file) {
+  return read_inputs(config_from_text(read_file(file, kMostJsonBytes), file.string()), file.parent_path());
+}
+
+Config read_config_of_run(const std::filesystem::path& run) {
+  const auto file = run / "config.json";
+  return read_inputs(config_from_text(read_found_file(file, kMostJsonBytes), file.string()), run);
 }
 
 void Target::fields(FieldVisitor& v) {
@@ -314,7 +322,7 @@ Config resolve(const ConfigRequest& request) {
   const std::filesystem::path path = given ? std::filesystem::path(request.problem)
                                            : std::filesystem::absolute(pde::find_problem(request.problem));
   config.problem.file = path.string();
-  config.problem.text = given ? request.text : read_file(path);
+  config.problem.text = given ? request.text : read_file(path, kMaxTomlBytes);
   const SortedSettings settings = sort_settings(config.problem.tree(), request.settings);
   const TomlValue root = with_defaults(config, request, settings);
   check_all_recipes(root, path.parent_path());

@@ -107,8 +107,11 @@ nlohmann::json to_json(const Config& config);
 Config config_from_json(const nlohmann::json& json);
 // The same from text; errors name the line.
 Config config_from_text(std::string_view text, const std::string& file);
-// Reads a config.json and what its run folder keeps next to it: data files, the starting point.
+// Reads a config.json that the user names, and what its run folder keeps next to it: data files, the starting
+// point.
 Config read_config(const std::filesystem::path& file);
+// The same for that of a run folder, where links are refused.
+Config read_config_of_run(const std::filesystem::path& run);
 // Throws Error if the target is an error and there is no reference to measure it by.
 void require_measurable_target(const Config& config, const pde::Problem& problem);
 // A checksum of everything that determines the results, without the limits.

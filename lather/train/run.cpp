@@ -107,8 +107,9 @@ class Run {
     const auto data = folder_.path() / "data";
     const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
       const auto copy = data / name;
-      if (file.empty() || std::filesystem::exists(copy)) return;
-      std::filesystem::create_directory(data);
+      if (file.empty() || is_there(copy)) return;
+      if (!is_there(data)) std::filesystem::create_directory(data);
+      entries_of_found_folder(data);  // throws if it is a link
       write_file_atomically(copy, read_file(file));
     };
     const auto& problem = trainer_.problem();
@@ -118,7 +119,7 @@ class Run {
                               table->name(), std::filesystem::path(table->file()).extension().string()));
     for (const std::filesystem::path file : problem.files) keep(file, file.filename().string());
     const auto& config = trainer_.config();
-    if (config.start && !std::filesystem::exists(folder_.path() / "start.json"))
+    if (config.start && !is_there(folder_.path() / "start.json"))
       folder_.write_json("start.json", to_json(*config.start));
   }
 

@@ -44,9 +44,9 @@ namespace {
 
 std::unique_ptr<Trainer> read_newest(const std::filesystem::path& path, bool for_viewing,
                                      std::vector<std::string>& messages) {
-  if (!std::filesystem::exists(path / "config.json"))
+  if (!is_there(path / "config.json"))
     throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
-  Config config = read_config(path / "config.json");
+  Config config = read_config_of_run(path);
   const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
   if (for_viewing) config.threads = 1;
   if (const auto cuda = cuda_report(); config.device == Device::cuda && (for_viewing || !cuda.usable)) {

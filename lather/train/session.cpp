@@ -44,7 +44,7 @@ Session resume_session(const fs::path& path, const NewLimits& limits, parallel::
   const bool first = !ranks || ranks->rank() == 0;
   Config config = parallel::first_rank_first(ranks, [&] {
     session.folder.emplace(first ? RunFolder::open(path) : RunFolder::of_another_rank());
-    return read_config(path / "config.json");
+    return read_config_of_run(path);
   });
   const auto before = to_json(config);
   config.ranks = ranks;
@@ -58,19 +58,19 @@ Session resume_session(const fs::path& path, const NewLimits& limits, parallel::
 }
 
 nlohmann::json finished_summary(const Config& config, const fs::path& path) {
-  if (!fs::exists(path / "config.json")) return nullptr;
-  const Config there = read_config(path / "config.json");
+  if (!is_there(path / "config.json")) return nullptr;
+  const Config there = read_config_of_run(path);
   if (identity(there) != identity(config))
     throw Error(
         fmt::format("'{}' holds a run with other settings; give another folder (--out)", path.string()));
-  if (!fs::exists(path / "summary.json")) return nullptr;
+  if (!is_there(path / "summary.json")) return nullptr;
   auto summary = read_json(path / "summary.json");
   const bool ended = summary.value("reason", "") != "interrupted" && summary.value("step", 0) >= 1;
   return ended && to_json(there)["stop"] == to_json(config)["stop"] ? summary : nullptr;
 }
 
 Session begin_or_resume_session(const Config& config, const fs::path& path) {
-  if (!fs::exists(path / "config.json")) return begin_session(config, path);
+  if (!is_there(path / "config.json")) return begin_session(config, path);
   Session session;
   session.folder.emplace(RunFolder::open(path));
   session.trainer = std::make_unique<Trainer>(config);
@@ -81,13 +81,13 @@ Session begin_or_resume_session(const Config& config, const fs::path& path) {
 
 std::optional<Session> claim_session(const Config& config, const fs::path& path) {
   Session session;
-  bool begun = fs::exists(path / "config.json");
+  bool begun = is_there(path / "config.json");
   try {
     session.folder.emplace(begun ? RunFolder::open(path) : RunFolder::create(path, config));
   } catch (const FolderInUse&) {
     return {};
   } catch (const Error&) {
-    if (begun || !fs::exists(path / "config.json")) throw;
+    if (begun || !is_there(path / "config.json")) throw;
     return {};  // another process was faster
   }
   if (!finished_summary(config, path).is_null()) return {};

@@ -21,7 +21,7 @@ namespace lather::watch {
 namespace {
 
 constexpr std::size_t kChunk = 65536;
-constexpr int kPiecesAtOnce = 20;
+constexpr int kPiecesAtOnce = 20, kBlocksAtOnce = 16, kAcceptedAtOnce = 128;
 
 const char* reason_phrase(int status) {
   switch (status) {
@@ -34,7 +34,6 @@ const char* reason_phrase(int status) {
     case 408: return "Request Timeout";
     case 416: return "Range Not Satisfiable";
     case 431: return "Request Header Fields Too Large";
-    case 503: return "Service Unavailable";
     default: return "Internal Server Error";
   }
 }
@@ -70,18 +69,10 @@ bool is_local(const std::string& host) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) ::close(number_);
-}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
-
 struct HttpServer::Client {
   explicit Client(Descriptor s) : socket(std::move(s)) {}
   bool idle() const { return sent == out.size() && left == 0; }
+  Kind kind() const { return stream ? Kind::stream : answered && !idle() ? Kind::transfer : Kind::idle; }
 
   Descriptor socket;
   std::string in, out;
@@ -90,6 +81,8 @@ struct HttpServer::Client {
   std::uint64_t offset = 0, left = 0;  // of the file
   std::unique_ptr<EventStream> stream;
   bool answered = false, gone = false;
+  std::size_t ignored = 0;  // bytes that came after the request
+  Stopwatch age;
   Stopwatch since;  // it was accepted, or has last taken something
 };
 
@@ -137,44 +130,48 @@ void HttpServer::serve(double seconds) {
     if (waiting[0].revents & POLLIN) accept_clients();
   }
   check_times();
+  make_room();
   std::erase_if(clients_, [](const auto& client) { return client->gone; });
 }
 
 void HttpServer::accept_clients() {
-  for (;;) {
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
     Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       if (errno == EMFILE || errno == ENFILE) ::usleep(10000);  // they wait in the system's queue
       return;
     }
     clients_.push_back(std::make_unique<Client>(std::move(socket)));
-    if (clients_.size() <= limits_.clients) continue;
-    Client& client = *clients_.back();
-    client.answered = true;
-    const auto refusal = plain(503, "too many clients; try again later");
-    client.out = head_of(refusal) + refusal.body;
-    write_to(client);
+    read_from(*clients_.back());  // a request that is there already is not idle
   }
+}
+
+// Whether it is sent in full does not matter: a client that goes against the rules is not waited for.
+void HttpServer::refuse(Client& client, int status, const char* why) {
+  const auto refusal = plain(status, why);
+  client.answered = true;
+  client.out = head_of(refusal) + refusal.body;
+  write_to(client);
 }
 
 void HttpServer::read_from(Client& client) {
   char buffer[4096];
-  for (;;) {
+  for (int block = 0; block < kBlocksAtOnce; ++block) {
     const ssize_t count = ::recv(client.socket.get(), buffer, sizeof buffer, 0);
     if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) client.gone = true;
     if (count <= 0) return;
-    if (client.answered) continue;  // one request per connection; the rest is ignored
+    if (client.answered) {  // one request per connection; a little more is ignored
+      client.ignored += static_cast<std::size_t>(count);
+      client.gone = client.ignored > limits_.head_bytes;
+      if (client.gone) return;
+      continue;
+    }
     client.in.append(buffer, static_cast<std::size_t>(count));
     // The line before the last byte counts too: "\r\n\r\n", or "\n\n" as people type it.
     auto end = client.in.find("\r\n\r\n");
     if (end == client.in.npos) end = client.in.find("\n\n");
     if (end != client.in.npos) return answer(client, std::string_view(client.in).substr(0, end));
-    if (client.in.size() > limits_.head_bytes) {
-      client.answered = true;
-      const auto refusal = plain(431, "the request is too long");
-      client.out = head_of(refusal) + refusal.body;
-      return write_to(client);
-    }
+    if (client.in.size() > limits_.head_bytes) return refuse(client, 431, "the request is too long");
   }
 }
 
@@ -259,15 +256,28 @@ void HttpServer::check_times() {
   for (const auto& client : clients_) {
     const double seconds = client->since.seconds();
     if (!client->answered && seconds > limits_.head_seconds) {
-      client->answered = true;
-      const auto refusal = plain(408, "no request came");
-      client->out = head_of(refusal) + refusal.body;
-      client->since.restart();
-      write_to(*client);
-    } else if (client->answered && seconds > limits_.stalled_seconds && !(client->stream && client->idle())) {
+      refuse(*client, 408, "no request came");
+      client->gone = true;
+    } else if (client->answered && client->idle()) {
+      client->gone = client->gone || (!client->stream && seconds > limits_.farewell_seconds);
+    } else if (client->answered && seconds > limits_.stalled_seconds) {
       client->gone = true;
     }
   }
+}
+
+void HttpServer::make_room() {
+  const auto drop_beyond = [&](std::size_t most, Kind kind, Stopwatch Client::*clock) {
+    std::vector<std::pair<double, Client*>> all;
+    for (const auto& client : clients_)
+      if (!client->gone && client->kind() == kind)
+        all.emplace_back(((*client).*clock).seconds(), client.get());
+    std::sort(all.rbegin(), all.rend());
+    for (std::size_t i = 0; i + most < all.size(); ++i) all[i].second->gone = true;
+  };
+  drop_beyond(limits_.idle, Kind::idle, &Client::age);
+  drop_beyond(limits_.transfers, Kind::transfer, &Client::since);
+  drop_beyond(limits_.streams, Kind::stream, &Client::age);
 }
 
 }  // namespace lather::watch

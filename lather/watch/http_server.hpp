@@ -1,8 +1,9 @@
 #pragma once
 // A small read-only HTTP server, on the loopback address only: one thread, non-blocking sockets, poll().
-// Every connection has a bounded buffer and a time limit, so that slow, silent or numerous clients cost no
-// more than their own pages. Streams (server-sent events) are asked for more only when a client has taken
-// what it was sent.
+// Every connection has a bounded buffer and a time limit, and of each kind of connection there is a bounded
+// number, beyond which one has to go: slow, silent or numerous clients cost no more than their own pages and
+// lock nobody out. Streams (server-sent events) are asked for more only when a client has taken what it was
+// sent; a browser whose stream had to go asks for it again.
 
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lather/core/files.hpp"
 #include "lather/watch/http_request.hpp"
 
 namespace lather::watch {
@@ -19,21 +21,6 @@ class EventStream {
  public:
   virtual ~EventStream() = default;
   virtual std::string next() = 0;  // empty: nothing new
-};
-
-// A file descriptor that is closed along with its owner.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-
- private:
-  int number_ = -1;
 };
 
 struct HttpResponse {
@@ -46,9 +33,12 @@ struct HttpResponse {
 };
 
 struct HttpLimits {
-  std::size_t clients = 512;  // more are told to come back later
+  std::size_t idle = 32;       // without a request, or done with it; the oldest one goes
+  std::size_t transfers = 64;  // that are sent an answer; the one that has taken nothing for longest goes
+  std::size_t streams = 256;   // the oldest one goes
   std::size_t head_bytes = 16384;
-  double head_seconds = 10;        // for a request to arrive
+  double head_seconds = 5;         // for a request to arrive
+  double farewell_seconds = 2;     // for a client to close its end, once it has been sent everything
   double stalled_seconds = 60;     // for a client that takes nothing
   double keep_alive_seconds = 15;  // between keep-alive messages of a silent stream
 };
@@ -76,11 +66,14 @@ class HttpServer {
 
  private:
   struct Client;
+  enum class Kind { idle, transfer, stream };
   void accept_clients();
   void read_from(Client& client);
+  void refuse(Client& client, int status, const char* why);
   void answer(Client& client, std::string_view head);
   void write_to(Client& client);
   void check_times();
+  void make_room();
 
   Descriptor listener_;
   int port_ = 0;

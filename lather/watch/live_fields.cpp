@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/train/run_folder/summary.hpp"
 #include "lather/train/saved_run.hpp"
 
@@ -42,10 +43,10 @@ std::string fields_of_checkpoint(const fs::path& run) {
 }  // namespace
 
 std::string newest_checkpoint(const fs::path& run) {
-  std::error_code status;
-  if (!fs::is_directory(run / "checkpoints", status)) return "";
+  if (!is_found_folder(run / "checkpoints")) return "";
   const auto files = train::CheckpointStore(run / "checkpoints").files();
   if (files.empty()) return "";
+  std::error_code status;
   const auto time = fs::last_write_time(files[0], status);
   return status ? "" : fmt::format("{} {}", files[0].filename().string(), time.time_since_epoch().count());
 }

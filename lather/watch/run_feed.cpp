@@ -1,11 +1,11 @@
 #include "lather/watch/run_feed.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
@@ -43,15 +43,15 @@ OrderedJson short_number(const OrderedJson& value) {
 }  // namespace
 
 bool RunFeed::Log::read(const fs::path& file, std::vector<std::string>& lines) {
-  std::error_code status;
-  const std::uint64_t size = fs::file_size(file, status);
-  if (status || size == place) return status ? place == 0 : true;
-  if (size < place) return false;
-  std::ifstream stream(file, std::ios::binary);
-  stream.seekg(static_cast<std::streamoff>(place));
-  std::string text(std::min(size - place, kMostBytesAtOnce), '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(0, stream.gcount())));
+  std::string text;
+  try {
+    const Descriptor log = open_found_file(file, O_RDONLY);
+    const std::uint64_t size = size_of(log, file);
+    if (size < place) return false;
+    text = read_bytes(log, file, place, std::min(size - place, kMostBytesAtOnce));
+  } catch (const Error&) {  // missing, or not a log
+    return place == 0;
+  }
   place += text.size();
   rest += text;
   std::size_t begin = 0;
@@ -130,9 +130,10 @@ void RunFeed::read_details() {
   if (signature == details_signature_) return;
   details_signature_ = signature;
   ++details_version_;
-  const Json details = {{"config", json_or_null(folder_ / "config.json")},
-                        {"summary", json_or_null(folder_ / "summary.json")},
-                        {"environment", json_or_null(folder_ / "environment.json")},
+  std::string note;  // the list of runs has it
+  const Json details = {{"config", json_or_null(folder_ / "config.json", note)},
+                        {"summary", json_or_null(folder_ / "summary.json", note)},
+                        {"environment", json_or_null(folder_ / "environment.json", note)},
                         {"data", report::read_data_points(folder_)}};
   details_ = details.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -156,7 +157,7 @@ void RunFeed::read_fields(bool running, LiveFields& live) {
   if (found.mark.empty() || found.mark == "-" || found.mark == fields_signature_) return;
   fields_signature_ = found.mark;
   try {
-    if (!running) found.text = read_file(folder_ / "fields.json");
+    if (!running) found.text = read_found_file(folder_ / "fields.json", train::kMostJsonBytes);
     if (found.text.empty()) return;
     const Json fields = report::checked_fields(train::parse_json(found.text, "fields.json"));
     fields_ = fields.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,5 +1,6 @@
 #include "lather/watch/run_status.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -23,21 +24,23 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::int64_t kHistoryTail = 1 << 18, kTimingTail = 1 << 12;
+constexpr std::uint64_t kHistoryTail = 1 << 18, kTimingTail = 1 << 12;
 constexpr double kPaceSeconds = 60;  // over which the current pace is measured
 
-// The whole lines among the last bytes of a file; empty if there is none.
-std::vector<std::string> last_lines(const fs::path& file, std::int64_t bytes) {
-  std::ifstream stream(file, std::ios::binary);
-  stream.seekg(0, std::ios::end);
-  const std::int64_t size = stream ? static_cast<std::int64_t>(stream.tellg()) : 0;
-  if (size <= 0) return {};
-  const std::int64_t from = std::max<std::int64_t>(0, size - bytes);
-  std::string text(static_cast<std::size_t>(size - from), '\0');
-  stream.seekg(from);
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  std::size_t begin = from > 0 ? text.find('\n') + 1 : 0;
+// The whole lines among the last bytes of a file; empty if there is none. `note`: why it cannot be read.
+std::vector<std::string> last_lines(const fs::path& file, std::uint64_t bytes, std::string& note) {
+  if (!is_there(file)) return {};
+  std::string text;
+  bool whole = false;
+  try {
+    const Descriptor log = open_found_file(file, O_RDONLY);
+    const std::uint64_t size = size_of(log, file), from = size - std::min(size, bytes);
+    text = read_bytes(log, file, from, size - from);
+    whole = from == 0;
+  } catch (const Error& error) {
+    if (note.empty()) note = error.what();
+  }
+  std::size_t begin = whole ? 0 : text.find('\n') + 1;
   std::vector<std::string> lines;
   for (std::size_t end; (end = text.find('\n', begin)) != text.npos; begin = end + 1)
     lines.push_back(text.substr(begin, end - begin));
@@ -59,20 +62,25 @@ std::string string_of(const Json& json, const char* key) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+// Counts, of files in which there may be any number.
+std::int64_t whole(double number) {
+  constexpr double kMost = 9e18;
+  return static_cast<std::int64_t>(std::clamp(number, -kMost, kMost));
+}
+
 // The worst over all fields, if at least one is known.
 double worst_of(double a, double b) { return std::isnan(a) || b > a ? b : a; }
 
-void take_history(const fs::path& folder, RunStatus& status) {
-  const auto lines = last_lines(folder / "history.jsonl", kHistoryTail);
+void take_history(const fs::path& folder, RunStatus& status, std::string& note) {
+  const auto lines = last_lines(folder / "history.jsonl", kHistoryTail, note);
   bool last = true;
   for (std::size_t i = lines.size(); i-- > 0;) {
     const Json row = Json::parse(lines[i], nullptr, false);
     if (!row.is_object() || !part_of(row, "step").is_number()) continue;
     if (last) {
-      status.step = row["step"].get<std::int64_t>();
+      status.step = whole(number_of(row, "step"));
       status.loss = number_of(row, "loss");
-      if (const double stage = number_of(row, "stage"); stage >= 1)
-        status.stage = static_cast<std::int64_t>(stage);
+      if (const double stage = number_of(row, "stage"); stage >= 1) status.stage = whole(stage);
     }
     last = false;
     if (!row.contains("residual")) continue;
@@ -83,15 +91,15 @@ void take_history(const fs::path& folder, RunStatus& status) {
   }
 }
 
-std::vector<Moment> last_moments(const fs::path& folder) {
+std::vector<Moment> last_moments(const fs::path& folder, std::string& note) {
   std::vector<Moment> moments;
-  for (const auto& line : last_lines(folder / "timing.csv", kTimingTail))
+  for (const auto& line : last_lines(folder / "timing.csv", kTimingTail, note))
     if (const auto moment = moment_of(line)) moments.push_back(*moment);
   return moments;
 }
 
-void take_pace(const fs::path& folder, double time_limit, RunStatus& status) {
-  const auto moments = last_moments(folder);
+void take_pace(const fs::path& folder, double time_limit, RunStatus& status, std::string& note) {
+  const auto moments = last_moments(folder, note);
   if (moments.empty()) return;
   const Moment last = moments.back();
   status.seconds = last.seconds;
@@ -112,7 +120,7 @@ void take_summary(const Json& summary, RunStatus& status) {
   if (const double seconds = number_of(summary, "seconds"); !std::isnan(seconds)) status.seconds = seconds;
   // An interruption need not fall on a recorded step.
   if (const double step = number_of(summary, "step"); step > static_cast<double>(status.step))
-    status.step = static_cast<std::int64_t>(step);
+    status.step = whole(step);
   const Json& best = part_of(summary, summary.contains("best") ? "best" : "final");
   if (const double residual = number_of(best, "residual"); !std::isnan(residual)) status.residual = residual;
   double l2 = RunStatus::kUnknown;
@@ -134,12 +142,21 @@ double time_of(const fs::path& folder, bool running) {
   double time = 0;
   for (const char* name : {"config.json", "history.jsonl", "summary.json"}) {
     struct stat info {};
-    if (::stat((folder / name).c_str(), &info) == 0)
+    if (::lstat((folder / name).c_str(), &info) == 0)
       time = std::max(
           time, static_cast<double>(info.st_mtim.tv_sec) + 1e-9 * static_cast<double>(info.st_mtim.tv_nsec));
     if (running) break;
   }
   return time;
+}
+
+// What a lock says about the process that holds it.
+std::string owner_in(const fs::path& lock) {
+  try {
+    return read_found_file(lock, 64);
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 bool is_inside(const fs::path& path, const fs::path& root) {
@@ -211,41 +228,42 @@ HeldLocks::HeldLocks() {
 
 bool HeldLocks::holds(const fs::path& file) const {
   struct stat info {};
-  if (::stat(file.c_str(), &info) != 0) return false;
+  if (::lstat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
   if (known_)
     return places_.contains(
         fmt::format("{:02x}:{:02x}:{}", major(info.st_dev), minor(info.st_dev), info.st_ino));
-  std::ifstream stream(file);
-  long process = 0;
-  return stream >> process && process > 0 && (::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
+  const long process = std::strtol(owner_in(file).c_str(), nullptr, 10);
+  return process > 0 && (::kill(static_cast<pid_t>(process), 0) == 0 || errno == EPERM);
 }
 
 RunStatus read_status(const fs::path& folder, const HeldLocks& locks) {
   RunStatus status;
   status.folder = folder;
-  const fs::path whole = fs::absolute(folder).lexically_normal();
-  status.id = fmt::format("{:016x}", checksum(whole.string()));
-  status.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-  const Json config = json_or_null(folder / "config.json"), summary = json_or_null(folder / "summary.json");
+  const fs::path full = fs::absolute(folder).lexically_normal();
+  status.id = fmt::format("{:016x}", checksum(full.string()));
+  status.name = (full.has_filename() ? full : full.parent_path()).filename().string();
+  std::string note;  // the first file that is there and cannot be read
+  const Json config = json_or_null(folder / "config.json", note),
+             summary = json_or_null(folder / "summary.json", note);
   const Json& problem = part_of(config, "problem");
   status.problem = problem.is_object() ? string_of(problem, "name") : string_of(config, "task");
   if (status.problem.empty()) status.problem = string_of(summary, "problem");
   status.optimizer = string_of(part_of(config, "optimizer"), "name");
   if (status.optimizer.empty()) status.optimizer = string_of(summary, "optimizer");
-  if (const double seed = number_of(config, "seed"); !std::isnan(seed))
-    status.seed = static_cast<std::int64_t>(seed);
+  if (const double seed = number_of(config, "seed"); !std::isnan(seed)) status.seed = whole(seed);
   const Json& stop = part_of(config, "stop");
   const double steps =
       std::isnan(number_of(stop, "steps")) ? number_of(config, "steps") : number_of(stop, "steps");
-  if (!std::isnan(steps)) status.steps = static_cast<std::int64_t>(steps);
+  if (!std::isnan(steps)) status.steps = whole(steps);
   status.state = locks.holds(folder / "lock")                    ? RunState::running
                  : summary.is_null()                             ? RunState::stopped
                  : string_of(summary, "reason") == "interrupted" ? RunState::interrupted
                                                                  : RunState::ended;
-  take_history(folder, status);
-  take_pace(folder, number_of(stop, "seconds"), status);
+  take_history(folder, status, note);
+  take_pace(folder, number_of(stop, "seconds"), status, note);
   if (status.state == RunState::ended || status.state == RunState::interrupted) take_summary(summary, status);
   if (status.state == RunState::stopped) status.message = "killed, or copied while it ran";
+  if (!note.empty()) status.message += (status.message.empty() ? "" : "; ") + note;
   return status;
 }
 

@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
 #include "lather/report/html_report.hpp"
 
@@ -82,8 +82,8 @@ std::shared_ptr<RunFeed> WatchService::feed_of(const RunBoard::Entry& run) {
   if (!feed) {
     feed = std::make_shared<RunFeed>(run.status.folder);
     known = feed;
+    feed->update(run.status.state == RunState::running, live_);  // from now on `update` does
   }
-  feed->update(run.status.state == RunState::running, live_);
   return feed;
 }
 
@@ -91,14 +91,16 @@ HttpResponse WatchService::file_of(const RunBoard::Entry& run, const std::string
                                    const HttpRequest& request) const {
   if (std::find(std::begin(kFiles), std::end(kFiles), name) == std::end(kFiles))
     return not_found("there is no such file");
-  // A link in place of a file could lead anywhere.
-  Descriptor file(::open((run.status.folder / name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info {};
-  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+  const std::filesystem::path path = run.status.folder / name;
+  Descriptor file;
+  try {
+    file = open_found_file(path, O_RDONLY);
+  } catch (const Error&) {
     return not_found("there is no such file");
+  }
   HttpResponse response;
   response.type = name.ends_with(".csv") ? "text/csv; charset=utf-8" : "application/json";
-  const auto size = static_cast<std::uint64_t>(info.st_size);
+  const std::uint64_t size = size_of(file, path);
   response.range = parse_range(request.range, size);
   response.headers.push_back("Accept-Ranges: bytes");
   if (!response.range.satisfiable) {

@@ -4,8 +4,7 @@
 #include "targets.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
-  static const std::filesystem::path file =
-      "/dev/shm/lather-fuzz-" + std::to_string(::getpid()) + ".reference";
-  lather::testing::try_reference_cache({reinterpret_cast<const char*>(bytes), size}, file);
+  static const std::filesystem::path folder = "/dev/shm/lather-fuzz-" + std::to_string(::getpid());
+  lather::testing::try_reference_cache({reinterpret_cast<const char*>(bytes), size}, folder);
   return 0;
 }

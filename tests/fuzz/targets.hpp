@@ -101,17 +101,17 @@ inline std::string try_checkpoint(std::string_view bytes) {
   }
 }
 
-// As a reference is taken from its cache; a damaged one is computed again. `file` is overwritten.
-inline std::string try_reference_cache(std::string_view bytes, const std::filesystem::path& file) {
+// As a reference is taken from its cache; a damaged one is computed again. The folder is its own.
+inline std::string try_reference_cache(std::string_view bytes, const std::filesystem::path& path) {
   const reference::CacheKey key{.name = "fuzz", .version = 1, .settings = "{}"};
   try {
+    const CacheFolder folder(path);
     if (wrapped(bytes))
-      reference::write_cache(file, key, std::string(bytes.substr(1)));
+      reference::write_cache(folder, key, std::string(bytes.substr(1)));
     else
-      std::ofstream(file, std::ios::binary | std::ios::trunc)
-          .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      folder.write(reference::cache_file(key), bytes);
     std::string why;
-    const auto payload = reference::read_cache(file, key, why);
+    const auto payload = reference::read_cache(folder, key, why);
     if (!payload) return why;
     StateReader reader(*payload);
     SmallState().state(reader);

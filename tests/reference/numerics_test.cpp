@@ -209,14 +209,14 @@ TEST_F(CacheFile, IsReadBackInsteadOfComputedAgain) {
 TEST_F(CacheFile, IsRebuiltAfterDamageOfAnyByte) {
   double value = 0;
   load(value);
-  const auto file = cache_file(folder_, key_);
+  const auto file = folder_ / cache_file(key_);
   const std::string good = bytes(file);
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     write(file, bad);
     std::string why;
-    EXPECT_FALSE(read_cache(file, key_, why)) << "byte " << i;
+    EXPECT_FALSE(read_cache(CacheFolder(folder_), key_, why)) << "byte " << i;
   }
   EXPECT_NE(load(value).find("rejected"), std::string::npos);
   EXPECT_EQ(bytes(file), good);
@@ -225,7 +225,7 @@ TEST_F(CacheFile, IsRebuiltAfterDamageOfAnyByte) {
 TEST_F(CacheFile, IsRebuiltWhenCutShortOrForeign) {
   double value = 0;
   load(value);
-  const auto file = cache_file(folder_, key_);
+  const auto file = folder_ / cache_file(key_);
   const std::string good = bytes(file);
   for (const std::string& bad : {good.substr(0, good.size() - 1), good.substr(0, 10), std::string("hello"),
                                  std::string(), good + "x"}) {
@@ -236,9 +236,9 @@ TEST_F(CacheFile, IsRebuiltWhenCutShortOrForeign) {
   }
   CacheKey other = key_;
   other.settings = R"({"n":6})";
-  std::filesystem::copy_file(file, cache_file(folder_, other));
+  std::filesystem::copy_file(file, folder_ / cache_file(other));
   std::string why;
-  EXPECT_FALSE(read_cache(cache_file(folder_, other), other, why));
+  EXPECT_FALSE(read_cache(CacheFolder(folder_), other, why));
   EXPECT_EQ(why, "made with other settings");
 }
 

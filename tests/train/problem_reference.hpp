@@ -12,6 +12,7 @@
 #include <random>
 #include <regex>
 
+#include "lather/core/cache_folder.hpp"
 #include "lather/pde/file/find_problem.hpp"
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/reference/reference.hpp"
@@ -115,7 +116,7 @@ inline void expect_reference_solves(const ReferenceCase& c, std::size_t count = 
   std::shared_ptr<const reference::ReferenceSolution> solved;
   if (problem.exact.empty()) {
     solved = reference::make_reference(problem.reference.solver, problem.reference.options,
-                                       reference::default_cache_directory());
+                                       default_cache_folder());
   }
   const auto truth = solved ? from_reference(problem, solved) : closed_form(problem);
   ASSERT_EQ(truth->fields().size(), problem.fields.size()) << "the reference does not know all fields";

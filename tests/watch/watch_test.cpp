@@ -2,6 +2,7 @@
 // while they grow.
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <fcntl.h>
 
@@ -262,6 +263,27 @@ TEST_F(Watch, ServesThePageTheListAndFilesAndNothingElse) {
     EXPECT_TRUE(has(answer, "404 ") || has(answer, "400 ")) << target << "\n" << answer;
     EXPECT_FALSE(has(answer, "secret words")) << target;
   }
+}
+
+// What a stranger may have put into a run folder.
+TEST_F(Watch, ReadsNoLinksAndWaitsForNoFifos) {
+  std::ofstream(folder_ / "secret.json") << R"({"message": "secret words", "reason": "steps"})";
+  for (const char* name : {"summary.json", "environment.json", "fields.json", "history.jsonl"}) {
+    const fs::path file = folder_ / "runs/a" / name;
+    fs::remove(file);
+    if (std::string_view(name) == "summary.json")
+      fs::create_symlink(folder_ / "secret.json", file);
+    else
+      ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  }
+  Client viewer(port());
+  viewer.get("/events?run=" + id());
+  const std::string seen = viewer.read_until("event: details");
+  EXPECT_TRUE(has(seen, "event: details")) << seen;
+  EXPECT_FALSE(has(seen, "secret words")) << seen;
+  const std::string list = fetched(port(), "/runs");
+  EXPECT_TRUE(has(list, "summary.json' is a link") || has(list, "is a FIFO")) << list;
+  EXPECT_FALSE(has(list, "secret words")) << list;
 }
 
 TEST_F(Watch, TellsTwoHundredViewersOfNewRows) {

@@ -16,6 +16,7 @@
 #include "lather/train/recipe.hpp"
 #include "lather/train/trainer.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -25,37 +26,36 @@ void print_training(const train::Config& config) {
   const train::Trainer trainer(config);
   const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
   const auto names = train::recipe_names(config.problem.tree());
-  fmt::print("recipe       {}{}{}\n", config.recipe, config.adapted.empty() ? "" : " with " + config.adapted,
-             names.empty() ? "" : fmt::format(" (of: {})", fmt::join(names, ", ")));
-  fmt::print("optimizer    {} ({}), {} steps{}\n", config.optimizer.name,
-             name_of(config.optimizer.entry().family), config.stop.steps,
-             trainer.stages() > 1 ? fmt::format(" in {} stages", trainer.stages()) : "");
-  fmt::print("parameters   {}\n", trainer.parameters().size());
+  say("recipe       {}{}{}\n", config.recipe, config.adapted.empty() ? "" : " with " + config.adapted,
+      names.empty() ? "" : fmt::format(" (of: {})", fmt::join(names, ", ")));
+  say("optimizer    {} ({}), {} steps{}\n", config.optimizer.name, name_of(config.optimizer.entry().family),
+      config.stop.steps, trainer.stages() > 1 ? fmt::format(" in {} stages", trainer.stages()) : "");
+  say("parameters   {}\n", trainer.parameters().size());
   std::vector<std::string> points;
   for (const auto& [set, count] : config.training.points.points)
     points.push_back(fmt::format("{} {}", set, count));
   for (const auto& set : trainer.problem().point_sets)
     if (set.kind == pde::PointSet::Kind::data)
       points.push_back(fmt::format("{} {} (data)", set.name, set.rows.size()));
-  fmt::print("points       {}\n", fmt::join(points, ", "));
-  fmt::print("memory       {:.1f} MiB for points and network, {:.1f} MiB for the optimizer\n",
-             mebibytes(trainer.engine_bytes()), mebibytes(trainer.optimizer_bytes()));
+  say("points       {}\n", fmt::join(points, ", "));
+  say("memory       {:.1f} MiB for points and network, {:.1f} MiB for the optimizer\n",
+      mebibytes(trainer.engine_bytes()), mebibytes(trainer.optimizer_bytes()));
 }
 
 // What an experiment would run, budget by budget.
 void check_experiment(const std::filesystem::path& file) {
   const auto experiment = experiment::read_experiment_file(file);
-  fmt::print("experiment   {}: {}\n", experiment.name, experiment.title);
-  if (!experiment.paper.empty()) fmt::print("paper        {}\n", experiment.paper);
+  say("experiment   {}: {}\n", experiment.name, experiment.title);
+  if (!experiment.paper.empty()) say("paper        {}\n", experiment.paper);
   for (const auto& [name, budget] : experiment.budgets) {
     const auto plan = experiment::make_plan(experiment, name, Device::cpu);
-    fmt::print("{:<12} {} cells, {} runs, {} steps{}\n", name, plan.cells.size(), plan.runs(), budget.steps,
-               plan.tunes_alone()    ? ", one at a time"
-               : plan.trains_alone() ? ", reported runs one at a time"
-                                     : "");
+    say("{:<12} {} cells, {} runs, {} steps{}\n", name, plan.cells.size(), plan.runs(), budget.steps,
+        plan.tunes_alone()    ? ", one at a time"
+        : plan.trains_alone() ? ", reported runs one at a time"
+                              : "");
     for (const auto& metric : experiment.metrics)
       if (metric.step > budget.steps)
-        fmt::print("{:<12} no values of '{}', which is measured at step {}\n", "", metric.label, metric.step);
+        say("{:<12} no values of '{}', which is measured at step {}\n", "", metric.label, metric.step);
   }
   experiment::check_runs(experiment);
 }
@@ -65,6 +65,8 @@ bool names_an_experiment(const std::string& name) {
   std::error_code status;
   if (std::filesystem::is_regular_file(name, status))
     return experiment::is_experiment(parse_toml(read_file(name), name));
+  if (std::filesystem::exists(name, status) && !std::filesystem::is_directory(name, status))
+    return false;  // a FIFO can be read once: as a problem
   const auto known = [&](const auto& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
@@ -96,8 +98,8 @@ void draw_domain(const train::Config& config, const std::string& file) {
   std::vector<pde::Points> points;
   for (std::size_t s = 0; s < problem.point_sets.size(); ++s)
     points.push_back(objective.points(static_cast<int>(s)));
-  write_file_atomically(file, report::domain_picture(problem, points));
-  fmt::print("picture      {}\n", file);
+  write_output(file, report::domain_picture(problem, points));
+  say("picture      {}\n", file);
 }
 
 }  // namespace
@@ -124,7 +126,7 @@ void add_check(CLI::App& app, int&) {
       return;
     }
     const train::Config config = train::resolve(request_from(*a));
-    fmt::print("{}", pde::describe(train::read_problem(config)));
+    say("{}", pde::describe(train::read_problem(config)));
     print_training(config);
     if (!svg->empty()) draw_domain(config, *svg);
   });

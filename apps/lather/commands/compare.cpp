@@ -17,6 +17,7 @@
 #include "lather/train/session.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -77,8 +78,8 @@ bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, st
       auto session = train::claim_session(config, path);
       if (!session) continue;
       worked = true;
-      if (!quiet) fmt::print("{}\n", path.filename().string());
-      for (const auto& message : session->messages) fmt::print(stderr, "lather: {}\n", message);
+      if (!quiet) say("{}\n", path.filename().string());
+      for (const auto& message : session->messages) say_aside("lather: {}\n", message);
       const auto outcome =
           train_with_progress(*session->trainer, *session->folder, {quiet, false}, session->seconds);
       if (outcome.reason == train::EndReason::interrupted) return false;
@@ -90,7 +91,7 @@ bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, st
 }
 
 int interrupted_in(const fs::path& folder) {
-  fmt::print(stderr, "interrupted and saved; resume with the same command and --out {}\n", folder.string());
+  say_aside("interrupted and saved; resume with the same command and --out {}\n", folder.string());
   return 130;
 }
 
@@ -130,15 +131,14 @@ int compare(CompareArguments& a) {
   options.jobs = a.jobs;
   options.step = a.last ? report::ShownStep::last : report::ShownStep::best;
   options.interrupted = [] { return CatchInterrupts::caught(); };
-  if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+  if (!a.quiet) options.say = [](const std::string& words) { say("{}\n", words); };
   if (a.jobs == 1)
     options.train = [&](train::Session& session) {
       return train_with_progress(*session.trainer, *session.folder, {a.quiet, false}, session.seconds);
     };
   const auto result = experiment::run_comparison(wanted, runs, options);
   if (!result.complete) return interrupted_in(folder);
-  fmt::print(
-      "\n{} ({} seed{}, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
+  say("\n{} ({} seed{}, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
       "table.tex and the runs)\n",
       problem, a.seeds, a.seeds == 1 ? "" : "s", a.last ? "last" : "best",
       a.equal_time ? fmt::format(", {:g} s of training each", *a.equal_time) : "",

@@ -3,6 +3,7 @@
 
 #include "command_tree.hpp"
 #include "commands/commands.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -14,7 +15,7 @@ void add_completion(CLI::App& app, int&) {
       "~/.config/fish/completions/lather.fish\n"
       "  lather completion man | man -l -");
   const auto add = [&](const char* name, const char* what, std::string (*text)(const CLI::App&)) {
-    completion->add_subcommand(name, what)->callback([&app, text] { fmt::print("{}", text(app)); });
+    completion->add_subcommand(name, what)->callback([&app, text] { say("{}", text(app)); });
   };
   add("bash", "Completion for bash", bash_completion);
   add("zsh", "Completion for zsh", zsh_completion);

@@ -6,20 +6,31 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "lather/core/cache_folder.hpp"
+#include "lather/core/error.hpp"
 #include "lather/parallel/mpi_ranks.hpp"
 #include "lather/parallel/nccl_report.hpp"
 #include "lather/pde/file/find_problem.hpp"
-#include "lather/reference/reference.hpp"
 #include "lather/train/run_folder/environment.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
 namespace {
 
+std::string cache_report() {
+  const auto folder = default_cache_folder();
+  if (folder.empty()) return "none: there is no home folder; LATHER_CACHE names one";
+  try {
+    CacheFolder{folder};
+    return folder.string() + " (reference solutions, compiled kernels)";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 void print_environment(const train::Environment& e) {
-  const auto line = [](std::string_view what, const std::string& text) {
-    fmt::print("{:<12} {}\n", what, text);
-  };
+  const auto line = [](std::string_view what, const std::string& text) { say("{:<12} {}\n", what, text); };
   line("lather", fmt::format("{} ({}), {}", e.version, e.commit, e.build));
   line("compiler", e.compiler);
   line("system", fmt::format("{}, {}", e.host, e.system));
@@ -37,7 +48,7 @@ void print_environment(const train::Environment& e) {
   line("MPI", parallel::mpi_report() + " (mpirun, srun; --ranks needs none)");
   line("NCCL", parallel::nccl_report() + " (only for --reduction nccl)");
   line("problems", fmt::format("{} found", pde::list_problems().size()));
-  line("cache", reference::default_cache_directory().string() + " (reference solutions)");
+  line("cache", cache_report());
 }
 
 }  // namespace
@@ -53,7 +64,7 @@ void add_doctor(CLI::App& app, int&) {
       auto all = train::to_json(environment);
       all["mpi"] = parallel::mpi_report();
       all["nccl"] = parallel::nccl_report();
-      fmt::print("{}\n", all.dump(2));
+      say("{}\n", all.dump(2));
     } else
       print_environment(environment);
   });

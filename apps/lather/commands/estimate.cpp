@@ -16,6 +16,7 @@
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/train/trainer.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -136,8 +137,8 @@ nlohmann::json print_table(const Workload& w, const RankModel& rank, const Clust
   nlohmann::json rows = nlohmann::json::array();
   const double one = parallel::predict(w, rank, cluster, 1).total();
   if (print)
-    fmt::print("\n{}\n{:>6} {:>10} {:>9} {:>10} {:>10} {:>10} {:>9} | {:>10} {:>10}\n", rank.name(), "ranks",
-               "step", "speed-up", "shared", "by each", "exchange", "MB sent", "R × points", "efficiency");
+    say("\n{}\n{:>6} {:>10} {:>9} {:>10} {:>10} {:>10} {:>9} | {:>10} {:>10}\n", rank.name(), "ranks", "step",
+        "speed-up", "shared", "by each", "exchange", "MB sent", "R × points", "efficiency");
   for (int ranks = 1;; ranks = std::min(2 * ranks, most)) {
     const auto t = parallel::predict(w, rank, cluster, ranks);
     Workload more = w;
@@ -146,9 +147,9 @@ nlohmann::json print_table(const Workload& w, const RankModel& rank, const Clust
     more.shards = std::max(w.shards, static_cast<double>(ranks));
     const double weak = parallel::predict(more, rank, cluster, ranks).total();
     if (print)
-      fmt::print("{:>6} {:>10} {:>9.2f} {:>10} {:>10} {:>10} {:>9.2f} | {:>10} {:>9.0f}%\n", ranks,
-                 in_words(t.total()), one / t.total(), in_words(t.shared), in_words(t.replicated),
-                 in_words(t.exchange), t.bytes / 1e6, in_words(weak), 100 * one / weak);
+      say("{:>6} {:>10} {:>9.2f} {:>10} {:>10} {:>10} {:>9.2f} | {:>10} {:>9.0f}%\n", ranks,
+          in_words(t.total()), one / t.total(), in_words(t.shared), in_words(t.replicated),
+          in_words(t.exchange), t.bytes / 1e6, in_words(weak), 100 * one / weak);
     rows.push_back({{"ranks", ranks},
                     {"seconds", t.total()},
                     {"shared", t.shared},
@@ -173,20 +174,19 @@ void estimate(ConfigArguments& a, int most, bool json) {
                        {"latency", link.latency},    {"bandwidth", link.bandwidth}};
     all["here"] = print_table(w, here, cluster, most, false);
     all["h200"] = print_table(w, parallel::H200(), parallel::h200_cluster(), most, false);
-    fmt::print("{}\n", all.dump(2));
+    say("{}\n", all.dump(2));
     return;
   }
-  fmt::print("{} with {}: {} parameters, {} points of {:.1f} derivative components, {} residuals\n",
-             config.problem.name, config.optimizer.name, w.parameters, w.points, w.components, w.residuals);
-  fmt::print("a step: {:.2f} evaluations{}; memory of a rank: {:.0f} MiB\n",
-             w.gradients_per_step + w.values_per_step, w.least_squares ? ", JᵀJ and its factor" : "",
-             memory / (1 << 20));
-  fmt::print("two processes on this machine, timed now: {} per message, {:.1f} GB/s\n",
-             in_words(link.latency), link.bandwidth / 1e9);
+  say("{} with {}: {} parameters, {} points of {:.1f} derivative components, {} residuals\n",
+      config.problem.name, config.optimizer.name, w.parameters, w.points, w.components, w.residuals);
+  say("a step: {:.2f} evaluations{}; memory of a rank: {:.0f} MiB\n",
+      w.gradients_per_step + w.values_per_step, w.least_squares ? ", JᵀJ and its factor" : "",
+      memory / (1 << 20));
+  say("two processes on this machine, timed now: {} per message, {:.1f} GB/s\n", in_words(link.latency),
+      link.bandwidth / 1e9);
   print_table(w, here, cluster, most, true);
   print_table(w, parallel::H200(), parallel::h200_cluster(), most, true);
-  fmt::print(
-      "\nshared: points, dealt to ranks; by each: what every rank does; R × points: as many points per rank "
+  say("\nshared: points, dealt to ranks; by each: what every rank does; R × points: as many points per rank "
       "as one has.\n"
       "H200s are computed from the figures in docs/scaling.md.\n");
 }

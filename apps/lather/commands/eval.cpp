@@ -9,6 +9,7 @@
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/run_folder/summary.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -29,30 +30,30 @@ std::string term_note(const train::Summary& summary, const std::string& term) {
 }
 
 void print_metrics(const train::Summary& summary, const train::NamedMetrics& metrics, bool last) {
-  fmt::print("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
-             summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
-             last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
-  fmt::print("\n{:<31}{:>22} {:>15}\n", "residuals at held-out points", "root mean square", "mean square");
+  say("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
+      summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
+      last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
+  say("\n{:<31}{:>22} {:>15}\n", "residuals at held-out points", "root mean square", "mean square");
   for (const auto& [term, value] : metrics.residuals)
-    fmt::print("  {:<28} {:>22} {:>15}{}\n", term, number_text(value), number_text(value * value),
-               term_note(summary, term));
-  fmt::print("  {:<28} {:>22} {:>15}\n", "all equations together", number_text(metrics.residual),
-             number_text(metrics.mean_square_residual));
+    say("  {:<28} {:>22} {:>15}{}\n", term, number_text(value), number_text(value * value),
+        term_note(summary, term));
+  say("  {:<28} {:>22} {:>15}\n", "all equations together", number_text(metrics.residual),
+      number_text(metrics.mean_square_residual));
   if (!metrics.l2.empty()) {
-    fmt::print("\n{:<36}{:>17} {:>15}   ({})\n", "relative error against the reference", "L2", "H1",
-               train::where_errors_are_taken(metrics.error_grid));
+    say("\n{:<36}{:>17} {:>15}   ({})\n", "relative error against the reference", "L2", "H1",
+        train::where_errors_are_taken(metrics.error_grid));
     for (const auto& [field, value] : metrics.l2)
-      fmt::print("  {:<28} {:>22} {:>15}\n", field, number_text(value),
-                 metrics.h1.contains(field) ? number_text(metrics.h1.at(field)) : "-");
+      say("  {:<28} {:>22} {:>15}\n", field, number_text(value),
+          metrics.h1.contains(field) ? number_text(metrics.h1.at(field)) : "-");
   }
-  if (!summary.unknowns.empty()) fmt::print("\nunknowns\n");
+  if (!summary.unknowns.empty()) say("\nunknowns\n");
   for (const auto& [name, unknown] : summary.unknowns) {
     const double value = last ? unknown.last : unknown.value;
-    fmt::print("  {:<28} {:.12g}", name, value);
-    if (unknown.known) fmt::print("   known {:.12g}, off by {:.3e}", *unknown.known, value - *unknown.known);
-    fmt::print("\n");
+    say("  {:<28} {:.12g}", name, value);
+    if (unknown.known) say("   known {:.12g}, off by {:.3e}", *unknown.known, value - *unknown.known);
+    say("\n");
   }
-  if (!summary.reference.empty()) fmt::print("\nreference: {}\n", summary.reference);
+  if (!summary.reference.empty()) say("\nreference: {}\n", summary.reference);
 }
 
 }  // namespace
@@ -70,7 +71,7 @@ void add_eval(CLI::App& app, int&) {
     auto trainer = load_run(a->run);
     const auto summary = train::summarize(*trainer, true);
     if (a->json)
-      fmt::print("{}\n", options::to_json(summary).dump(2));
+      say("{}\n", options::to_json(summary).dump(2));
     else
       print_metrics(summary, a->last ? summary.final : summary.best, a->last);
   });

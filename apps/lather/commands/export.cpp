@@ -7,11 +7,11 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/report/export/export.hpp"
 #include "lather/report/export/tensorboard.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -51,12 +51,10 @@ void export_curves(const ExportArguments& a, const CLI::App& command) {
   for (const char* name : {"--grid", "--derivatives", "--window", "--last", "--errors"})
     if (command.count(name) > 0) throw Error(fmt::format("{}: there is nothing of the kind in curves", name));
   const std::string events = report::tensorboard_events(a.run);
-  const std::filesystem::path file =
-      std::filesystem::path(a.out.empty() ? a.run : a.out) / report::kTensorboardFile;
+  const std::filesystem::path folder(a.out.empty() ? a.run : a.out);
   std::error_code status;
-  std::filesystem::create_directories(file.parent_path(), status);
-  write_file_atomically(file, events);
-  fmt::print("{}\n", file.string());
+  std::filesystem::create_directories(folder, status);
+  write_result("", folder / report::kTensorboardFile, events);
 }
 
 }  // namespace
@@ -104,10 +102,6 @@ void add_export(CLI::App& app, int&) {
     for (const auto& name : a->derivatives) quantities.push_back(train::parse_derivative(problem, name));
 
     const std::string extension = a->format == "vtk" ? "vti" : a->format;
-    const std::filesystem::path file =
-        a->out.empty() ? std::filesystem::path(a->run) /
-                             ((a->format == "safetensors" ? "network." : "fields.") + extension)
-                       : std::filesystem::path(a->out);
     std::string bytes;
     if (a->format == "safetensors")
       bytes = report::export_safetensors(solution, a->window - 1);
@@ -117,15 +111,15 @@ void add_export(CLI::App& app, int&) {
       std::vector<report::NamedArray> more;
       if (a->errors) {
         const auto truth = trainer->reference_values(grid.points());
-        if (truth.empty()) fmt::print(stderr, "lather: --errors: no reference is known, residuals only\n");
+        if (truth.empty()) say_aside("lather: --errors: no reference is known, residuals only\n");
         more = report::error_arrays(solution, grid, truth);
       }
       bytes = a->format == "npz"   ? report::export_npz(solution, grid, quantities, std::move(more))
               : a->format == "vtu" ? report::export_vtu(solution, grid, quantities, std::move(more))
                                    : report::export_vti(solution, grid, quantities);
     }
-    write_file_atomically(file, bytes);
-    fmt::print("{}\n", file.string());
+    const std::string name = (a->format == "safetensors" ? "network." : "fields.") + extension;
+    write_result(a->out, std::filesystem::path(a->run) / name, bytes);
   });
 }
 

@@ -14,6 +14,7 @@
 #include "lather/pde/file/problem_file.hpp"
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/report/table.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -27,25 +28,25 @@ struct ListArguments {
 
 void print_options(const std::vector<FieldDescription>& options, const std::string& prefix) {
   for (const auto& o : options) {
-    fmt::print("  {:<34} {:<14} {}{}\n", prefix + o.name, o.default_value.empty() ? "-" : o.default_value,
-               o.help, o.range.empty() ? "" : fmt::format("; {}", o.range));
+    say("  {:<34} {:<14} {}{}\n", prefix + o.name, o.default_value.empty() ? "-" : o.default_value, o.help,
+        o.range.empty() ? "" : fmt::format("; {}", o.range));
   }
 }
 
 void list_problems(const ListArguments& a) {
   if (!a.name.empty()) {
-    fmt::print("{}", pde::describe(pde::read_problem_file(pde::find_problem(a.name))));
+    say("{}", pde::describe(pde::read_problem_file(pde::find_problem(a.name))));
     return;
   }
   for (const auto& name : pde::list_problems()) {
     if (a.names) {
-      fmt::print("{}\n", name);
+      say("{}\n", name);
       continue;
     }
     try {
-      fmt::print("{:<24} {}\n", name, pde::read_problem_file(pde::find_problem(name)).title);
+      say("{:<24} {}\n", name, pde::read_problem_file(pde::find_problem(name)).title);
     } catch (const std::exception& error) {
-      fmt::print("{:<24} (unreadable: {})\n", name, error.what());
+      say("{:<24} (unreadable: {})\n", name, error.what());
     }
   }
 }
@@ -108,23 +109,23 @@ std::string optimizer_page() {
 
 void list_optimizers(const ListArguments& a) {
   if (a.markdown) {
-    fmt::print("{}", optimizer_page());
+    say("{}", optimizer_page());
     return;
   }
   if (a.name.empty()) {
     for (const auto& e : optim::catalogue()) {
       if (a.names)
-        fmt::print("{}\n", e.name);
+        say("{}\n", e.name);
       else
-        fmt::print("{:<20} {:<14} {}\n", e.name, name_of(e.family), e.summary);
+        say("{:<20} {:<14} {}\n", e.name, name_of(e.family), e.summary);
     }
     return;
   }
   const auto& e = optim::find_optimizer(a.name);
-  fmt::print("{} ({}): {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n",
-             e.name, name_of(e.family), e.summary);
+  say("{} ({}): {}\n\noptions, with defaults (lather train … --set optimizer.learning_rate=1e-3)\n", e.name,
+      name_of(e.family), e.summary);
   print_options(e.describe(), "optimizer.");
-  fmt::print("\nof any optimizer\n");
+  say("\nof any optimizer\n");
   print_options(options::describe(optim::Wrappers{}), "optimizer.");
 }
 
@@ -139,43 +140,42 @@ void list_networks(const ListArguments& a) {
     for (const auto& [name, what] : networks) names.push_back(name);
     const auto found = std::find(names.begin(), names.end(), a.name);
     if (found == names.end()) throw Error(unknown_name_message("network", a.name, names));
-    fmt::print("{}: {}\n\n", a.name, networks[found - names.begin()].second);
+    say("{}: {}\n\n", a.name, networks[found - names.begin()].second);
   } else {
     for (const auto& [name, what] : networks) {
       if (a.names)
-        fmt::print("{}\n", name);
+        say("{}\n", name);
       else
-        fmt::print("{:<16} {}\n", name, what);
+        say("{:<16} {}\n", name, what);
     }
     if (a.names) return;
-    fmt::print("\n");
+    say("\n");
   }
-  fmt::print("options, with defaults ([network] in a problem file, or --set network.width=128)\n");
+  say("options, with defaults ([network] in a problem file, or --set network.width=128)\n");
   print_options(options::describe(net::NetworkOptions{}), "network.");
 }
 
 void list_experiments(const ListArguments& a) {
   if (!a.name.empty()) {
     const auto e = experiment::read_experiment_file(experiment::find_experiment(a.name));
-    fmt::print("{}: {}\n", e.name, e.title);
+    say("{}: {}\n", e.name, e.title);
     for (const auto& text : {e.paper, e.claim, e.about})
-      if (!text.empty()) fmt::print("\n{}\n", text);
-    fmt::print("\nproblems\n");
-    for (const auto& problem : e.problems) fmt::print("  {:<24} {}\n", problem.name, problem.label);
-    fmt::print("\nvariants\n");
-    for (const auto& variant : e.variants) fmt::print("  {:<24} {}\n", variant.name, variant.label);
+      if (!text.empty()) say("\n{}\n", text);
+    say("\nproblems\n");
+    for (const auto& problem : e.problems) say("  {:<24} {}\n", problem.name, problem.label);
+    say("\nvariants\n");
+    for (const auto& variant : e.variants) say("  {:<24} {}\n", variant.name, variant.label);
     return;
   }
   for (const auto& name : experiment::list_experiments()) {
     if (a.names) {
-      fmt::print("{}\n", name);
+      say("{}\n", name);
       continue;
     }
     try {
-      fmt::print("{:<24} {}\n", name,
-                 experiment::read_experiment_file(experiment::find_experiment(name)).title);
+      say("{:<24} {}\n", name, experiment::read_experiment_file(experiment::find_experiment(name)).title);
     } catch (const std::exception& error) {
-      fmt::print("{:<24} (unreadable: {})\n", name, error.what());
+      say("{:<24} (unreadable: {})\n", name, error.what());
     }
   }
 }

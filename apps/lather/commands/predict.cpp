@@ -11,6 +11,7 @@
 #include "lather/core/files.hpp"
 #include "lather/report/export/csv.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -47,8 +48,8 @@ void warn_outside(const pde::Points& points, const pde::Problem& problem) {
                              return !(x >= d.low && x <= d.high);
                            });
   if (outside > 0)
-    fmt::print(stderr, "lather: {} of {} points lie outside the domain, where nothing was trained\n", outside,
-               points.count());
+    say_aside("lather: {} of {} points lie outside the domain, where nothing was trained\n", outside,
+              points.count());
 }
 
 }  // namespace
@@ -85,9 +86,9 @@ void add_predict(CLI::App& app, int&) {
       table.columns.push_back(std::move(values[q]));
     }
     if (a->out.empty())
-      fmt::print("{}", report::encode_csv(table));
+      say("{}", report::encode_csv(table));
     else
-      write_file_atomically(a->out, report::encode_csv(table));
+      write_output(a->out, report::encode_csv(table));
   });
 }
 

@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
+#include "lather/core/cache_folder.hpp"
 #include "lather/core/error.hpp"
 #include "lather/reference/reference.hpp"
 #include "lather/reference/studies.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 namespace {
@@ -50,25 +52,24 @@ void print_values(const reference::ReferenceSolution& solution, const std::strin
   const auto point = point_from(text, coordinates.size());
   const auto fields = solution.fields();
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    fmt::print("{}({}) = {:.15g}", fields[f], fmt::join(point, ", "),
-               solution.value(static_cast<int>(f), point));
+    say("{}({}) = {:.15g}", fields[f], fmt::join(point, ", "), solution.value(static_cast<int>(f), point));
     for (std::size_t k = 0; k < coordinates.size(); ++k) {
       std::vector<int> orders(coordinates.size(), 0);
       orders[k] = 1;
-      fmt::print("  D({},{}) = {:.12g}", fields[f], coordinates[k],
-                 solution.derivative(static_cast<int>(f), orders, point));
+      say("  D({},{}) = {:.12g}", fields[f], coordinates[k],
+          solution.derivative(static_cast<int>(f), orders, point));
     }
-    fmt::print("\n");
+    say("\n");
   }
 }
 
 void print_summary(const std::string& name, const reference::ReferenceSolution& solution) {
-  fmt::print("{}: fields {} of ({})\n", name, fmt::join(solution.fields(), ", "),
-             fmt::join(solution.coordinates(), ", "));
-  fmt::print("settings: {}\n", solution.settings().dump());
-  fmt::print("accuracy: {}\n", solution.accuracy());
-  for (const auto& [unknown, value] : solution.unknowns()) fmt::print("{} = {:.13g}\n", unknown, value);
-  fmt::print("{}\n", solution.provenance);
+  say("{}: fields {} of ({})\n", name, fmt::join(solution.fields(), ", "),
+      fmt::join(solution.coordinates(), ", "));
+  say("settings: {}\n", solution.settings().dump());
+  say("accuracy: {}\n", solution.accuracy());
+  for (const auto& [unknown, value] : solution.unknowns()) say("{} = {:.13g}\n", unknown, value);
+  say("{}\n", solution.provenance);
 }
 
 }  // namespace
@@ -86,7 +87,7 @@ void add_reference(CLI::App& app, int& exit_status) {
   command->add_option("--at", arguments->points,
                       "print fields and first derivatives at a point such as 0.5,0.25");
   command->add_option("--cache", arguments->cache,
-                      "cache folder (default: $LATHER_CACHE or ~/.cache/lather)");
+                      "cache folder (default: $LATHER_CACHE, $XDG_CACHE_HOME/lather or ~/.cache/lather)");
   command->add_flag("--check", arguments->check,
                     "compare the two finest resolutions; exit status 1 if they differ too much");
   command->add_flag("--tables", arguments->tables,
@@ -95,22 +96,21 @@ void add_reference(CLI::App& app, int& exit_status) {
       "Examples:\n  lather reference\n  lather reference burgers --at 0.5,0.25\n"
       "  lather reference kdv --set modes=512 --check");
   command->callback([arguments, &exit_status] {
-    const std::filesystem::path cache = arguments->cache.empty() ? reference::default_cache_directory()
-                                                                 : std::filesystem::path(arguments->cache);
+    const std::filesystem::path cache =
+        arguments->cache.empty() ? default_cache_folder() : std::filesystem::path(arguments->cache);
     if (arguments->tables) {
-      const auto progress = [](const std::string& what) { fmt::print(stderr, "solving {}\n", what); };
-      fmt::print("{}", arguments->name.empty()
-                           ? reference::convergence_page(cache, progress)
-                           : reference::convergence_tables(arguments->name, cache, progress));
+      const auto progress = [](const std::string& what) { say_aside("solving {}\n", what); };
+      say("{}", arguments->name.empty() ? reference::convergence_page(cache, progress)
+                                        : reference::convergence_tables(arguments->name, cache, progress));
       return;
     }
     if (arguments->name.empty()) {
-      for (const auto& name : reference::reference_names()) fmt::print("{}\n", name);
+      for (const auto& name : reference::reference_names()) say("{}\n", name);
       return;
     }
     if (arguments->check) {
       const auto report = reference::check_reference(arguments->name, cache);
-      fmt::print("{}\n", report.text);
+      say("{}\n", report.text);
       if (!report.passed) exit_status = 1;
       return;
     }

@@ -4,15 +4,16 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/optim/replay/quasi_newton.hpp"
 #include "lather/optim/replay/replay.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 namespace {
@@ -41,9 +42,7 @@ const std::map<std::string, Outcome (*)(const Json&)>& kinds() {
 }
 
 Json read(const std::string& file) {
-  std::ifstream stream(file);
-  if (!stream) throw Error("cannot open the file");
-  Json record = Json::parse(stream, nullptr, false);
+  Json record = Json::parse(read_file(file), nullptr, false);
   if (record.is_discarded()) throw Error("not valid JSON (damaged or cut off?)");
   if (!record.is_object()) throw Error(fmt::format("expected a JSON object, got {}", record.type_name()));
   return record;
@@ -64,16 +63,16 @@ Outcome replay_file(const std::string& file) {
 
 int replay_all(const std::vector<std::string>& files) {
   int status = 0;
-  fmt::print("{:<32} {:>14} {:>10}  result\n", "case", "deviation", "tolerance");
+  say("{:<32} {:>14} {:>10}  result\n", "case", "deviation", "tolerance");
   for (const auto& file : files) {
     try {
       const auto [name, deviation, tolerance] = replay_file(file);
       const bool pass = deviation <= tolerance;
       if (!pass) status = std::max(status, 1);
-      fmt::print("{:<32} {:>14.3e} {:>10.1e}  {}\n", name, deviation, tolerance, pass ? "pass" : "FAIL");
+      say("{:<32} {:>14.3e} {:>10.1e}  {}\n", name, deviation, tolerance, pass ? "pass" : "FAIL");
     } catch (const std::exception& e) {
       status = 2;
-      fmt::print(stderr, "lather replay: {}: {}\n", file, e.what());
+      say_aside("lather replay: {}: {}\n", file, e.what());
     }
   }
   return status;

@@ -10,10 +10,10 @@
 
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/core/files.hpp"
 #include "lather/report/draw/figure.hpp"
 #include "lather/report/draw/pdf.hpp"
 #include "lather/report/find_runs.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -82,8 +82,7 @@ void write_figure(const fs::path& file, const report::FigureChoice& choice,
   std::vector<report::RunData> data;
   for (const auto& run : runs) data.push_back(report::read_run_data(run));
   const std::string svg = report::svg_figure(data, choice);
-  write_file_atomically(file, file.extension() == ".pdf" ? report::pdf_of(svg) : svg);
-  fmt::print("{}\n", file.string());
+  write_result(file.string(), "", file.extension() == ".pdf" ? report::pdf_of(svg) : svg);
 }
 
 void make_page(const ReportArguments& a) {
@@ -93,18 +92,13 @@ void make_page(const ReportArguments& a) {
   const auto found = report::find_runs(given);
   const auto& runs = found.folders;
   const auto report = report::make_report(runs, a.last ? report::ShownStep::last : report::ShownStep::best);
-  const fs::path page = !a.out.empty()      ? fs::path(a.out)
-                        : given.size() == 1 ? given[0] / "report.html"
-                                            : fs::path("report.html");
-  write_file_atomically(page, report.html);
   for (const auto& notes : {found.notes, report.notes})
-    for (const auto& note : notes) fmt::print(stderr, "lather: {}\n", note);
-  fmt::print("{}\n", page.string());
+    for (const auto& note : notes) say_aside("lather: {}\n", note);
+  write_result(a.out, given.size() == 1 ? given[0] / "report.html" : fs::path("report.html"), report.html);
   if (!a.figure.empty()) write_figure(a.figure, choice, runs);
   if (a.tables.empty()) return;
   report::write_tables(report, a.tables);
-  for (const auto& table : report.tables)
-    fmt::print("{0}/{1}.md {0}/{1}.csv {0}/{1}.tex\n", a.tables, table.name);
+  for (const auto& table : report.tables) say("{0}/{1}.md {0}/{1}.csv {0}/{1}.tex\n", a.tables, table.name);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "lather/parallel/in_turn.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -34,13 +35,13 @@ struct ReproduceArguments {
 
 void print_estimate(const std::vector<experiment::Plan>& plans, int jobs) {
   const experiment::Estimate e = experiment::estimate(plans);
-  fmt::print("{} experiment{}, {} cells, at most {} runs, {} at a time", plans.size(),
-             plans.size() == 1 ? "" : "s", e.cells, e.runs, jobs);
+  say("{} experiment{}, {} cells, at most {} runs, {} at a time", plans.size(), plans.size() == 1 ? "" : "s",
+      e.cells, e.runs, jobs);
   if (e.seconds > 0)
-    fmt::print("; measured once: {}{} one after another, so about {} here, less what is done",
-               e.known ? "" : "more than ", experiment::rough_time(e.seconds),
-               experiment::rough_time(e.seconds / jobs));
-  fmt::print("\n");
+    say("; measured once: {}{} one after another, so about {} here, less what is done",
+        e.known ? "" : "more than ", experiment::rough_time(e.seconds),
+        experiment::rough_time(e.seconds / jobs));
+  say("\n");
 }
 
 // With the values of every run beside them; there may be no pictures.
@@ -54,7 +55,7 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
                       const fs::path& out) {
   for (const auto& result : results)
     for (const auto& note : experiment::write_experiment(result, out))
-      fmt::print("{}: {}\n", result.plan->experiment->name, note);
+      say("{}: {}\n", result.plan->experiment->name, note);
   const std::string command = fmt::format("lather reproduce {} --budget {}{}", fmt::join(a.names, " "),
                                           a.budget, a.device == "cpu" ? "" : " --device " + a.device);
   const experiment::Document page = experiment::write_page(results, command);
@@ -65,7 +66,7 @@ void write_everything(const std::vector<experiment::ExperimentResult>& results, 
   if (a.page.empty()) return;
   const fs::path file = a.page, figures = file.parent_path() / file.stem();
   write_figures(page, values, figures);
-  write_file_atomically(file, page.markdown(file.stem().string()));
+  write_output(file, page.markdown(file.stem().string()));
 }
 
 int reproduce_all(const ReproduceArguments& a) {
@@ -93,14 +94,14 @@ int reproduce_all(const ReproduceArguments& a) {
     options.out = out;
     options.jobs = jobs;
     options.times_runs = speaks();
-    if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+    if (!a.quiet) options.say = [](const std::string& words) { say("{}\n", words); };
     options.left = [&](const experiment::WorkLeft& left) {
       if (left.runs_ended() == left.runs() || !speaks()) return;
       const auto seconds = left.seconds();
-      fmt::print("{} of {} runs have ended{}\n", left.runs_ended(), left.runs(),
-                 seconds ? fmt::format("; those that are left take about {} with {} at a time",
-                                       experiment::rough_time(*seconds), jobs)
-                         : "");
+      say("{} of {} runs have ended{}\n", left.runs_ended(), left.runs(),
+          seconds ? fmt::format("; those that are left take about {} with {} at a time",
+                                experiment::rough_time(*seconds), jobs)
+                  : "");
     };
     options.interrupted = [&] {
       return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
@@ -112,19 +113,18 @@ int reproduce_all(const ReproduceArguments& a) {
   std::error_code status;
   fs::create_directories(out, status);
   write_everything(results, a, out);
-  fmt::print("wrote {0}/index.html, {0}/reproduction.md and tables{1}\n", out.string(),
-             a.page.empty() ? "" : " and " + a.page);
+  say("wrote {0}/index.html, {0}/reproduction.md and tables{1}\n", out.string(),
+      a.page.empty() ? "" : " and " + a.page);
   const auto complete =
       std::count_if(results.begin(), results.end(),
                     [](const experiment::ExperimentResult& result) { return result.complete(); });
   if (complete == static_cast<std::ptrdiff_t>(results.size())) return 0;
-  fmt::print("{} of {} experiments are complete; the same command goes on from here\n", complete,
-             results.size());
+  say("{} of {} experiments are complete; the same command goes on from here\n", complete, results.size());
   std::size_t failures = 0;
   for (const auto& result : results) failures += result.failures();
   if (failures > 0) {
-    fmt::print(stderr, "{} run{} failed: see the end of the sections of {}/reproduction.md\n", failures,
-               failures == 1 ? "" : "s", out.string());
+    say_aside("{} run{} failed: see the end of the sections of {}/reproduction.md\n", failures,
+              failures == 1 ? "" : "s", out.string());
     return 1;
   }
   return a.collect ? 0 : 130;

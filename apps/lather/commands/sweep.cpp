@@ -10,6 +10,7 @@
 #include "lather/core/threads.hpp"
 #include "lather/experiment/sweep/sweep_page.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 
@@ -40,24 +41,24 @@ int sweep(const SweepArguments& a) {
   options.out = out;
   options.jobs = a.jobs > 0 ? a.jobs : available_cores();
   options.device = device;
-  if (!a.quiet) options.say = [](const std::string& words) { fmt::print("{}\n", words); };
+  if (!a.quiet) options.say = [](const std::string& words) { say("{}\n", words); };
   options.interrupted = [&] {
     return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
   };
   if (!a.quiet && !a.collect)
-    fmt::print("{}: {} point{} × {} seed{}, {} search, {} at a time, folder {}\n", sweep.name, points,
-               points == 1 ? "" : "s", sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s",
-               name_of(sweep.search), options.jobs, out.string());
+    say("{}: {} point{} × {} seed{}, {} search, {} at a time, folder {}\n", sweep.name, points,
+        points == 1 ? "" : "s", sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s", name_of(sweep.search),
+        options.jobs, out.string());
   const auto result =
       a.collect ? experiment::collect_sweep(sweep, out, device) : experiment::run_sweep(sweep, options);
   experiment::write_sweep(sweep, result, out);
   auto table = experiment::sweep_table(sweep, result);
   const std::size_t rows = table.rows.size();
   if (rows > kShownPoints) table.rows.resize(kShownPoints);
-  fmt::print("\n{}{}\n{}/index.html (table.md, table.csv, runs/)\n", report::to_markdown(table),
-             rows > kShownPoints ? fmt::format("and {} more\n", rows - kShownPoints) : "", out.string());
+  say("\n{}{}\n{}/index.html (table.md, table.csv, runs/)\n", report::to_markdown(table),
+      rows > kShownPoints ? fmt::format("and {} more\n", rows - kShownPoints) : "", out.string());
   if (result.complete) return 0;
-  fmt::print(stderr, "not all runs are done; the same command goes on from here\n");
+  say_aside("not all runs are done; the same command goes on from here\n");
   return a.collect ? 0 : 130;
 }
 

@@ -18,6 +18,7 @@
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 
 namespace lather::command {
 namespace {
@@ -130,8 +131,8 @@ std::optional<double> best_learning_rate(const TaskResults& results, experiment:
     const auto curve = run_one(task, matrix::spec_of(name, settings), results.steps, results.steps);
     if (curve.interrupted) return {};
     const double reached = reached_by(curve, results);
-    fmt::print("  {} learning_rate {:g}: {} {}\n", name, rate, results.data.metric,
-               std::isfinite(reached) ? fmt::format("{:.3e}", reached) : "not finite, diverged");
+    say("  {} learning_rate {:g}: {} {}\n", name, rate, results.data.metric,
+        std::isfinite(reached) ? fmt::format("{:.3e}", reached) : "not finite, diverged");
     std::fflush(stdout);
     if (reached < best) best_rate = rate, best = reached;
   }
@@ -167,9 +168,9 @@ bool run_all(const TaskArguments& a, const TaskSettings& settings, TaskResults& 
     for (const auto& name : a.optimizers) {
       auto curve = run_one(task, results.specs.at(name), results.steps, record);
       if (curve.interrupted) return false;
-      fmt::print("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, results.data.metric,
-                 curve.points.at(results.steps).metrics[results.judged], results.steps, curve.seconds,
-                 curve.ending.empty() ? "" : " (" + curve.ending + ")");
+      say("{} seed {}: {} {:.3e} after {} steps, {:.1f} s{}\n", name, seed, results.data.metric,
+          curve.points.at(results.steps).metrics[results.judged], results.steps, curve.seconds,
+          curve.ending.empty() ? "" : " (" + curve.ending + ")");
       std::fflush(stdout);
       results.curves[name].push_back(std::move(curve));
       if (a.out.empty() || clock.seconds() < next_save) continue;
@@ -182,9 +183,9 @@ bool run_all(const TaskArguments& a, const TaskSettings& settings, TaskResults& 
 
 void print_results(const TaskResults& results) {
   if (results.curves.empty()) return;
-  fmt::print("\n{}\n", matrix::table_of(results));
+  say("\n{}\n", matrix::table_of(results));
   for (const auto& name : results.optimizers)
-    fmt::print("{}: {}\n", name, options::to_json(results.specs.at(name)).dump());
+    say("{}: {}\n", name, options::to_json(results.specs.at(name)).dump());
 }
 
 int compare_on_task(const TaskArguments& a) {
@@ -223,11 +224,11 @@ int compare_on_task(const TaskArguments& a) {
   const bool written = !a.out.empty() && !results.curves.empty();
   if (written) {
     matrix::write_results(results, a.out);
-    fmt::print("wrote {0}/curves.csv, {0}/table.md and {0}/settings.json\n", a.out);
+    say("wrote {0}/curves.csv, {0}/table.md and {0}/settings.json\n", a.out);
   }
   if (complete) return 0;
-  fmt::print(stderr, "interrupted: {} of {} runs have ended{}\n", results.runs_ended(), results.runs(),
-             written ? " and are in " + a.out : "");
+  say_aside("interrupted: {} of {} runs have ended{}\n", results.runs_ended(), results.runs(),
+            written ? " and are in " + a.out : "");
   return 130;
 }
 

@@ -17,6 +17,7 @@
 #include "progress.hpp"
 #include "ranks.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 #include "watch_process.hpp"
 
 namespace lather::command {
@@ -40,31 +41,31 @@ void print_summary_line(const char* title, const train::NamedMetrics& metrics) {
     if (!std::isnan(value)) text += fmt::format("  L2 error of {} {:.3e}", field, value);
   for (const auto& [field, value] : metrics.h1)
     if (!std::isnan(value)) text += fmt::format("  H1 error of {} {:.3e}", field, value);
-  fmt::print("{}\n", text);
+  say("{}\n", text);
 }
 
 void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   const auto& s = outcome.summary;
-  fmt::print("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
+  say("ended: {} ({} at {:.1f} steps/s)\n", outcome.message, duration(s.seconds), s.steps_per_second);
   print_summary_line("last", s.final);
   print_summary_line("best", s.best);
-  if (!s.best.l2.empty()) fmt::print("       errors {}\n", train::where_errors_are_taken(s.best.error_grid));
+  if (!s.best.l2.empty()) say("       errors {}\n", train::where_errors_are_taken(s.best.error_grid));
   for (const auto& [name, rows] : s.held_out_rows)
-    if (rows > 0) fmt::print("       {} rows of '{}' are held out\n", rows, name);
+    if (rows > 0) say("       {} rows of '{}' are held out\n", rows, name);
   for (const auto& [name, unknown] : s.unknowns) {
-    fmt::print("found  {} = {:.12g}", name, unknown.value);
-    if (unknown.known) fmt::print(" (known: {:.12g})", *unknown.known);
-    if (unknown.last != unknown.value) fmt::print("; at the last step {:.12g}", unknown.last);
-    fmt::print("\n");
+    say("found  {} = {:.12g}", name, unknown.value);
+    if (unknown.known) say(" (known: {:.12g})", *unknown.known);
+    if (unknown.last != unknown.value) say("; at the last step {:.12g}", unknown.last);
+    say("\n");
   }
-  if (!s.reference.empty()) fmt::print("reference: {}\n", s.reference);
-  if (!s.unsolved.empty()) fmt::print("{}\n", s.unsolved);
-  if (!s.overfitting.empty()) fmt::print("overfitting: {}\n", s.overfitting);
-  fmt::print("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
-             s.peak_device_bytes > 0 ? fmt::format(", {:.0f} MiB on the GPU",
-                                                   static_cast<double>(s.peak_device_bytes) / (1 << 20))
-                                     : "");
-  fmt::print("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
+  if (!s.reference.empty()) say("reference: {}\n", s.reference);
+  if (!s.unsolved.empty()) say("{}\n", s.unsolved);
+  if (!s.overfitting.empty()) say("overfitting: {}\n", s.overfitting);
+  say("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
+      s.peak_device_bytes > 0
+          ? fmt::format(", {:.0f} MiB on the GPU", static_cast<double>(s.peak_device_bytes) / (1 << 20))
+          : "");
+  say("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
 }
 
 int end(const train::Outcome& outcome, const train::RunFolder& folder, const train::Trainer& trainer,
@@ -72,13 +73,13 @@ int end(const train::Outcome& outcome, const train::RunFolder& folder, const tra
   if (mode.json) {
     auto summary = options::to_json(outcome.summary);
     summary["folder"] = folder.path().string();
-    fmt::print("{}\n", summary.dump(2));
+    say("{}\n", summary.dump(2));
   } else if (!mode.quiet) {
     print_end(outcome, folder);
   }
   if (outcome.reason == train::EndReason::interrupted)
-    fmt::print(stderr, "interrupted at step {} and saved; resume with: lather train --resume {}\n",
-               trainer.step(), folder.path().string());
+    say_aside("interrupted at step {} and saved; resume with: lather train --resume {}\n", trainer.step(),
+              folder.path().string());
   return exit_status_of(outcome, trainer.config());
 }
 
@@ -88,15 +89,15 @@ train::NewLimits limits_of(const ConfigArguments& a) {
   return limits;
 }
 
-void say(const std::vector<std::string>& messages) {
-  for (const auto& message : messages) fmt::print(stderr, "lather: {}\n", message);
+void say_each(const std::vector<std::string>& messages) {
+  for (const auto& message : messages) say_aside("lather: {}\n", message);
 }
 
 void warn_of_idle_ranks(const train::Config& config) {
   const auto shards = config.shards > 0 ? config.shards : config.threads;
   if (config.ranks && shards < config.ranks->size())
-    fmt::print(stderr, "lather: warning: the run has {} shards, so {} of {} ranks have nothing to do\n",
-               shards, config.ranks->size() - shards, config.ranks->size());
+    say_aside("lather: warning: the run has {} shards, so {} of {} ranks have nothing to do\n", shards,
+              config.ranks->size() - shards, config.ranks->size());
 }
 
 void choose_reduction(const TrainArguments& a) {
@@ -107,15 +108,15 @@ void choose_reduction(const TrainArguments& a) {
   const bool in_order = a.reduction == "nccl";
   a.config.ranks->set_reduction(in_order ? parallel::Reduction::nccl : parallel::Reduction::nccl_sum);
   if (!in_order && !a.mode.quiet)
-    fmt::print(stderr, "lather: --reduction nccl-sum: the last digits depend on the number of ranks\n");
+    say_aside("lather: --reduction nccl-sum: the last digits depend on the number of ranks\n");
 }
 
 int resume(const TrainArguments& a) {
   auto session = train::resume_session(a.resume, limits_of(a.config), a.config.ranks);
-  say(session.messages);
+  say_each(session.messages);
   warn_of_idle_ranks(session.trainer->config());
   if (!a.mode.quiet && !a.mode.json)
-    fmt::print("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
+    say("resuming {} at step {}\n", session.folder->path().string(), session.trainer->step());
   std::optional<WatchProcess> watch;
   if (a.watch && speaks()) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode, session.seconds);
@@ -142,7 +143,7 @@ train::Config config_of(const TrainArguments& a) {
   }
   std::vector<std::string> messages;
   if (!a.from.empty()) train::start_from(a.from, config, messages);
-  say(messages);
+  say_each(messages);
   return config;
 }
 
@@ -163,23 +164,22 @@ int start(const TrainArguments& a) {
   const train::Trainer& trainer = *session.trainer;
   warn_of_idle_ranks(config);
   if (!a.mode.quiet) {
-    for (const auto& warning : trainer.problem().warnings)
-      fmt::print(stderr, "lather: warning: {}\n", warning);
+    for (const auto& warning : trainer.problem().warnings) say_aside("lather: warning: {}\n", warning);
     for (const auto& few : {train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
                                                          trainer.objective().layout()),
                             train::warn_of_few_steps(config.training)})
-      if (!few.empty()) fmt::print(stderr, "lather: warning: {}\n", few);
+      if (!few.empty()) say_aside("lather: warning: {}\n", few);
   }
   if (!a.mode.quiet && !a.mode.json && !config.chosen.empty()) {
-    fmt::print("no recipe {} in {}; chosen instead:\n", config.recipe, config.problem.name);
-    for (const auto& reason : config.chosen) fmt::print("  {}\n", reason);
+    say("no recipe {} in {}; chosen instead:\n", config.recipe, config.problem.name);
+    for (const auto& reason : config.chosen) say("  {}\n", reason);
   }
-  if (!trainer.start_note().empty()) fmt::print(stderr, "lather: {}\n", trainer.start_note());
+  if (!trainer.start_note().empty()) say_aside("lather: {}\n", trainer.start_note());
   if (!a.mode.quiet && !a.mode.json)
-    fmt::print("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
-               config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
-               config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(),
-               workers(config), memory(trainer), session.folder->path().string());
+    say("{} with {} ({}), recipe {}{}: {} parameters, {}, {}, folder {}\n", config.problem.name,
+        config.optimizer.name, name_of(config.optimizer.entry().family), config.recipe,
+        config.adapted.empty() ? "" : " with " + config.adapted, trainer.parameters().size(), workers(config),
+        memory(trainer), session.folder->path().string());
   std::optional<WatchProcess> watch;
   if (a.watch && speaks()) watch.emplace(session.folder->path());
   const auto outcome = train_with_progress(*session.trainer, *session.folder, a.mode);

@@ -17,6 +17,7 @@
 #include "lather/watch/watch_service.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
+#include "terminal.hpp"
 #include "watch_process.hpp"
 
 namespace lather::command {
@@ -65,7 +66,7 @@ bool parent_lives() {
 void watch_runs(const WatchArguments& a) {
   const auto service = start_service(a);
   const std::string address = fmt::format("http://127.0.0.1:{}/", service->port());
-  fmt::print("watching at {}{}\n", address, a.with_parent ? "" : " (Ctrl-C ends)");
+  say("watching at {}{}\n", address, a.with_parent ? "" : " (Ctrl-C ends)");
   std::fflush(stdout);
   if (a.open) open_in_browser(address);
   if (::nice(10) == -1) {  // training goes first; a failure does not matter
@@ -84,25 +85,25 @@ void print_status(const WatchArguments& a) {
   if (a.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const auto& entry : board.entries()) runs.push_back(watch::to_json(entry.status));
-    fmt::print("{}\n", runs.dump(2));
+    say("{}\n", runs.dump(2));
     return;
   }
   if (board.entries().empty()) {
-    fmt::print("no runs{}\n", a.runs.empty() ? " in runs/" : "");
+    say("no runs{}\n", a.runs.empty() ? " in runs/" : "");
     return;
   }
   std::size_t width = 3;
   for (const auto& entry : board.entries()) width = std::max(width, entry.status.name.size());
-  fmt::print("{:<{}}  {:<11}  {:>17}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", "run", width, "state", "step",
-             "loss", "residual", "L2", "time", "left, or why it ended");
+  say("{:<{}}  {:<11}  {:>17}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", "run", width, "state", "step", "loss",
+      "residual", "L2", "time", "left, or why it ended");
   for (const auto& entry : board.entries()) {
     const auto& s = entry.status;
-    fmt::print("{:<{}}  {:<11}  {:>17}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", s.name, width, name_of(s.state),
-               fmt::format("{}/{}", s.step, s.steps), short_number(s.loss), short_number(s.residual),
-               short_number(s.l2), std::isnan(s.seconds) ? "-" : duration(s.seconds),
-               s.state == watch::RunState::running
-                   ? (std::isnan(s.seconds_left) ? "" : duration(s.seconds_left) + " left")
-                   : s.message);
+    say("{:<{}}  {:<11}  {:>17}  {:>8}  {:>8}  {:>8}  {:>8}  {}\n", s.name, width, name_of(s.state),
+        fmt::format("{}/{}", s.step, s.steps), short_number(s.loss), short_number(s.residual),
+        short_number(s.l2), std::isnan(s.seconds) ? "-" : duration(s.seconds),
+        s.state == watch::RunState::running
+            ? (std::isnan(s.seconds_left) ? "" : duration(s.seconds_left) + " left")
+            : s.message);
   }
 }
 

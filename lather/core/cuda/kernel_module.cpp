@@ -1,18 +1,16 @@
 #include "lather/core/cuda/kernel_module.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "lather/core/cache_folder.hpp"
 #include "lather/core/cuda/kernel_files.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/version.hpp"
@@ -34,11 +32,15 @@ std::uint64_t hash(const std::string& text, std::uint64_t h) {
   return h;
 }
 
-fs::path cache_folder() {
-  if (const char* p = std::getenv("LATHER_CACHE")) return p;
-  if (const char* p = std::getenv("XDG_CACHE_HOME")) return fs::path(p) / "lather";
-  if (const char* p = std::getenv("HOME")) return fs::path(p) / ".cache" / "lather";
-  return {};
+// The cache is a convenience: without one, kernels are compiled each time.
+std::optional<CacheFolder> open_cache() {
+  const fs::path folder = default_cache_folder();
+  if (folder.empty()) return {};
+  try {
+    return CacheFolder(folder);
+  } catch (const Error&) {  // `lather doctor` says why
+    return {};
+  }
 }
 
 // The embedded files that a source includes, and those that they include.
@@ -62,42 +64,36 @@ std::vector<KernelFile> included_files(const std::string& source) {
   return found;
 }
 
-fs::path cache_file(const std::string& source, const std::string& architecture) {
-  const fs::path folder = cache_folder();
-  if (folder.empty()) return {};
+std::string cache_file(const std::string& source, const std::string& architecture) {
   int major = 0, minor = 0;
   check_rtc(rtc_library().version(&major, &minor), "nvrtcVersion");
   std::string key = fmt::format("{} {} {}.{}\n{}", version(), architecture, major, minor, source);
   for (const KernelFile& file : included_files(source)) key += file.text;
-  return folder / fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull),
-                              hash(key, 0x84222325cbf29ce4ull));
+  return fmt::format("{:016x}{:016x}.cubin", hash(key, 0xcbf29ce484222325ull),
+                     hash(key, 0x84222325cbf29ce4ull));
 }
 
-std::string read(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-// Written to a temporary file and renamed, so that a reader never sees half a file. The cache is a
-// convenience: failures are not errors.
-void write(const fs::path& file, const std::string& bytes) {
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
-  static std::atomic<int> written = 0;  // threads of one process must not share the file
-  const fs::path temporary = fmt::format("{}.{}-{}", file.string(), getpid(), ++written);
-  {
-    std::ofstream out(temporary, std::ios::binary);
-    out << bytes;
-    if (!out) return;
+// Empty: it is not there, or cannot be used.
+std::string code_in(const std::optional<CacheFolder>& cache, const std::string& file) {
+  try {
+    return cache && cache->holds(file) ? cache->read(file) : "";
+  } catch (const Error&) {
+    return "";
   }
-  fs::rename(temporary, file, ignored);
+}
+
+void keep_code(const std::optional<CacheFolder>& cache, const std::string& file, const std::string& code) {
+  try {
+    if (cache) cache->write(file, code);
+  } catch (const Error&) {  // a full disk is no reason not to train
+  }
 }
 
 // Concurrent trainings need the same kernels at the same time: one compiles them, the others find them in the
 // cache.
-std::shared_ptr<std::mutex> lock_of(const fs::path& file) {
+std::shared_ptr<std::mutex> lock_of(const std::string& file) {
   static std::mutex guard;
-  static std::map<fs::path, std::shared_ptr<std::mutex>> locks;
+  static std::map<std::string, std::shared_ptr<std::mutex>> locks;
   const std::lock_guard lock(guard);
   auto& found = locks[file];
   if (!found) found = std::make_shared<std::mutex>();
@@ -142,10 +138,11 @@ KernelModule::KernelModule(const std::string& source) {
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
   const std::string architecture = fmt::format("sm_{}{}", major, minor);
-  const fs::path file = cache_file(source, architecture);
+  const auto cache = open_cache();
+  const std::string file = cache ? cache_file(source, architecture) : "";
   const auto mutex = lock_of(file);
   const std::lock_guard lock(*mutex);
-  if (std::string code = read(file); !code.empty()) {
+  if (const std::string code = code_in(cache, file); !code.empty()) {
     const auto loading = alone();
     if (cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0) == cudaSuccess)
       return;
@@ -154,7 +151,7 @@ KernelModule::KernelModule(const std::string& source) {
   const std::string code = compile(source, architecture);
   const auto loading = alone();
   check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  if (!file.empty()) write(file, code);
+  keep_code(cache, file, code);
 }
 
 KernelModule::~KernelModule() {

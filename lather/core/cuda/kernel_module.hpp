@@ -1,7 +1,7 @@
 #pragma once
 // From CUDA source text to kernels, with NVRTC. The source may include the embedded files (kernel_files.hpp).
-// Compiled code is kept on disk ($LATHER_CACHE, else $XDG_CACHE_HOME/lather, else ~/.cache/lather) under a
-// hash of source, included files, architecture and compiler version.
+// Compiled code is kept in the cache folder (core/cache_folder.hpp) under a hash of source, included files,
+// architecture and compiler version.
 
 #include <cstring>
 #include <span>

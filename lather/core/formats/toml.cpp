@@ -24,7 +24,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+
+#include "lather/core/files.hpp"
 
 namespace lather {
 
@@ -228,17 +229,7 @@ TomlValue parse_toml(std::string_view text, const std::string& file_name) {
   return root;
 }
 
-TomlValue read_toml(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) throw Error(fmt::format("cannot open '{}'", path));
-  std::string text(kMaxTomlBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad()) throw Error(fmt::format("cannot read '{}'", path));
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  if (text.size() > kMaxTomlBytes)
-    throw Error({path, 0, 0}, fmt::format("the file has more than {} bytes", kMaxTomlBytes));
-  return parse_toml(text, path);
-}
+TomlValue read_toml(const std::string& path) { return parse_toml(read_file(path, kMaxTomlBytes), path); }
 
 // A whole tree, as if it stood in one place.
 static void place_at(TomlValue& value, const SourceLocation& where) {

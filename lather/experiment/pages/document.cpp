@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lather/core/files.hpp"
+#include "lather/core/text.hpp"
 
 namespace lather::experiment {
 
@@ -22,20 +23,9 @@ pre { background: #8882; padding: 0.6rem 0.9rem; border-radius: 6px; overflow-x:
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; } figcaption { font-size: 0.88rem; opacity: 0.8; }
 )";
 
-std::string html_escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
 // **bold** and `code`, as in Markdown.
 std::string html_words(const std::string& text) {
-  std::string out = html_escaped(text);
+  std::string out = markup(text);
   for (const auto& [mark, tag] : {std::pair<std::string, std::string>{"**", "b"}, {"`", "code"}})
     for (std::size_t at = out.find(mark); at != std::string::npos; at = out.find(mark)) {
       const std::size_t end = out.find(mark, at + mark.size());
@@ -51,14 +41,13 @@ constexpr std::size_t kLongCell = 40;
 
 std::string html_table(const report::Table& table) {
   std::string out = "<div class=\"wide\"><table>\n<tr>";
-  for (const auto& name : table.header) out += fmt::format("<th>{}</th>", html_escaped(name));
+  for (const auto& name : table.header) out += fmt::format("<th>{}</th>", markup(name));
   out += "</tr>\n";
   for (const auto& row : table.rows) {
     out += "<tr>";
     for (const auto& cell : row) {
       const std::string text = report::to_text(cell);
-      out +=
-          fmt::format("<td{}>{}</td>", text.size() > kLongCell ? " class=\"words\"" : "", html_escaped(text));
+      out += fmt::format("<td{}>{}</td>", text.size() > kLongCell ? " class=\"words\"" : "", markup(text));
     }
     out += "</tr>\n";
   }
@@ -98,16 +87,15 @@ std::string Document::html() const {
       "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\"><title>{0}</title><link rel=\"icon\" "
       "href=\"data:,\"><style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n",
-      html_escaped(title_), kStyle);
+      markup(title_), kStyle);
   for (const auto& block : blocks_) switch (block.kind) {
-      case Kind::heading: out += fmt::format("<h2>{}</h2>\n", html_escaped(block.text)); break;
-      case Kind::subheading: out += fmt::format("<h3>{}</h3>\n", html_escaped(block.text)); break;
+      case Kind::heading: out += fmt::format("<h2>{}</h2>\n", markup(block.text)); break;
+      case Kind::subheading: out += fmt::format("<h3>{}</h3>\n", markup(block.text)); break;
       case Kind::paragraph: out += fmt::format("<p>{}</p>\n", html_words(block.text)); break;
-      case Kind::command: out += fmt::format("<pre>{}</pre>\n", html_escaped(block.text)); break;
+      case Kind::command: out += fmt::format("<pre>{}</pre>\n", markup(block.text)); break;
       case Kind::table: out += html_table(block.table); break;
       case Kind::figure:
-        out += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", block.svg,
-                           html_escaped(block.text));
+        out += fmt::format("<figure>{}<figcaption>{}</figcaption></figure>\n", block.svg, markup(block.text));
         break;
     }
   return out + "</body>\n</html>\n";

@@ -57,7 +57,7 @@ BestCell best_cell(const ExperimentResult& result, const std::string& problem) {
 
 // fields.json as the run left it, or made from its newest checkpoint. Throws Error if there is neither.
 void require_fields(const fs::path& run) {
-  if (fs::exists(run / "fields.json")) return;
+  if (is_there(run / "fields.json")) return;
   std::error_code ignored;
   if (!fs::is_directory(run / "checkpoints", ignored) || fs::is_empty(run / "checkpoints", ignored))
     throw Error(fmt::format(

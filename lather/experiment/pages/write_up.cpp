@@ -32,8 +32,8 @@ Origin origin_of(const ExperimentResult& result) {
   Origin origin;
   for (const auto& cell : result.cells)
     for (const auto& run : cell.seeds)
-      if (const auto file = run.folder / "environment.json"; !run.folder.empty() && fs::exists(file)) {
-        const auto json = nlohmann::json::parse(read_file(file), nullptr, false);
+      if (const auto file = run.folder / "environment.json"; !run.folder.empty() && is_there(file)) {
+        const auto json = nlohmann::json::parse(read_found_file(file), nullptr, false);
         if (!json.is_object()) continue;  // damaged
         const bool on_gpu = result.plan->device == Device::cuda && cell.cell->problem->task.empty() &&
                             !json.value("gpus", nlohmann::json()).empty();

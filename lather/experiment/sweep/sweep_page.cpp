@@ -42,7 +42,7 @@ std::string value_at_path(const PointResult& entry, const std::string& path) {
 double seconds_of(const PointResult& entry) {
   double seconds = 0;
   for (const auto& run : entry.runs)
-    if (std::filesystem::exists(run.folder / "summary.json"))
+    if (is_there(run.folder / "summary.json"))
       seconds += train::read_json(run.folder / "summary.json").value("seconds", 0.0);
   return seconds;
 }

@@ -26,8 +26,8 @@ bool is_first_basis(const nlohmann::json& event) {
 template <class Visitor>
 void for_each_change(const RunRecord& run, const Visitor& visit) {
   const auto file = run.folder / "events.jsonl";
-  if (!std::filesystem::exists(file)) return;
-  std::istringstream lines(read_file(file));
+  if (!is_there(file)) return;
+  std::istringstream lines(read_found_file(file));
   for (std::string text; std::getline(lines, text);)
     if (const auto event = nlohmann::json::parse(text, nullptr, false);
         event.is_object() && !is_first_basis(event))

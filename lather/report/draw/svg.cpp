@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "lather/core/text.hpp"
 #include "lather/report/draw/contour.hpp"
 
 namespace lather::report {
@@ -17,23 +18,6 @@ constexpr const char* kSoft = "#6a6f78";
 constexpr const char* kRule = "#d9d7d2";
 constexpr const char* kGrid = "#efede9";
 constexpr int kBands = 24;  // of a colour scale
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 // At most one decimal: a tenth of a pixel is not visible.
 std::string to_a_tenth(double v) {
@@ -178,12 +162,12 @@ Svg::Svg(double width, double height, const std::string& title)
 <title>{2}</title>
 <rect width="{0:g}" height="{1:g}" rx="8" fill="#fff"/>
 )",
-          width, height, escaped(title), kTextSize)) {}
+          width, height, markup(title), kTextSize)) {}
 
 void Svg::text(double x, double y, const std::string& words, const std::string& style, const char* anchor) {
   out_ += fmt::format("<text x=\"{}\" y=\"{}\"{}{}>{}</text>\n", to_a_tenth(x), to_a_tenth(y),
                       std::string(anchor) == "start" ? "" : fmt::format(" text-anchor=\"{}\"", anchor),
-                      style.empty() ? "" : " " + style, escaped(words));
+                      style.empty() ? "" : " " + style, markup(words));
 }
 
 void Svg::title(double x, double y, std::span<const std::string> lines) {

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
@@ -131,8 +131,8 @@ bool read_value(const OrderedJson& json, double& value) {
 
 std::map<double, double> seconds_by_step(const fs::path& file) {
   std::map<double, double> seconds;
-  if (!fs::exists(file)) return seconds;
-  const auto table = parse_csv(read_file(file), file.filename().string());
+  if (!is_there(file)) return seconds;
+  const auto table = parse_csv(read_found_file(file), file.filename().string());
   if (table.names == std::vector<std::string>{"step", "seconds"})
     for (std::size_t i = 0; i < table.rows(); ++i) seconds[table.columns[0][i]] = table.columns[1][i];
   return seconds;
@@ -141,7 +141,8 @@ std::map<double, double> seconds_by_step(const fs::path& file) {
 // Calls take(row, step) for every whole line.
 template <class Take>
 void for_each_row(const fs::path& file, Take&& take) {
-  std::ifstream stream(file, std::ios::binary);
+  if (!is_there(file)) return;
+  std::istringstream stream(read_found_file(file));
   for (std::string line; std::getline(stream, line);) {
     const auto row = OrderedJson::parse(line, nullptr, false);
     if (row.is_object() && row.contains("step") && row["step"].is_number())
@@ -161,7 +162,7 @@ std::uint32_t crc32c(std::string_view bytes) {
 std::string tensorboard_events(const fs::path& run) {
   const fs::path history = run / "history.jsonl";
   struct stat info {};
-  if (::stat(history.c_str(), &info) != 0)
+  if (::lstat(history.c_str(), &info) != 0)
     throw Error(
         fmt::format("'{}' has no history.jsonl: it is not a run folder, or was pruned", run.string()));
   const auto seconds = seconds_by_step(run / "timing.csv");

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lather/core/text.hpp"
+
 namespace lather::report {
 
 std::string base64(std::string_view bytes) {
@@ -40,7 +42,7 @@ std::string encode_vti(const ImageGrid& grid, std::span<const NamedArray> arrays
         for (std::size_t i = 0; i < nx; ++i, next += sizeof(double))
           std::memcpy(next, &array.values[(i * ny + j) * nz + k], sizeof(double));
     out += fmt::format("<DataArray type=\"Float64\" Name=\"{}\" format=\"binary\">\n{}\n</DataArray>\n",
-                       array.name, base64(data));
+                       markup(array.name), base64(data));
   }
   return out + "</PointData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lather/core/error.hpp"
+#include "lather/core/text.hpp"
 #include "lather/report/export/vtk.hpp"
 
 namespace lather::report {
@@ -20,7 +21,7 @@ std::string data_array(std::string_view type, std::string_view name, int compone
   if (size > 0) std::memcpy(data.data() + sizeof size, values.data(), size);
   return fmt::format(
       "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" format=\"binary\">\n{}\n</DataArray>\n",
-      type, name, components, base64(data));
+      type, markup(name), components, base64(data));
 }
 
 }  // namespace

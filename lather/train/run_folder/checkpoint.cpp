@@ -72,21 +72,19 @@ void CheckpointStore::save(const Checkpoint& checkpoint) {
   if (!fs::is_directory(folder_.parent_path(), status))
     throw Error(fmt::format("the run folder '{}' was deleted or moved: step {} cannot be saved",
                             folder_.parent_path().string(), checkpoint.step));
-  fs::create_directory(folder_, status);
+  if (!is_there(folder_)) fs::create_directory(folder_, status);
   if (status) throw Error(fmt::format("cannot create '{}': {}", folder_.string(), status.message()));
+  files();  // throws if a stranger has put a link there
   write_file_atomically(folder_ / fmt::format("step-{:012}{}", checkpoint.step, kExtension),
                         encode_checkpoint(checkpoint));
   const auto list = files();
   for (std::size_t i = kKept; i < list.size(); ++i) fs::remove(list[i], status);
-  for (const auto& entry : fs::directory_iterator(folder_, status))  // of a process killed while writing
-    if (entry.path().extension() == ".tmp") fs::remove(entry.path(), status);
 }
 
 std::vector<fs::path> CheckpointStore::files() const {
   std::vector<fs::path> list;
-  std::error_code status;
-  for (const auto& entry : fs::directory_iterator(folder_, status))
-    if (entry.path().extension() == kExtension) list.push_back(entry.path());
+  for (auto& entry : entries_of_found_folder(folder_))
+    if (entry.extension() == kExtension) list.push_back(std::move(entry));
   std::sort(list.rbegin(), list.rend());  // steps have a fixed number of digits
   return list;
 }
@@ -97,7 +95,7 @@ std::optional<Checkpoint> CheckpointStore::load_newest(std::uint64_t identity,
   for (const auto& file : list) {
     std::optional<Checkpoint> checkpoint;
     try {
-      checkpoint = decode_checkpoint(read_file(file));
+      checkpoint = decode_checkpoint(read_found_file(file));
     } catch (const Error& error) {
       messages.push_back(fmt::format("checkpoint '{}' cannot be used: {}", file.string(), error.what()));
       continue;

@@ -24,7 +24,7 @@ constexpr std::array<const char*, kLogs> kLogNames = {"history.jsonl", "history.
 
 // Leftovers of a run killed before it wrote config.json do not count.
 void require_no_other_files(const fs::path& folder) {
-  if (fs::exists(folder / "config.json"))
+  if (is_there(folder / "config.json"))
     throw Error(fmt::format("'{0}' holds a run already; resume it with --resume {0}, or give another --out",
                             folder.string()));
   for (const auto& entry : fs::directory_iterator(folder))
@@ -37,31 +37,22 @@ void require_no_other_files(const fs::path& folder) {
 
 FolderLock::FolderLock(const fs::path& folder) {
   const fs::path file = folder / "lock";
-  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0)
-    throw Error(fmt::format("cannot write into '{}': {}", folder.string(), std::strerror(errno)));
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    char owner[64] = {};
-    const ssize_t count = ::pread(descriptor_, owner, sizeof owner - 1, 0);
-    ::close(std::exchange(descriptor_, -1));
-    throw FolderInUse(
-        fmt::format("the run folder '{}' is in use by process {}", folder.string(),
-                    count > 0 ? std::string(owner, static_cast<std::size_t>(count)) : "(unknown)"));
+  file_ = open_found_file(file, O_RDWR | O_CREAT);
+  if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) {
+    const std::string owner = read_bytes(file_, file, 0, 64);
+    throw FolderInUse(fmt::format("the run folder '{}' is in use by process {}", folder.string(),
+                                  owner.empty() ? "(unknown)" : owner));
   }
   const std::string owner = std::to_string(::getpid());
-  if (::ftruncate(descriptor_, 0) != 0 || ::pwrite(descriptor_, owner.data(), owner.size(), 0) < 0) {
-    const int code = errno;
-    ::close(std::exchange(descriptor_, -1));
-    throw Error(fmt::format("cannot write '{}': {}", file.string(), std::strerror(code)));
-  }
+  if (::ftruncate(file_.get(), 0) != 0 || ::pwrite(file_.get(), owner.data(), owner.size(), 0) < 0)
+    throw Error(fmt::format("cannot write '{}': {}", file.string(), std::strerror(errno)));
 }
-FolderLock::~FolderLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);  // releases the lock
-}
-FolderLock::FolderLock(FolderLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 RunFolder::RunFolder(fs::path path, FolderLock lock) : path_(std::move(path)), lock_(std::move(lock)) {
-  for (int i = 0; writes() && i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
+  if (!writes()) return;
+  for (const fs::path& folder : {path_, path_ / "checkpoints", path_ / "data"})
+    remove_temporary_files(folder);
+  for (int i = 0; i < kLogs; ++i) logs_[i] = AppendFile(path_ / kLogNames[i]);
 }
 
 RunFolder RunFolder::create(const fs::path& path, const Config& config) {
@@ -74,7 +65,7 @@ RunFolder RunFolder::create(const fs::path& path, const Config& config) {
 
 RunFolder RunFolder::open(const fs::path& path) {
   if (!fs::is_directory(path)) throw Error(fmt::format("there is no run folder '{}'", path.string()));
-  if (!fs::exists(path / "config.json"))
+  if (!is_there(path / "config.json"))
     throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
   FolderLock lock(path);
   return RunFolder(path, std::move(lock));
@@ -83,7 +74,7 @@ RunFolder RunFolder::open(const fs::path& path) {
 RunFolder RunFolder::open_or_create(const fs::path& path, const Config& config) {
   create_folder(path);
   FolderLock lock(path);
-  if (!fs::exists(path / "config.json"))
+  if (!is_there(path / "config.json"))
     write_file_atomically(path / "config.json", to_json(config).dump(2) + "\n");
   return RunFolder(path, std::move(lock));
 }
@@ -137,7 +128,9 @@ nlohmann::json parse_json(std::string_view text, const std::string& name) {
   }
 }
 
-nlohmann::json read_json(const fs::path& path) { return parse_json(read_file(path), path.string()); }
+nlohmann::json read_json(const fs::path& path, std::uint64_t most_bytes) {
+  return parse_json(read_found_file(path, most_bytes), path.string());
+}
 
 bool is_of_ended_run(const nlohmann::json& summary) {
   const auto reason = summary.is_object() ? summary.find("reason") : summary.end();

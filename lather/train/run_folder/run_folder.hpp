@@ -36,12 +36,9 @@ class FolderLock {
  public:
   FolderLock() = default;                                    // of no folder
   explicit FolderLock(const std::filesystem::path& folder);  // throws FolderInUse, naming the process
-  ~FolderLock();
-  FolderLock(FolderLock&& other) noexcept;
-  FolderLock& operator=(FolderLock&&) = delete;
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;  // closing it releases the lock
 };
 
 // Logs that are truncated to their length at a checkpoint's step when it is restored.
@@ -81,7 +78,9 @@ class RunFolder {
 
 // JSON nested no deeper than anything Lather writes; throws Error naming the file if it is damaged.
 nlohmann::json parse_json(std::string_view text, const std::string& name);
-nlohmann::json read_json(const std::filesystem::path& path);
+// A file of a run folder. As a tree, JSON takes many times its bytes.
+inline constexpr std::uint64_t kMostJsonBytes = 256 << 20;
+nlohmann::json read_json(const std::filesystem::path& path, std::uint64_t most_bytes = kMostJsonBytes);
 // Whether this is the summary of a run that has ended, however: not of an interrupted one, nor none at all.
 bool is_of_ended_run(const nlohmann::json& summary);
 

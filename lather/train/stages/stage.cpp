@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "lather/core/cache_folder.hpp"
 #include "lather/core/error.hpp"
 #include "lather/parallel/communicator.hpp"
 #include "lather/parallel/in_turn.hpp"
@@ -266,7 +267,7 @@ void StagePlan::hand_over(const std::vector<FinishedStage>& finished, pde::PinnO
 // equations contain and no setting follows is passed to the solver under its own name; if the solver does not
 // know it, the reference would be for other equations.
 std::unique_ptr<TrueSolution> StagePlan::true_fields() const {
-  const auto cache = reference::default_cache_directory();
+  const auto cache = default_cache_folder();
   if (!problem_.exact.empty() || problem_.reference.solver.empty()) return true_solution(problem_, cache);
   const pde::Problem as_written =
       pde::read_problem(config_.problem.tree(), std::filesystem::path(config_.problem.file).parent_path());
