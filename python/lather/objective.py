@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any
 
@@ -25,7 +26,7 @@ class Objective:
         self._settings: bytes | None = None  # those of a problem's
         # What points it stands at, for pickling: the last seed, then the sets given since.
         self._points: tuple[int | None, dict[str, np.ndarray]] = (None, {})
-        self._moving = threading.Lock()
+        self._moving: dict[int, threading.Lock] = {}  # by process: one that a fork has copied is never released
 
     @property
     def residual_count(self) -> int:
@@ -45,7 +46,7 @@ class Objective:
         """Parameters by a seed; points are drawn by it too."""
         seed = integer("seed", seed, *UINT64)
         x = np.empty(self.size)
-        with self._moving:
+        with self._lock():
             c.call("objective_initialize", self._handle, seed, writes(x, "x", x.shape))
             self._points = (seed, {})
         return x
@@ -58,10 +59,13 @@ class Objective:
         columns = len(self._owner.coordinates)
         if rows.ndim != 2 or rows.shape[1] != columns:
             raise LatherError(f"points: expected one row per point and {columns} columns, got shape {rows.shape}")
-        with self._moving:
+        with self._lock():
             c.call("objective_set_points", self._handle, name.encode(), len(rows), reads(rows, "points"))
             seed, sets = self._points
             self._points = (seed, {**sets, name: rows.copy()})
+
+    def _lock(self) -> threading.Lock:
+        return self._moving.setdefault(os.getpid(), threading.Lock())
 
     def value(self, x: Any) -> float:
         value = ctypes.c_double()

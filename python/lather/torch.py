@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from ._arguments import number, wrong_type
+from ._arguments import function, number, optional, wrong_type
 from .optimizer import Optimizer as _Method
 from .optimizer import optimizers as _optimizers
 
@@ -61,6 +61,8 @@ class LatherOptimizer(torch.optim.Optimizer):
         return options
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
+        if not isinstance(param_group, dict):
+            raise wrong_type("param_group", "a dict", param_group)
         own = {k: v for k, v in param_group.items() if k not in ("params", "initial_lr")}
         if "lr" in self.defaults and own:
             self._options({**self._settings({**self.defaults, **own}), "lr": own.get("lr", self.defaults["lr"])})
@@ -82,7 +84,7 @@ class LatherOptimizer(torch.optim.Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
         """One step; with a closure, after evaluating it."""
         loss = None
-        if closure is not None:
+        if optional(function, "closure", closure) is not None:
             with torch.enable_grad():
                 loss = closure()
         for index, group in enumerate(self.param_groups):
@@ -128,7 +130,7 @@ class LatherOptimizer(torch.optim.Optimizer):
         return {**super().state_dict(), "lather": self._saved_members()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        if "lather" not in state_dict:
+        if not isinstance(state_dict, dict) or "lather" not in state_dict:
             raise ValueError(f"this is not the state of lather.torch.{type(self).__name__}: 'lather' is missing")
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lather"})
         self._restore_members(state_dict["lather"])

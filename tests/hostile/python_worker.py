@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import random
+import re
 import resource
 import sys
 import threading
@@ -15,11 +16,17 @@ from typing import Any
 import numpy as np
 
 import lather
+try:
+    import torch
+    import lather.torch
+except ImportError:
+    torch = None
 from python_rules import absurd, changed, other_numbers
 from python_values import Evil, draw
 
 EXPECTED = (TypeError, ValueError, OSError, MemoryError, ImportError, Evil)  # ImportError: run.frame() without pandas
-WAYS_THROUGH = ("<string>", "python_values.py")  # an exception of a function that was given may pass
+# An exception of a function that was given may pass, and what PyTorch's own code says.
+WAYS_THROUGH = re.compile(r"<string>$|python_values\.py$|-packages/torch/")
 
 
 class World:
@@ -39,6 +46,8 @@ class World:
         self.sweep = lather.sweep(self.problem, {"network.width": [3]}, optimizer="lm", steps=1, name="one", progress=False)
         self.sizes = [self.objective.size, self.objective.size, self.objective.residual_count, 3]
         self.count = 0
+        self.tensor = torch and torch.nn.Parameter(torch.ones(3, 4, dtype=torch.float64))
+        self.sgd = torch and lather.torch.SGD([self.tensor], lr=0.1)
 
     def good(self, owner: str, parameter: str) -> Any:
         """A good argument, or inspect.Parameter.empty: leave it to its default."""
@@ -56,6 +65,8 @@ class World:
             "optimizers.name": "adam", "compare.seeds": 1, "compare.optimizers": ["lm"], "sweep.axes": {"network.width": [3]}, "sweep.optimizer": "lm",
             "sweep.name": f"s{self.count}", "Problem.source": "heat-1d", "problem": self.problem, "steps": 2, "seconds": 2.0, "progress": False,
             "file": f"page-{self.count}.html", "folder": f"new-{self.count}", "optimizer": "lm", "threads": 1, "jobs": 1,
+            "torch.params": [self.tensor], "torch.lr": 0.1, "torch.closure": None, "torch.param_group": {"params": [self.tensor]},
+            "torch.state_dict": self.sgd and self.sgd.state_dict(),
         }
         parts = owner.split(".")
         for key in (f"{owner}.{parameter}", f"{parts[0]}.{parameter}", parameter):
@@ -75,6 +86,11 @@ class World:
                 if not name.startswith("_"):
                     target = f"{type(thing).__name__}.{name}"
                     found[target] = getattr(self.lbfgs if target == "Optimizer.step" else thing, name)
+        if torch:
+            self.tensor.grad = torch.ones_like(self.tensor)
+            found.update({f"torch.{name}": getattr(lather.torch, name) for name in ("SGD", "Adam", "SSeSOAP", "Muon")})
+            found.update({f"torch.SGD.{name}": getattr(self.sgd, name) for name, member in vars(lather.torch.LatherOptimizer).items()
+                          if inspect.isfunction(member) and not name.startswith("_")})
         return found
 
 
@@ -97,7 +113,7 @@ def arguments(world: World, chance: random.Random, name: str, target: Any) -> tu
         labels[p.name], given[p.name] = draw(chance, world.sizes)
         notes[p.name] = str(p.annotation)
     if any(p.kind is p.VAR_KEYWORD for p in parameters) and chance.random() < 0.3:
-        key = chance.choice(["steps", "title", "domain", "network", "parameters", "rounds", "x"])
+        key = chance.choice(["steps", "title", "domain", "network", "parameters", "rounds", "x", "momentum", "betas", "weight_decay", "eps"])
         if key not in given:
             labels[key], given[key] = draw(chance, world.sizes)
     return given, labels, notes
@@ -124,7 +140,7 @@ def case(world: World, chance: random.Random, say: Any) -> list[str]:
         result = None
     except BaseException as error:  # noqa: BLE001 - whatever else is raised is a finding
         places = traceback.extract_tb(error.__traceback__)
-        if isinstance(error, SystemExit) or not places[-1].filename.endswith(WAYS_THROUGH):
+        if isinstance(error, SystemExit) or not WAYS_THROUGH.search(places[-1].filename):
             findings.append(f"{type(error).__name__}: {str(error)[-300:]} at {places[-1].filename}:{places[-1].lineno}")
     else:
         findings += [f"{key}: accepted, against '{notes[key]}'" for key in notes if absurd(name, key, notes[key], given[key], world)]
