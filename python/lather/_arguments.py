@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 INT64, UINT64 = (-2**63, 2**63 - 1), (0, 2**64 - 1)
+_LONGEST = 1_000_000
 DEEPEST = 32  # no setting is nested this deep; a list that contains itself is
 
 
@@ -122,6 +123,13 @@ def optional(check: Any, name: str, value: Any, *limits: Any) -> Any:
     return None if value is None else check(name, value, *limits)
 
 
+def listed(name: str, value: Sequence[Any]) -> Sequence[Any]:
+    """A list for settings, and not one that would never end, such as range(10**15)."""
+    if (isinstance(value, range) and value[_LONGEST:]) or len(value) > _LONGEST:
+        raise LatherError(f"{name}: expected at most {_LONGEST} values, got {shown(value)}")
+    return value
+
+
 def plain(name: str, value: Any, depth: int = 0) -> Any:
     """As JSON has it: NumPy's numbers and arrays become Python's, infinity the text that Lather reads.
 
@@ -148,7 +156,7 @@ def plain(name: str, value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return {key: plain(f"{name}.{key}", item, depth + 1) for key, item in mapping(name, value).items()}
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return [plain(f"{name}[{k}]", item, depth + 1) for k, item in enumerate(value)]
+        return [plain(f"{name}[{k}]", item, depth + 1) for k, item in enumerate(listed(name, value))]
     raise wrong_type(name, "a text, a number, a list or a dict", value)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arguments import DEEPEST, INT64, LatherError, integer, text, wrong_type
+from ._arguments import DEEPEST, INT64, LatherError, integer, listed, text, wrong_type
 
 
 def _value(value: Any, where: str, depth: int = 0) -> str:
@@ -28,7 +28,7 @@ def _value(value: Any, where: str, depth: int = 0) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(k, where)} = {_value(v, f'{where}.{k}', depth + 1)}" for k, v in value.items()) + "}"
     if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return "[" + ", ".join(_value(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(value)) + "]"
+        return "[" + ", ".join(_value(v, f"{where}[{i}]", depth + 1) for i, v in enumerate(listed(where, value))) + "]"
     raise wrong_type(where, "a text, a number, a list or a dict", value)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ import numpy as np
 
 from . import _library as c
 from . import _toml
-from ._arguments import (INT64, UINT64, LatherError, as_json, flag, integer, mapping, optional, plain, text, texts,
+from ._arguments import (INT64, UINT64, LatherError, as_json, flag, integer, mapping, optional, plain, shown, text, texts,
                          wrong_type)
 from .optimizer import named
 from .problem import Problem, _limits, _settings
@@ -65,7 +66,7 @@ class Comparison:
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Report:
         folders = [folder for group in self._folders().values() for folder in group]
-        return Report.of(folders, self.folder / "report.html" if file is None else file)
+        return Report.of(folders, file, self.folder)
 
     def __str__(self) -> str:
         return self.table()
@@ -262,9 +263,9 @@ def _seeds(seeds: Any) -> list[int]:
     """A number of seeds, or a list of them."""
     if isinstance(seeds, (str, bytes)) or not isinstance(seeds, Iterable):
         return list(range(integer("seeds", seeds, 1, _MOST_SEEDS)))
-    listed = [integer("seeds", seed, *UINT64) for seed in seeds]
-    if not listed:
-        raise LatherError("seeds: expected at least one")
+    listed = [integer("seeds", seed, *UINT64) for seed in itertools.islice(seeds, _MOST_SEEDS + 1)]
+    if not 0 < len(listed) <= _MOST_SEEDS:
+        raise LatherError(f"seeds: expected at least one and at most {_MOST_SEEDS}, got {shown(seeds)}")
     return listed
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from . import _library as c
 from ._arguments import LatherError, as_json, flag, function, mapping, optional, path, shown, text, texts, wrong_type
 from ._arrays import doubles, reads, writes
+from ._files import read_found, read_table, write_found
 from .progress import Bar, Progress
 
 Callback = Callable[[Progress], Any]
@@ -36,7 +37,7 @@ class Run:
         optional(mapping, "summary", summary)
         if summary is None and self.folder:
             file = Path(self.folder) / "summary.json"
-            summary = json.loads(file.read_text()) if file.exists() else None
+            summary = json.loads(read_found(file)) if os.path.lexists(file) else None
         self.summary: dict[str, Any] = summary if summary is not None else self._measured(fine=False)
 
     # -- what it is ----------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ class Run:
 
     def report(self, file: str | os.PathLike[str] | None = None) -> Report:
         """The report page: shown inline in notebooks, ``.open()`` in a browser. Default: report.html in the folder."""
-        return Report.of([self.folder], Path(self.folder) / "report.html" if file is None else file)
+        return Report.of([self.folder], file, Path(self.folder))
 
     def resume(self, **limits: Any) -> Run:
         """Goes on; see ``lather.resume``."""
@@ -225,9 +226,14 @@ class Report:
         self.path = path
 
     @classmethod
-    def of(cls, runs: list[str], file: str | os.PathLike[str]) -> Report:
-        place = Path(path("file", file))
-        place.write_text(c.text_of("report_page", c.text_list(runs), len(runs)), encoding="utf-8")
+    def of(cls, runs: list[str], file: str | os.PathLike[str] | None, folder: Path) -> Report:
+        """To a file of the caller's choice, which may be a link or a device, or to report.html in the folder."""
+        place = folder / "report.html" if file is None else Path(path("file", file))
+        page = c.text_of("report_page", c.text_list(runs), len(runs))
+        if file is None:
+            write_found(place, page)
+        else:
+            place.write_text(page, encoding="utf-8")
         return cls(place)
 
     def open(self) -> None:
@@ -242,9 +248,7 @@ class Report:
 
 
 def _history(folder: Path) -> dict[str, np.ndarray]:
-    lines = (folder / "history.csv").read_text().splitlines()
-    names = lines[0].split(",")
-    rows = [line.split(",") for line in lines[1:]]
+    names, rows = read_table(folder / "history.csv")
     columns = {}
     for k, name in enumerate(names):
         texts = [row[k] for row in rows]
@@ -252,7 +256,7 @@ def _history(folder: Path) -> dict[str, np.ndarray]:
             columns[name] = np.array([float(text) if text else np.nan for text in texts])
         except ValueError:
             columns[name] = np.array(texts)
-    timing = dict(line.split(",") for line in (folder / "timing.csv").read_text().splitlines()[1:])
+    timing = {row[0]: row[1] for row in read_table(folder / "timing.csv")[1] if len(row) > 1}
     columns["seconds"] = np.array([float(timing.get(row[0], "nan")) for row in rows])
     if "step" in columns:
         columns["step"] = columns["step"].astype(np.int64)

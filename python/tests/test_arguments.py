@@ -30,7 +30,7 @@ class Arguments(InAFolder):
         self.refuse("steps", [*never, 0], lambda v: problem.train(steps=v))
         self.refuse("patience", never, lambda v: problem.train(patience=v))
         self.refuse("steps", [*never, 0], lambda v: lather.minimize(lambda p: (0.0, p), np.ones(2), steps=v))
-        self.refuse("seeds", [-1, 2**64, 1.5, math.nan, True, "1", b"1", 1j, 0, [], {}, [1.5], [-1], ["a"], [[]]], lambda v: lather.compare(problem, ["lm"], seeds=v))
+        self.refuse("seeds", [-1, 2**64, 1.5, math.nan, True, "1", b"1", 1j, 0, [], {}, [1.5], [-1], ["a"], [[]], range(10**30)], lambda v: lather.compare(problem, ["lm"], seeds=v))
         self.refuse("jobs", never, lambda v: lather.compare(problem, ["lm"], jobs=v))
         self.refuse("samples", never, lambda v: lather.sweep(problem, {"network.width": [3]}, samples=v))
         self.refuse("shape", [(0, 3), (-1,), (2.5,), (True,), ("2",), (2**63,)], lambda v: lather.Optimizer("adam", {"x": v}))
@@ -83,7 +83,7 @@ class Arguments(InAFolder):
         itself: dict = {}
         itself["a"] = itself
         cases = [({"width": math.nan}, "network.width"), ({"width": b"8"}, "network.width"), ({"width": object()}, "network.width"),
-                 ({"width": {1, 2}}, "network.width"), ({"width": 2**64}, "network.width"), ({1: 2}, "network"), ([("width", 8)], "network"),
+                 ({"width": {1, 2}}, "network.width"), ({"width": 2**64}, "network.width"), ({"width": range(10**30)}, "network.width"), ({1: 2}, "network"), ([("width", 8)], "network"),
                  (8, "network"), ([], "network"), (itself, "contains itself"), ({"width": 1.5}, "width"), ({"width": True}, "width"), ({"width": 1j}, "network.width")]
         for network, words in cases:
             with self.assertRaises((TypeError, lather.LatherError), msg=repr(words)) as caught:
@@ -94,7 +94,7 @@ class Arguments(InAFolder):
         for axes in ({"network.width": [4], "network": 3}, {"network": 3, "network.width": [4]}, {1: [2]}, {"a": itself}, [1], "network.width"):
             with self.assertRaises((TypeError, lather.LatherError)):
                 lather.sweep(problem, axes, steps=1)
-        for tables in ({"title": itself}, {"title": math.nan}, {"title": b"x"}, {"title": 2**64}, {"title": "a\0b"}, {"network": {1: 2}}):
+        for tables in ({"title": itself}, {"title": math.nan}, {"title": b"x"}, {"title": 2**64}, {"title": "a\0b"}, {"title": range(10**15)}, {"network": {1: 2}}):
             with self.assertRaises((TypeError, lather.LatherError)):
                 decay(**tables) if "network" not in tables else lather.Problem(name="x", **tables)
         np.testing.assert_array_equal(problem.objective(network={"width": np.int64(8)}).initialize(1),

@@ -69,7 +69,7 @@ TEXTS = [r"''", r"'\0'", r"'adam\0'", r"'with\0nul'", r"'a' * 300", r"'a' * 5000
          "pathlib.Path('.')", "pathlib.Path('new/folder')", r"pathlib.Path('with\0nul')", "'network.width'", "'l2=nan'", "'l2=1e-3'", "'cuda'", "'float32'"]
 LISTS = ["[]", "()", "{}", "set()", "{1, 2}", "[None]", "[[]]", "[[1.0], [1.0, 2.0]]", "[1, 'a']", "[0]", "[1.5]", "[-1]", "[2**64]", "[True]", "['adam']", "['']",
          "[math.nan]", "{'': 0}", "{1: 2}", "{None: None}", "{'a': 1, 'a.b': 2}", "{'name': 1}", "{'name': 'adam'}", "{'name': 'lm', 'x': 1}", "{'l2': math.nan}",
-         "{'l2': 1e-3}", "{'width': 3}", "{'width': 2**70}", "{'width': -1}", "{'width': 1.5}", "{'width': True}", "{'width': None}", "{'network.width': [3, 4]}",
+         "{'l2': 1e-3}", "{'width': 3}", "{'width': 2**70}", "{'width': -1}", "{'width': 1.5}", "{'width': True}", "{'width': None}", "{'width': range(10**15)}", "{'network.width': [3, 4]}",
          "{'network.width': []}", "{'network.width': {'low': 1, 'high': math.inf}}", "{'points': math.nan}", "{'a': b'b'}", "{'a': object()}",
          "{'x': 0.5, 't': 0.5}", "{'x': [1.0, 2.0], 't': [1.0, 2.0, 3.0]}", "{'W': (0, 3)}", "{'W': (2**40, 2**40)}", "{'W': (-1,)}", "{'W': (2, 3)}",
          "range(3)", "range(10**15)", "(i for i in range(3))", "in_itself(list)", "in_itself(dict)", "nested(20, dict)", "nested(900, list)", "nested(900, dict)",
