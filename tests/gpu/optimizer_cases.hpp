@@ -86,6 +86,10 @@ inline std::vector<Case> optimizer_cases() {
   esoap("ss_esoap_identity", {{"secant_metric", "identity"}, {"tau_min", 1e-3}, {"tau_max", "inf"}});
   esoap("ss_esoap_momentum", {{"inner_update", "momentum"}, {"precondition_vectors", true}});
   esoap("ss_esoap_one_sided", {{"max_dimension", 5}});
+  esoap(
+      "ss_esoap_kronecker_reset_both",
+      {{"secant_metric", "kronecker-root"}, {"variance_transition", "reset-both"}, {"correct_bias", false}});
+  esoap("ss_esoap_bounded", {{"variance_transition", "downscale"}, {"tau_power", -0.5}});
   esoap("ss_esoap_permute", {{"variance_transition", "permute"}});
   esoap("ss_esoap_permute_per_factor",
         {{"variance_transition", "permute"}, {"trigger_rule", "per-factor"}, {"trigger", 0.2}});

@@ -46,6 +46,12 @@ class SsEsoapLiteral {
       if (right_changed) QR = eigvec(R);
       M = product({product({QL.transpose(), QL_old}), M, product({QR_old.transpose(), QR})});
       transition(QL_old, QR_old);
+      if (o.keep_step_bound && t > 1) {
+        double C2 = 0;
+        for (std::int64_t k = 0; k < t - 1; ++k)
+          C2 += std::pow((1 - o.beta1) * std::pow(o.beta1, k), 2) / ((1 - o.beta2) * std::pow(o.beta2, k));
+        V = V.cwiseMax(M.cwiseProduct(M) / C2);
+      }
       basis_changed = true;
     }
 
@@ -54,7 +60,7 @@ class SsEsoapLiteral {
     M = o.beta1 * M + (1 - o.beta1) * G_rot;
     V = o.beta2 * V + (1 - o.beta2) * G_rot.cwiseProduct(G_rot);
     ++variance_steps;
-    const Mat V_hat = V / (1 - std::pow(o.beta2, variance_steps));
+    const Mat V_hat = o.correct_bias ? Mat(V / (1 - std::pow(o.beta2, variance_steps))) : V;
     epsilon =
         o.epsilon + o.relative_epsilon * std::sqrt(V_hat.maxCoeff());  // Not in the paper: the relative part
 
@@ -68,7 +74,7 @@ class SsEsoapLiteral {
     }
 
     // 5. Parameter update
-    const Mat M_hat = M / (1 - std::pow(o.beta1, t));
+    const Mat M_hat = o.correct_bias ? Mat(M / (1 - std::pow(o.beta1, t))) : M;
     Mat U_rot = M_hat;
     if (o.inner_update == InnerUpdate::adam) U_rot = M_hat.array() / (V_hat.array().sqrt() + epsilon);
     U_rot *= std::pow(tau, -o.tau_power);
@@ -113,6 +119,7 @@ class SsEsoapLiteral {
         V *= gamma;
         break;
       case VarianceTransition::keep: break;
+      case VarianceTransition::reset_both: M.setZero(); [[fallthrough]];
       case VarianceTransition::reset:
         V.setZero();
         variance_steps = 0;
@@ -157,9 +164,14 @@ class SsEsoapLiteral {
       case SecantMetric::adam:
         if (o.inner_update == InnerUpdate::momentum) return S.squaredNorm() / o.learning_rate;
         return (S_rot.array().square() * (V_hat.array().sqrt() + epsilon)).sum() / o.learning_rate;
-      case SecantMetric::shampoo: {
-        const Mat left = product({QL, dL.max(0).pow(0.25).matrix().asDiagonal(), QL.transpose()});
-        const Mat right = product({QR, dR.max(0).pow(0.25).matrix().asDiagonal(), QR.transpose()});
+      case SecantMetric::shampoo:
+      case SecantMetric::kronecker_root:
+      case SecantMetric::kronecker: {
+        const double p = o.secant_metric == SecantMetric::shampoo          ? 0.25
+                         : o.secant_metric == SecantMetric::kronecker_root ? 0.5
+                                                                           : 1;
+        const Mat left = product({QL, dL.max(0).pow(p).matrix().asDiagonal(), QL.transpose()});
+        const Mat right = product({QR, dR.max(0).pow(p).matrix().asDiagonal(), QR.transpose()});
         return product({S.transpose(), left, S, right}).trace() / o.learning_rate;
       }
       case SecantMetric::oren_luenberger: return -product({S.transpose(), G_old}).trace();

@@ -51,6 +51,8 @@ TEST(Theorems, VarianceMismatchIsBoundedAcrossABasisChange) {
     const Eigen::Index d = 2 + static_cast<Eigen::Index>(seed % 7);
     const auto size = static_cast<std::size_t>(d);
     SsEsoapOptions options;
+    options.variance_transition = VarianceTransition::downscale;
+    options.keep_step_bound = false;
     options.trigger = 0;
     options.warmup_steps = 5 + static_cast<std::int64_t>(seed % 11);
     options.gamma_thresholds = {0.01, 0.1};

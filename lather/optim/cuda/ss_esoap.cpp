@@ -16,7 +16,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
  public:
   DeviceSsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
       : DeviceMethod(
-            layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay},
+            layout, {o.learning_rate, o.beta1, o.beta2, o.epsilon, o.weight_decay, false, o.correct_bias},
             matrix_blocks(layout, o.precondition_vectors),
             [&](const ParameterBlock&) { return static_cast<std::size_t>(o.max_dimension); },
             o.factor_epsilon),
@@ -27,6 +27,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
         new_S_(layout.size()),
         partials_(5 * layer_grid_ * layer_blocks_.size()),
         metric_partials_(layer_grid_ * layer_blocks_.size()),
+        entry_partials_(layer_grid_ * layer_blocks_.size()),
         order_(layers_.value_count() + 1),
         logged_(kMostSteps * layer_blocks_.size()),
         step_losses_(kMostSteps) {
@@ -108,12 +109,15 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
       if (side < 0) return std::nullopt;
       return EigenvalueRange{ranges[2 * side], ranges[2 * side + 1]};
     };
+    std::vector<double> entries(entry_partials_.size());
+    entry_partials_.download(entries);
     for (std::size_t l = 0; l < states.size(); ++l) {
       const LayerState& s = states[l];
+      const auto own = std::span(entries).subspan(l * layer_grid_, layer_grid_);
       const DeviceLayer& layer = layers_.layers()[l];
       add_diagnostics(diagnostics_, layout_.blocks()[layer_blocks_[l]].name,
-                      {s.tau, s.c, s.a, s.rho, s.gamma, s.changed, s.gradient_cosine, range(layer.left),
-                       range(layer.right)});
+                      {s.tau, s.c, s.a, s.rho, s.gamma, s.changed, *std::ranges::max_element(own),
+                       s.gradient_cosine, range(layer.left), range(layer.right)});
     }
   }
 
@@ -164,6 +168,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
     w.S_rotated = S_rotated_.data();
     w.partials = partials_.data();
     w.metric_partials = metric_partials_.data();
+    w.entry_partials = entry_partials_.data();
     w.new_M = new_M_.data();
     w.new_S = new_S_.data();
     w.order = order_.data();
@@ -181,6 +186,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
     w.trigger_rule = o.trigger_rule;
     w.transition = o.variance_transition;
     w.inner_update = o.inner_update;
+    w.keep_step_bound = o.keep_step_bound;
     w.thresholds = static_cast<int>(o.gamma_thresholds.size());
     std::copy(o.gamma_thresholds.begin(), o.gamma_thresholds.end(), w.gamma_thresholds);
     std::copy(o.gamma_values.begin(), o.gamma_values.end(), w.gamma_values);
@@ -212,7 +218,7 @@ class DeviceSsEsoap final : public DeviceMethod, public KeepsBasisLog {
 
   SsEsoapOptions options_;
   cuda::Memory<LayerState> states_;
-  cuda::Memory<double> S_rotated_, new_M_, new_S_, partials_, metric_partials_;
+  cuda::Memory<double> S_rotated_, new_M_, new_S_, partials_, metric_partials_, entry_partials_;
   cuda::Memory<int> order_;
   cuda::Memory<LoggedStep> logged_;
   cuda::Memory<double> step_losses_;

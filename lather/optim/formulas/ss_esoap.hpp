@@ -11,10 +11,12 @@ enum class SecantMetric {
   paper,            // a = Tr(S^T L^-1 S R^-1)
   adam,             // a = sum S~^2 (sqrt V^ + eps) / eta: the metric the inner update divides by
   shampoo,          // a = Tr(S^T L^1/4 S R^1/4) / eta
+  kronecker_root,   // a = Tr(S^T L^1/2 S R^1/2) / eta
+  kronecker,        // a = Tr(S^T L S R) / eta
   oren_luenberger,  // a = -<S, G_{t-1}>: the scalar of quasi-Newton methods, H^-1 s = -g
   identity,         // a = <S, S>
 };
-enum class VarianceTransition { downscale, keep, reset, reproject, reproject_squared, permute };
+enum class VarianceTransition { downscale, keep, reset, reset_both, reproject, reproject_squared, permute };
 enum class TriggerRule { both, per_factor };
 enum class TauScope { layer, global };
 enum class InnerUpdate { adam, momentum };
@@ -44,6 +46,11 @@ LATHER_HOST_DEVICE bool is_turned(VarianceTransition transition) {
          transition == VarianceTransition::permute;
 }
 
+// Are V and its bias correction started anew?
+LATHER_HOST_DEVICE bool is_reset(VarianceTransition transition) {
+  return transition == VarianceTransition::reset || transition == VarianceTransition::reset_both;
+}
+
 // Epsilon with its part relative to the largest root; `largest` is the largest entry of V.
 LATHER_HOST_DEVICE double inner_epsilon(double epsilon, double relative_epsilon, double largest,
                                         double correction2) {
@@ -52,12 +59,20 @@ LATHER_HOST_DEVICE double inner_epsilon(double epsilon, double relative_epsilon,
 
 // Weights of S~_ij^2 in the metrics, l and r being eigenvalues of the factors.
 LATHER_HOST_DEVICE double paper_metric_weight(double l, double r) { return 1 / (l * r); }
-LATHER_HOST_DEVICE double shampoo_metric_weight(double l, double r) { return sqrt(sqrt(fmax(l * r, 0.0))); }
+LATHER_HOST_DEVICE double factor_metric_weight(SecantMetric metric, double l, double r) {
+  const double product = fmax(l * r, 0.0);
+  if (metric == SecantMetric::kronecker) return product;
+  return metric == SecantMetric::kronecker_root ? sqrt(product) : sqrt(sqrt(product));
+}
+LATHER_HOST_DEVICE bool is_of_factors(SecantMetric metric) {
+  return metric == SecantMetric::shampoo || metric == SecantMetric::kronecker_root ||
+         metric == SecantMetric::kronecker;
+}
 LATHER_HOST_DEVICE bool is_divided_by_rate(SecantMetric metric) {
-  return metric == SecantMetric::adam || metric == SecantMetric::shampoo;
+  return metric == SecantMetric::adam || is_of_factors(metric);
 }
 LATHER_HOST_DEVICE bool needs_rotated_step(SecantMetric metric) {
-  return metric == SecantMetric::paper || metric == SecantMetric::adam || metric == SecantMetric::shampoo;
+  return metric == SecantMetric::paper || is_divided_by_rate(metric);
 }
 
 // tau = min(tau_max, max(tau_min, c / a)) for c > 0 and a > 0, else 1 (Alg. 2, step 4).

@@ -80,7 +80,8 @@ SsEsoap::SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& o)
 AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) const {
   const auto& o = options_;
   auto rule = adam_rule(o.beta1, o.beta2, o.epsilon, t_);
-  rule.correction2 = bias_correction(o.beta2, static_cast<double>(layer.variance_steps));
+  if (!o.correct_bias) rule.correction1 = 1;
+  rule.correction2 = o.correct_bias ? bias_correction(o.beta2, static_cast<double>(layer.variance_steps)) : 1;
   rule.epsilon =
       inner_epsilon(o.epsilon, o.relative_epsilon, *std::max_element(V.begin(), V.end()), rule.correction2);
   return rule;
@@ -175,6 +176,8 @@ void SsEsoap::change_basis(Layer& layer, const BlockStep& s, bool left, bool rig
 
   K.rotate_in(momentum, s.M);  // the momentum keeps its direction: M~ = (Q_new^T Q_old) M~ (Q_old^T Q_new)
   carry_over_variance(layer, s.V, QL_old, QR_old);
+  if (options_.variance_transition == VarianceTransition::reset_both) std::ranges::fill(s.M, 0.0);
+  if (options_.keep_step_bound) raise_variance(s);
   K.rotate_in(s.G, layer.G);
   layer.basis_changed = true;
   ++basis_updates_;
@@ -218,6 +221,7 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const Align
       return;
     case VarianceTransition::keep: return;
     case VarianceTransition::reset:
+    case VarianceTransition::reset_both:
       std::fill(V.begin(), V.end(), 0.0);
       layer.variance_steps = 0;
       return;
@@ -249,6 +253,12 @@ void SsEsoap::carry_over_variance(Layer& layer, std::span<double> V, const Align
   transition(turn.right, K.right, QR_old);
   turn.rotate_out(V, other);  // U_L V U_R^T
   for (std::size_t i = 0; i < V.size(); ++i) V[i] = std::max(other[i], 0.0);
+}
+
+// V in a new basis is an estimate; that it is at least M^2 / C^2 is certain, and keeps Adam's bound on a step.
+void SsEsoap::raise_variance(const BlockStep& s) {
+  const double bound = moment_bound(options_.beta1, options_.beta2, static_cast<double>(t_ - 1));
+  for (std::size_t i = 0; i < s.V.size(); ++i) s.V[i] = std::max(s.V[i], least_second_moment(s.M[i], bound));
 }
 
 void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
@@ -285,7 +295,9 @@ void SsEsoap::measure_secant(Layer& layer, const BlockStep& s) {
       layer.a = sum;
       break;
     }
-    case SecantMetric::shampoo: layer.a = shampoo_metric(layer.K, layer.S); break;
+    case SecantMetric::shampoo:
+    case SecantMetric::kronecker_root:
+    case SecantMetric::kronecker: layer.a = factor_metric(o.secant_metric, layer.K, layer.S); break;
     case SecantMetric::oren_luenberger: layer.a = -plain_dot(S, G_old); break;
     case SecantMetric::identity: layer.a = plain_dot(S, S); break;
   }
@@ -301,6 +313,8 @@ void SsEsoap::update_matrix(std::size_t block, const BlockStep& s) {
     adam_direction(rule, s.M, s.V, U);
   else
     for (std::size_t i = 0; i < U.size(); ++i) U[i] = s.M[i] / rule.correction1;
+  layer.largest_entry = 0;
+  for (const double u : U) layer.largest_entry = std::max(layer.largest_entry, std::abs(u));
   if (layer.tau != 1) {
     const double scale = step_scale(layer.tau, o.tau_power);
     for (double& u : U) u *= scale;  // U~ = tau^(-1/2) M^ / (sqrt V^ + eps)
@@ -324,7 +338,7 @@ void SsEsoap::report(const Layer& layer) {
   };
   add_diagnostics(diagnostics_, layout_.blocks()[layer.block].name,
                   {layer.tau, layer.c, layer.a, layer.rho, layer.gamma, layer.basis_changed ? 1.0 : 0.0,
-                   layer.gradient_cosine, range(layer.K.left), range(layer.K.right)});
+                   layer.largest_entry, layer.gradient_cosine, range(layer.K.left), range(layer.K.right)});
 }
 
 double SsEsoap::orthogonality_error() {

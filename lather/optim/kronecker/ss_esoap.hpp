@@ -33,6 +33,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
     AlignedVector G, S;               // rotated gradient; rotated last step, once computed
     std::int64_t variance_steps = 0;  // gradients that entered V since it was last zero
     double c = 0, a = 0, rho = 0, rho_left = 0, rho_right = 0, gamma = 1, tau = 1;
+    double largest_entry = 0;  // of M^ / (sqrt V^ + eps)
     double gradient_cosine = kNoCosine;
     bool basis_changed = false;
     // For the transition `permute`: where the directions of a new basis come from; empty: basis unchanged.
@@ -49,6 +50,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
   bool diagonalize(KroneckerSide& side);
   void carry_over_variance(Layer& layer, std::span<double> V, const AlignedVector& QL_old,
                            const AlignedVector& QR_old);
+  void raise_variance(const BlockStep& step);
   void measure_secant(Layer& layer, const BlockStep& step);  // Alg. 2, step 4
   void keep_log();
   void report(const Layer& layer);

@@ -16,6 +16,7 @@ struct EigenvalueRange {
 
 struct SsEsoapDiagnostics {
   double tau, c, a, rho, gamma, basis_changed;
+  double largest_entry;                        // of the direction in the basis, before tau
   double gradient_cosine;                      // not a number: there is none
   std::optional<EigenvalueRange> left, right;  // of the factors that exist
 };
@@ -31,6 +32,7 @@ inline void add_diagnostics(std::vector<Diagnostic>& diagnostics, std::string_vi
   say("rho", d.rho);
   say("gamma", d.gamma);
   say("basis_changed", d.basis_changed);
+  say("largest_entry", d.largest_entry);
   if (!std::isnan(d.gradient_cosine)) say("gradient_cosine", d.gradient_cosine);
   if (d.left) {
     say("left_eigenvalue_min", d.left->low);

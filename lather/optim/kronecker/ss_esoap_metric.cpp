@@ -68,8 +68,8 @@ double paper_metric_exact(KroneckerPair& K, std::span<const double> S, double fl
   return dot(transposed, transposed);
 }
 
-double shampoo_metric(KroneckerPair& K, std::span<const double> S) {
-  return weighted_square(K, S, shampoo_metric_weight);
+double factor_metric(SecantMetric metric, KroneckerPair& K, std::span<const double> S) {
+  return weighted_square(K, S, [=](double l, double r) { return factor_metric_weight(metric, l, r); });
 }
 
 }  // namespace lather::optim

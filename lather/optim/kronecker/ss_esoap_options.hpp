@@ -1,9 +1,9 @@
 #pragma once
 // Options of SS-eSOAP. The defaults are the setting we recommend (entry "ss-esoap"); paper() has the
-// constants and the metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Three things are ours there
-// too: tau_min, for which the paper gives no value; the limit max_dimension; and the metric's eigenvalues,
-// which between two basis changes are Rayleigh quotients (secant_eigenvalues = exact solves instead). For
-// what the paper leaves open or contradicts itself on, see docs/optimizers.md.
+// constants and the metric of the paper's Algorithm 2 (entry "ss-esoap-paper"). Four things are ours there
+// too: tau_min and T_warm (warmup_steps), for which the paper gives no value; the limit max_dimension; and the
+// metric's eigenvalues, which between two basis changes are Rayleigh quotients (secant_eigenvalues = exact
+// solves instead). For what the paper leaves open or contradicts itself on, see docs/optimizers.md.
 
 #include "lather/core/options.hpp"
 #include "lather/optim/formulas/ss_esoap.hpp"
@@ -41,13 +41,20 @@ struct SsEsoapOptions {
 
   double trigger = 0.2;
   std::int64_t check_interval = 1;
-  std::int64_t warmup_steps = 0;  // Not in the paper: no value is given
+  std::int64_t warmup_steps = 0;
   TriggerRule trigger_rule = TriggerRule::both;
-  VarianceTransition variance_transition = VarianceTransition::downscale;
+  // Departs from the paper, which turns M with the basis and leaves V in the old one, scaled by gamma: an entry
+  // of the new M may then meet a V that is nearly zero. Measured: single steps of 8 to 1,800 times Adam's
+  // bound, after which runs do not recover. Squares of the entries of Q_new^T Q_old turn V too, exactly where
+  // its entries are uncorrelated.
+  VarianceTransition variance_transition = VarianceTransition::reproject_squared;
+  // Not in the paper. Where they are correlated V is raised to the least value that M allows.
+  bool keep_step_bound = true;
   std::vector<double> gamma_thresholds = {0.5, 0.8};
   std::vector<double> gamma_values = {0.75, 0.5, 0.25};
 
   InnerUpdate inner_update = InnerUpdate::adam;
+  bool correct_bias = true;
   bool precondition_vectors = false;
   std::int64_t max_dimension = 2048;  // Not in the paper
 
@@ -57,6 +64,11 @@ struct SsEsoapOptions {
     o.relative_epsilon = 0;
     o.secant_metric = SecantMetric::paper;
     o.eigenvalue_floor = 0;
+    o.variance_transition = VarianceTransition::downscale;
+    o.keep_step_bound = false;
+    // The paper requires a value and gives none: the memory 1 / (1 - beta2) of the factors, which before that
+    // many steps are not the averages that a basis is meant to diagonalize.
+    o.warmup_steps = 20;
     return o;
   }
 
@@ -76,6 +88,8 @@ struct SsEsoapOptions {
               {"paper", SecantMetric::paper},
               {"adam", SecantMetric::adam},
               {"shampoo", SecantMetric::shampoo},
+              {"kronecker-root", SecantMetric::kronecker_root},
+              {"kronecker", SecantMetric::kronecker},
               {"oren-luenberger", SecantMetric::oren_luenberger},
               {"identity", SecantMetric::identity}});
     v.choice("secant_eigenvalues", secant_eigenvalues,
@@ -85,7 +99,7 @@ struct SsEsoapOptions {
            "added to eigenvalues in the metric, relative to the largest", non_negative());
     v.real("tau_min", tau_min, "smallest tau; 1 switches self-scaling off", unit_open_left());
     v.real("tau_max", tau_max, "largest tau; inf: unclipped", at_least(1));
-    v.real("tau_power", tau_power, "the step is multiplied by tau to the minus this", non_negative());
+    v.real("tau_power", tau_power, "the step is multiplied by tau to the minus this; below 0 tau damps");
     v.choice("tau_scope", tau_scope, "one tau per layer, or one for all",
              {{"layer", TauScope::layer}, {"global", TauScope::global}});
     v.real("trigger", trigger,
@@ -99,13 +113,17 @@ struct SsEsoapOptions {
              {{"downscale", VarianceTransition::downscale},
               {"keep", VarianceTransition::keep},
               {"reset", VarianceTransition::reset},
+              {"reset-both", VarianceTransition::reset_both},
               {"reproject", VarianceTransition::reproject},
               {"reproject-squared", VarianceTransition::reproject_squared},
               {"permute", VarianceTransition::permute}});
+    v.boolean("keep_step_bound", keep_step_bound,
+              "raise the second moment, when the basis changes, to the least value that the first allows");
     v.reals("gamma_thresholds", gamma_thresholds, "ascending ratios at which the downscaling gamma changes");
     v.reals("gamma_values", gamma_values, "gamma below, between and above the thresholds");
     v.choice("inner_update", inner_update, "update inside the basis",
              {{"adam", InnerUpdate::adam}, {"momentum", InnerUpdate::momentum}});
+    v.boolean("correct_bias", correct_bias, "correct the bias of moments that started at zero");
     v.boolean("precondition_vectors", precondition_vectors,
               "give biases a factor and a basis too; else Adam");
     v.integer("max_dimension", max_dimension, "longer sides keep the identity as basis", non_negative());

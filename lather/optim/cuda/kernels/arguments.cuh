@@ -165,6 +165,7 @@ struct EsoapKernelArgs {
   double* S_rotated;
   double* partials;         // per layer and block: largest V, c, <g, g_old>, |g|^2, |g_old|^2
   double* metric_partials;  // per layer and block
+  double* entry_partials;   // per layer and block: largest entry of M^ / (sqrt V^ + eps)
   double* new_M;
   double* new_S;
   int* order;  // of permute: per side, at its offset among the values
@@ -182,6 +183,7 @@ struct EsoapKernelArgs {
   TriggerRule trigger_rule;
   VarianceTransition transition;
   InnerUpdate inner_update;
+  int keep_step_bound;
   int thresholds;
   double gamma_thresholds[8];
   double gamma_values[9];

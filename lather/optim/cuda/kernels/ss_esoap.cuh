@@ -83,14 +83,20 @@ extern "C" __global__ void __launch_bounds__(256)
   double gamma = 1;
   if (w.transition == VarianceTransition::downscale)
     gamma = downscaling(state.rho, w.gamma_thresholds, w.thresholds, w.gamma_values);
-  if (w.transition == VarianceTransition::reset) gamma = 0;
+  if (is_reset(w.transition)) gamma = 0;
+  const double bound =
+      w.keep_step_bound ? moment_bound(w.e.s.beta1, w.e.s.beta2, (double)(w.e.s.control->t - 1)) : 0;
   const bool turned = layer.has_basis && is_turned(w.transition);  // `rotated` holds what V becomes
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
        k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
-    w.e.v[i] = turned ? (w.e.rotated[i] > 0 ? w.e.rotated[i] : 0) : gamma * w.e.v[i];
+    const double v = turned ? (w.e.rotated[i] > 0 ? w.e.rotated[i] : 0) : gamma * w.e.v[i];
+    const double m = w.transition == VarianceTransition::reset_both ? 0
+                     : layer.has_basis                              ? w.new_M[i]
+                                                                    : w.e.m[i];
+    w.e.v[i] = fmax(v, least_second_moment(m, bound));
+    w.e.m[i] = m;
     if (!layer.has_basis) continue;
-    w.e.m[i] = w.new_M[i];
     w.S_rotated[i] = w.new_S[i];
   }
 }
@@ -104,8 +110,7 @@ extern "C" __global__ void __launch_bounds__(256) esoap_resume(const __grid_cons
     const bool changed = state.changed != 0;
     if (changed && w.transition == VarianceTransition::downscale)
       state.gamma = downscaling(state.rho, w.gamma_thresholds, w.thresholds, w.gamma_values);
-    state.variance_steps =
-        changed && w.transition == VarianceTransition::reset ? 1 : state.variance_steps + 1;
+    state.variance_steps = changed && is_reset(w.transition) ? 1 : state.variance_steps + 1;
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -140,12 +145,13 @@ extern "C" __global__ void __launch_bounds__(256) esoap_moments(const __grid_con
 }
 
 struct InnerRule {
-  double correction2, epsilon;
+  double correction1, correction2, epsilon;
 };
 __device__ __forceinline__ InnerRule inner_rule(const EsoapKernelArgs& w, int layer) {
   const StepKernelArgs& s = w.e.s;
   InnerRule rule;
-  rule.correction2 = bias_correction(s.beta2, w.state[layer].variance_steps);
+  rule.correction1 = w.e.correct_bias ? s.control->correction1 : 1;
+  rule.correction2 = w.e.correct_bias ? bias_correction(s.beta2, w.state[layer].variance_steps) : 1;
   double largest = 0;
   for (int b = 0; b < (int)gridDim.x; ++b) {
     const double v = w.partials[5 * ((i64)layer * gridDim.x + b)];
@@ -189,14 +195,16 @@ extern "C" __global__ void __launch_bounds__(256) esoap_metric(const __grid_cons
             (w.inner_update == InnerUpdate::adam ? adam_root(w.e.v[i], rule.correction2, rule.epsilon) : 1);
         break;
       case SecantMetric::paper:
-      case SecantMetric::shampoo: {
+      case SecantMetric::shampoo:
+      case SecantMetric::kronecker_root:
+      case SecantMetric::kronecker: {
         const int row = (int)(k / layer.cols), col = (int)(k % layer.cols);
         const double l = layer.left < 0 ? 1 : w.k.sides[layer.left].factor[(i64)row * (layer.rows + 1)];
         const double r = layer.right < 0 ? 1 : w.k.sides[layer.right].factor[(i64)col * (layer.cols + 1)];
         if (S == 0) break;  // a zero in a singular direction has no energy
         sum += S * S *
                (w.metric == SecantMetric::paper ? paper_metric_weight(l + left_floor, r + right_floor)
-                                                : shampoo_metric_weight(l, r));
+                                                : factor_metric_weight(w.metric, l, r));
         break;
       }
       case SecantMetric::oren_luenberger: sum -= s.change[i] * s.previous[i]; break;
@@ -247,17 +255,21 @@ extern "C" __global__ void __launch_bounds__(256) esoap_direction(const __grid_c
   }
   __syncthreads();
   const double scale = shared_scale;
+  double largest = 0;
   for (i64 k = (i64)blockIdx.x * 256 + threadIdx.x; k < (i64)layer.rows * layer.cols;
        k += (i64)gridDim.x * 256) {
     const i64 i = layer.offset + k;
     double u = w.inner_update == InnerUpdate::momentum
-                   ? w.e.m[i] / control.correction1
-                   : adam_element(w.e.m[i], w.e.v[i], control.correction1, rule.correction2, rule.epsilon);
+                   ? w.e.m[i] / rule.correction1
+                   : adam_element(w.e.m[i], w.e.v[i], rule.correction1, rule.correction2, rule.epsilon);
+    if (fabs(u) > largest) largest = fabs(u);
     u *= scale;
     w.e.U_rotated[i] = u;
     if (!layer.has_basis) w.e.U[i] = u;
     w.S_rotated[i] = -control.rate * u;
   }
+  largest = block_max(largest);
+  if (threadIdx.x == 0) w.entry_partials[(i64)blockIdx.y * gridDim.x + blockIdx.x] = largest;
 }
 
 // Smallest and largest entry of the diagonal of every factor.
