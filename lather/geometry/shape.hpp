@@ -87,6 +87,10 @@ class Boundary {
   std::optional<SurfacePoint> on_patch(std::size_t patch, double u, double v) const;
   std::size_t patches() const { return patches_.size(); }
   double patch_measure(std::size_t patch) const { return patches_[patch].measure; }
+  // Its place at u, v, whether that is part of the boundary or not.
+  Point place_on_patch(std::size_t patch, double u, double v) const {
+    return patches_[patch].at(u, v).position;
+  }
   Measure measure(std::size_t samples = 100'000) const;
   double total() const { return ends_.empty() ? 0 : ends_.back(); }  // of all patches, kept or not
 

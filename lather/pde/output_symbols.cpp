@@ -15,10 +15,11 @@ using symbolic::MultiIndex;
 
 namespace {
 
+bool jumps(symbolic::Kind kind) { return kind == symbolic::Kind::step || kind == symbolic::Kind::sign; }
+
 bool has_kinks(symbolic::Kind kind) {
   using symbolic::Kind;
-  return kind == Kind::step || kind == Kind::sign || kind == Kind::abs || kind == Kind::min ||
-         kind == Kind::max;
+  return jumps(kind) || kind == Kind::abs || kind == Kind::min || kind == Kind::max;
 }
 
 }  // namespace
@@ -120,7 +121,17 @@ void OutputSymbols::note_kinks(Expr e, int coordinate) {
     if (std::none_of(kinks_.begin(), kinks_.end(),
                      [&](const Kink& k) { return k.function == part && k.coordinate == coordinate; }))
       kinks_.push_back({part, coordinate});
+    if (jumps(part.kind())) note_flux(e, coordinate);
   }
+}
+
+void OutputSymbols::note_flux(Expr e, int coordinate) {
+  const auto symbols = symbolic::symbols_of(std::span(&e, 1));
+  const bool of_outputs =
+      std::any_of(symbols.begin(), symbols.end(), [&](Expr s) { return find(s).has_value(); });
+  if (of_outputs && std::none_of(fluxes_.begin(), fluxes_.end(),
+                                 [&](const Flux& f) { return f.flux == e && f.coordinate == coordinate; }))
+    fluxes_.push_back({e, coordinate});
 }
 
 }  // namespace lather::pde

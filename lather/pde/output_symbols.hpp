@@ -57,10 +57,19 @@ class OutputSymbols {
   // Those found since the last call, each once.
   std::vector<Kink> take_kinks() { return std::exchange(kinks_, {}); }
 
+  // What a derivative by a coordinate was taken of, if it contains outputs and jumps along that coordinate:
+  // D(k*u_x, x) with k in layers says that k*u_x does not jump where k does.
+  struct Flux {
+    symbolic::Expr flux;
+    int coordinate;
+  };
+  const std::vector<Flux>& fluxes() const { return fluxes_; }
+
  private:
   symbolic::Expr derivative_of_symbol(symbolic::Expr symbol, int coordinate);
   std::string suffix(const symbolic::MultiIndex& orders) const;
   void note_kinks(symbolic::Expr e, int coordinate);
+  void note_flux(symbolic::Expr e, int coordinate);
 
   symbolic::Graph* graph_;
   std::vector<std::string> coordinate_names_, output_names_;
@@ -73,6 +82,7 @@ class OutputSymbols {
   std::vector<Table> tables_;
   symbolic::ExprMap<TableDerivative> table_derivatives_;
   std::vector<Kink> kinks_;
+  std::vector<Flux> fluxes_;
 };
 
 }  // namespace lather::pde

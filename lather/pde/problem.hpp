@@ -79,6 +79,7 @@ struct Problem {
   std::shared_ptr<symbolic::Graph> graph = std::make_shared<symbolic::Graph>();
   std::shared_ptr<OutputSymbols> symbols;
   std::vector<Interval> domain;                // one per coordinate; with shapes, the box around them
+  std::vector<bool> periodic;                  // by coordinate: both ends of the domain are one place
   std::shared_ptr<const Geometry> geometry;    // if the domain is not a box
   std::vector<symbolic::Expr> network_inputs;  // what the network is fed, as expressions in the coordinates
   std::vector<Field> fields;

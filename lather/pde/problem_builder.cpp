@@ -368,6 +368,7 @@ Problem ProblemBuilder::build() {
       throw Error(names_.where(unknown.name),
                   fmt::format("nothing determines the unknown '{}': no residual contains it", unknown.name));
   problem_.network_inputs = default_inputs();
+  problem_.periodic = periodic_;
   return problem_;
 }
 

@@ -158,6 +158,30 @@ std::vector<char> Region::covers(const Points& points) const {
   return in;
 }
 
+std::vector<char> Region::admits(const Points& points, const Piece& piece) const {
+  return are_kept({points, {}}, piece);
+}
+
+Points Region::on_patch(std::size_t patch, std::span<const std::array<double, 2>> parameters, Points points,
+                        const Piece& piece, std::span<const std::string> columns) const {
+  Candidates drawn{std::move(points), {}};
+  auto& coordinates = drawn.points.coordinates;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const auto p = boundary_->on_patch(patch, parameters[i][0], parameters[i][1]);
+    if (!p) continue;
+    drawn.surface.push_back(*p);
+    for (auto& c : coordinates) c[next] = c[i];
+    for (std::size_t k = 0; k < geometry_->coordinates.size(); ++k)
+      coordinates[geometry_->coordinates[k]][next] = p->position[k];
+    ++next;
+  }
+  for (auto& c : coordinates) c.resize(next);
+  keep(drawn, piece);
+  fill(drawn, columns);
+  return std::move(drawn.points);
+}
+
 std::shared_ptr<const Region> Region::close_to(const geometry::ShapePtr& shape, double within,
                                                std::span<const Interval> box, const Piece& piece) const {
   Box bounds = shape->bounds();

@@ -47,6 +47,14 @@ class Region {
   WeightedPoints quadrature(const Piece& piece, int nodes, std::span<const std::string> columns) const;
   // Which of the given points lie in it; a boundary has none.
   std::vector<char> covers(const Points& points) const;
+  // The boundary that it is part of; nullptr for a part of the inside.
+  const geometry::Boundary* boundary() const { return boundary_.get(); }
+  // Which of the given points of `piece` belong to a part of the inside, faces included.
+  std::vector<char> admits(const Points& points, const Piece& piece) const;
+  // Points of one patch of the boundary, at its parameters u, v in (0, 1); the coordinates that are not the
+  // shape's come from `points`. Those that do not belong to the region are left out.
+  Points on_patch(std::size_t patch, std::span<const std::array<double, 2>> parameters, Points points,
+                  const Piece& piece, std::span<const std::string> columns) const;
   // The part of it that is at most `within` away from the boundary of a shape.
   std::shared_ptr<const Region> close_to(const geometry::ShapePtr& shape, double within,
                                          std::span<const Interval> box, const Piece& piece) const;

@@ -10,38 +10,12 @@
 #include <functional>
 #include <numbers>
 
+#include "lather/linalg/gauss_rule.hpp"
 #include "lather/pde/sampling/region.hpp"
 
 namespace lather::pde {
 
 namespace {
-
-struct Rule {
-  std::vector<double> nodes, weights;  // on (-1, 1)
-};
-
-// Gauss–Legendre: roots of the Legendre polynomial by Newton's method.
-Rule gauss_rule(int n) {
-  Rule rule;
-  for (int i = 0; i < n; ++i) {
-    double x = std::cos(std::numbers::pi * (i + 0.75) / (n + 0.5)), slope = 1;
-    for (int k = 0; k < 50; ++k) {
-      double p = 1, before = 0;
-      for (int j = 1; j <= n; ++j) {
-        const double next = ((2 * j - 1) * x * p - (j - 1) * before) / j;
-        before = p;
-        p = next;
-      }
-      slope = n * (x * p - before) / (x * x - 1);
-      const double step = p / slope;
-      x -= step;
-      if (std::abs(step) < 1e-16) break;
-    }
-    rule.nodes.push_back(x);
-    rule.weights.push_back(2 / ((1 - x * x) * slope * slope));
-  }
-  return rule;
-}
 
 using Place = std::array<double, 3>;  // parameters of the carrier
 // Which places lie in the region.
@@ -54,7 +28,7 @@ class LineQuadrature {
         low_(low),
         high_(high),
         inside_(std::move(inside)),
-        rule_(gauss_rule(nodes)),
+        rule_(linalg::gauss_rule(nodes)),
         scan_(dimensions > 2 ? 64 : 256) {}
 
   void run() { integrate(0, {}, 1); }
@@ -153,7 +127,7 @@ class LineQuadrature {
   int dimensions_;
   Place low_, high_;
   Inside inside_;
-  Rule rule_;
+  linalg::GaussRule rule_;
   int scan_;  // places looked at along a line: anything thinner than their spacing may be missed
 };
 
