@@ -2,13 +2,11 @@
 // A team of threads that stays alive between steps. `run(f)` calls f(0) …
 // f(size-1), one call per thread, and returns when all are done. Work is split
 // by the caller, statically, so that sums come out the same from run to run.
+// In a forked process, which has none of the threads, the team starts new ones.
 
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <thread>
+#include <cstddef>
+#include <memory>
 #include <type_traits>
-#include <vector>
 
 namespace lather {
 
@@ -19,7 +17,7 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  int size() const { return static_cast<int>(workers_.size()) + 1; }
+  int size() const { return size_; }
 
   // The first exception thrown by a call is rethrown here. Does not allocate.
   template <class F>
@@ -31,20 +29,16 @@ class ThreadTeam {
 
  private:
   using Call = void (*)(void* context, int thread);
+  class Crew;
   void run_erased(Call call, void* context);
-  void work(int thread);
-  void guarded_call(int thread);
 
-  std::vector<std::thread> workers_;
-  std::mutex mutex_;
-  std::condition_variable start_, done_;
-  Call call_ = nullptr;
-  void* context_ = nullptr;
-  std::exception_ptr failure_;
-  unsigned long generation_ = 0;
-  int running_ = 0;
-  bool stopping_ = false;
+  int size_;
+  unsigned long process_;  // whose threads they are, as process_generation() tells
+  std::unique_ptr<Crew> crew_;
 };
+
+// Changes in a forked process: threads, and locks that they held, are not those of the parent.
+unsigned long process_generation();
 
 // The number of cores this process may use.
 int available_cores();

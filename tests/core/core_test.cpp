@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -133,6 +134,43 @@ TEST(Threads, EachThreadIsCalledOnceAndFailuresComeBack) {
                Error);
   team.run([&](int thread) { ++calls[thread]; });
   EXPECT_EQ(calls[2], 101);
+}
+
+// A forked process has none of its parent's threads.
+TEST(Threads, ATeamWorksInAForkedProcessToo) {
+  auto team = std::make_unique<ThreadTeam>(3);
+  std::vector<int> calls(3);
+  team->run([&](int thread) { ++calls[thread]; });
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // it does not hang
+    for (int repeat = 0; repeat < 10; ++repeat) team->run([&](int thread) { ++calls[thread]; });
+    ThreadTeam(2).run([](int) {});
+    team.reset();
+    ::_exit(calls == std::vector<int>{11, 11, 11} ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  team->run([&](int thread) { ++calls[thread]; });
+  EXPECT_EQ(calls, (std::vector<int>{2, 2, 2}));
+}
+
+TEST(Threads, ATeamSaysIfTheProcessWasForkedWhileItWorked) {
+  ThreadTeam team(2);
+  pid_t child = -1;
+  const auto forks = [&](int thread) {
+    if (thread == 0) child = ::fork();
+  };
+  try {
+    team.run(forks);
+  } catch (const Error&) {
+    ::_exit(child == 0 ? 0 : 1);
+  }
+  ASSERT_GT(child, 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // Peaks stay; memory that was freed is not counted again.
