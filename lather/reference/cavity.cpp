@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "lather/core/process_mutex.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/reference/cavity_solver.hpp"
 #include "lather/reference/numerics/dense_newton.hpp"
@@ -135,7 +136,7 @@ class Cavity final : public ReferenceSolution {
   ChebyshevLine<Real> line_;
   std::vector<double> nodes_, psi_pairs_;
   Table<Real> psi_, p_;
-  mutable std::mutex mutex_;
+  mutable ProcessMutex mutex_;
   mutable std::map<std::tuple<bool, int, int>, Table<double>> nodal_;
 };
 

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/core/process_mutex.hpp"
 #include "lather/reference/registry.hpp"
 
 namespace lather::reference {
@@ -102,7 +103,7 @@ std::unique_ptr<ReferenceSolution> make_reference(const std::string& name, const
                                                   const std::filesystem::path& cache_directory) {
   // Concurrent trainings want the same reference at the same time: one computes it, the others find it in the
   // cache.
-  static std::mutex one_at_a_time;
+  static ProcessMutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   return find_maker(name).make(settings.as_table("settings of a reference"), cache_directory);
 }

@@ -9,6 +9,7 @@
 #include "lather/core/memory.hpp"
 #include "lather/core/options.hpp"
 #include "lather/core/peak_memory.hpp"
+#include "lather/core/process_mutex.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/core/threads.hpp"
@@ -168,6 +169,21 @@ TEST(Threads, ATeamSaysIfTheProcessWasForkedWhileItWorked) {
     ::_exit(child == 0 ? 0 : 1);
   }
   ASSERT_GT(child, 0);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Threads, ALockThatWasHeldAtAForkIsFreeInTheChild) {
+  ProcessMutex mutex;
+  const std::lock_guard held(mutex);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    { const std::lock_guard own(mutex); }
+    const std::lock_guard again(mutex);
+    ::_exit(0);
+  }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -7,9 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "lather/core/process_mutex.hpp"
 
 namespace lather::train {
 
@@ -26,13 +27,13 @@ class KnownValues {
  private:
   struct Entry {
     // Held while the numbers are computed. (ThreadSanitizer hangs on a std::call_once that throws.)
-    std::mutex mutex;
+    ProcessMutex mutex;
     bool known = false;
     Numbers numbers;
   };
   std::size_t most_;  // numbers; beyond it, all are forgotten
   std::size_t kept_ = 0;
-  std::mutex mutex_;
+  ProcessMutex mutex_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/process_mutex.hpp"
 #include "lather/symbolic/machine/machine.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
 #include "lather/train/accuracy/known_values.hpp"
@@ -117,13 +118,13 @@ class FromReference final : public TrueSolution {
 // in the cache.
 std::shared_ptr<const reference::ReferenceSolution> made_once(const pde::ReferenceRequest& request,
                                                               const std::filesystem::path& cache_directory) {
-  static std::mutex mutex;
-  static std::map<std::string, std::shared_ptr<std::mutex>> making;
-  std::shared_ptr<std::mutex> mine;
+  static ProcessMutex mutex;
+  static std::map<std::string, std::shared_ptr<ProcessMutex>> making;
+  std::shared_ptr<ProcessMutex> mine;
   {
     const std::lock_guard lock(mutex);
     auto& known = making[request.solver + " " + request.options.to_json().dump()];
-    if (!known) known = std::make_shared<std::mutex>();
+    if (!known) known = std::make_shared<ProcessMutex>();
     mine = known;
   }
   const std::lock_guard lock(*mine);
