@@ -6,6 +6,7 @@ namespace lather::optim {
 
 void Objective::values(std::span<const double> xs, std::span<double> values) {
   const std::size_t n = size();
+  require_size("xs", xs.size(), values.size() * n);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(xs.subspan(i * n, n));
 }
 

@@ -60,6 +60,8 @@ class Objective : public Residuals {
 
   // For optimizers that live on the GPU; null if the objective does not.
   virtual CudaObjective* cuda_objective() { return nullptr; }
+  // Whether the parameters of a step stay on the GPU, with the objective: those given are an empty array.
+  virtual bool holds_parameters() const { return false; }
 };
 
 }  // namespace lather::optim

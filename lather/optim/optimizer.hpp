@@ -46,21 +46,30 @@ std::size_t bytes_of(const Vectors&... vectors) {
 
 struct ClipOptions;
 
+// What a method takes for granted about the objective: as many parameters as the layout it was made for, or
+// the same matrices and vectors too.
+enum class Fits { size, blocks };
+
 class Optimizer {
  public:
+  explicit Optimizer(const ParameterLayout& layout, Fits fits = Fits::size) : layout_(layout), fits_(fits) {}
   virtual ~Optimizer() = default;
+  const ParameterLayout& layout() const { return layout_; }
 
   // One iteration. NaN, a failed line search or a singular matrix is a status in words, never an exception.
-  virtual StepReport step(Objective& objective, std::span<double> parameters) = 0;
+  // Throws Error, before anything is touched, if objective or parameters do not fit.
+  StepReport step(Objective& objective, std::span<double> parameters) {
+    require_fit(objective, parameters.size());
+    return take_step(objective, parameters);
+  }
 
   // At most factors.size() iterations in a row, factors[i] being the learning-rate factor of the i-th; at
   // least one. `done` says how many were taken; the report describes the last one, its counts cover all of
   // them. Methods that live on the GPU take many before reporting to the host.
-  virtual StepReport steps(Objective& objective, std::span<double> parameters,
-                           std::span<const double> factors, std::int64_t& done) {
-    set_learning_rate_factor(factors[0]);
-    done = 1;
-    return step(objective, parameters);
+  StepReport steps(Objective& objective, std::span<double> parameters, std::span<const double> factors,
+                   std::int64_t& done) {
+    require_fit(objective, parameters.size());
+    return take_steps(objective, parameters, factors, done);
   }
 
   // The objective is no longer the same function (points resampled, weights changed): secants across the
@@ -70,8 +79,9 @@ class Optimizer {
   // The same, for an objective that changes in every step, such as a batch: a method that compares successive
   // gradients may take the last one again, of the new function at the point before the last step, and so keep
   // its secant. Costs one gradient where it is used.
-  virtual void renew_secant(Objective& /*changed*/, std::span<const double> /*parameters*/) {
-    objective_changed();
+  void renew_secant(Objective& changed, std::span<const double> parameters) {
+    require_fit(changed, parameters.size());
+    take_gradient_again(changed, parameters);
   }
 
   // Schedules multiply the learning rate given in the options by this factor. Line-search methods ignore it.
@@ -88,6 +98,24 @@ class Optimizer {
 
   // Everything needed to continue bit for bit.
   virtual void state(StateVisitor& visitor) = 0;
+
+ protected:
+  virtual StepReport take_step(Objective& objective, std::span<double> parameters) = 0;
+  virtual StepReport take_steps(Objective& objective, std::span<double> parameters,
+                                std::span<const double> factors, std::int64_t& done) {
+    set_learning_rate_factor(factors[0]);
+    done = 1;
+    return take_step(objective, parameters);
+  }
+  virtual void take_gradient_again(Objective& /*changed*/, std::span<const double> /*parameters*/) {
+    objective_changed();
+  }
+
+  ParameterLayout layout_;
+
+ private:
+  void require_fit(const Objective& objective, std::size_t parameters) const;
+  Fits fits_;
 };
 
 }  // namespace lather::optim

@@ -39,15 +39,14 @@ class ParameterLayout {
   std::size_t size() const { return size_; }  // number of parameters
 
  private:
-  // Returns the offset of the new block.
-  std::size_t add(ParameterBlock block) {
-    const std::size_t offset = size_;
-    size_ += block.size();
-    blocks_.push_back(std::move(block));
-    return offset;
-  }
+  // Returns the offset of the new block. Throws Error if no memory could hold the parameters.
+  std::size_t add(ParameterBlock block);
   std::vector<ParameterBlock> blocks_;
   std::size_t size_ = 0;
 };
+
+// The first block that is another matrix or vector in `other` than in `layout`, in words; empty: there
+// is none. Names and roles do not matter.
+std::string different_block(const ParameterLayout& layout, const ParameterLayout& other);
 
 }  // namespace lather::optim

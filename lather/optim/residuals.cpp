@@ -1,5 +1,7 @@
 #include "lather/optim/residuals.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -12,12 +14,18 @@
 
 namespace lather::optim {
 
+void require_size(std::string_view name, std::size_t size, std::size_t expected) {
+  if (size != expected) throw Error(fmt::format("{}: {} numbers, expected {}", name, size, expected));
+}
+
 void Residuals::residuals(std::span<const double>, std::span<double>) {
   throw Error("this objective is not a sum of squared residuals");
 }
 
 void Residuals::residuals_at(std::span<const double> xs, std::span<double> r) {
-  const std::size_t n = size(), m = residual_count();
+  const std::size_t n = size(), m = residual_count(), count = n > 0 ? xs.size() / n : 0;
+  require_size("xs", xs.size(), count * n);
+  require_size("r", r.size(), count * m);
   for (; !xs.empty(); xs = xs.subspan(n), r = r.subspan(m)) residuals(xs.first(n), r.first(m));
 }
 
@@ -33,6 +41,7 @@ void Residuals::jacobian_rows(std::span<const double>, std::size_t, std::size_t,
 
 double Residuals::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
   const std::size_t n = size();
+  require_size("Jtr", Jtr.size(), n);
   std::vector<double> r(residual_count()), row(n);
   residuals(x, r);
   std::fill_n(JtJ, n * n, 0.0);
@@ -52,6 +61,7 @@ double Residuals::normal_equations(std::span<const double> x, double* JtJ, std::
 void Residuals::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
   constexpr std::size_t kRows = 256;
   const std::size_t n = size(), m = residual_count();
+  require_size("diagonal", diagonal.size(), n);
   std::vector<double> rows(std::min(kRows, m) * n);
   std::fill(diagonal.begin(), diagonal.end(), 0.0);
   for (std::size_t first = 0; first < m; first += kRows) {
@@ -64,6 +74,7 @@ void Residuals::normal_diagonal(std::span<const double> x, std::span<double> dia
 
 void Residuals::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
   const std::size_t m = residual_count(), n = size();
+  require_size("r", r.size(), m);
   residuals(x, r);
   std::vector<double> rows(m * n);
   jacobian_rows(x, 0, m, rows.data());
@@ -73,6 +84,8 @@ void Residuals::residual_gram(std::span<const double> x, double* JJt, std::span<
 }
 
 void Residuals::jacobian_times(std::span<const double> x, std::span<const double> v, std::span<double> Jv) {
+  require_size("v", v.size(), size());
+  require_size("Jv", Jv.size(), residual_count());
   std::vector<double> row(size());
   for (std::size_t k = 0; k < Jv.size(); ++k) {
     jacobian_rows(x, k, 1, row.data());
@@ -82,6 +95,8 @@ void Residuals::jacobian_times(std::span<const double> x, std::span<const double
 
 void Residuals::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
                                           std::span<double> Jtw) {
+  require_size("w", w.size(), residual_count());
+  require_size("Jtw", Jtw.size(), size());
   std::vector<double> row(size());
   std::fill(Jtw.begin(), Jtw.end(), 0.0);
   for (std::size_t k = 0; k < w.size(); ++k) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string_view>
 
 namespace lather {
 class ThreadTeam;
@@ -18,6 +19,9 @@ class NormalMatrix;
 class OrthogonalFactor;
 class Sketch;
 class VectorBlocks;
+
+// Throws Error that names the array and both sizes, if they differ.
+void require_size(std::string_view name, std::size_t size, std::size_t expected);
 
 class Residuals {
  public:

@@ -136,12 +136,18 @@ std::span<const double> PinnObjective::point_weights(int term) const {
 
 const optim::ParameterLayout& PinnObjective::layout() const { return engine_->layout; }
 
+std::span<const double> PinnObjective::fitting(std::span<const double> x) const {
+  optim::require_size("x", x.size(), engine_->layout.size());
+  return x;
+}
+
 double PinnObjective::value(std::span<const double> x) {
-  engine_->compute(x, nullptr, nullptr);
+  engine_->compute(fitting(x), nullptr, nullptr);
   return engine_->total_loss();
 }
 
 void PinnObjective::values(std::span<const double> xs, std::span<double> values) {
+  optim::require_size("xs", xs.size(), values.size() * size());
   for (std::size_t n = 0; !values.empty(); values = values.subspan(n), xs = xs.subspan(n * size())) {
     n = std::min(values.size(), Engine::kMostTrials);
     engine_->values(xs.first(n * size()), values.first(n));
@@ -149,7 +155,8 @@ void PinnObjective::values(std::span<const double> xs, std::span<double> values)
 }
 
 double PinnObjective::value_and_gradient(std::span<const double> x, std::span<double> gradient) {
-  engine_->compute(x, gradient.data(), nullptr);
+  optim::require_size("gradient", gradient.size(), size());
+  engine_->compute(fitting(x), gradient.data(), nullptr);
   return engine_->total_loss();
 }
 
@@ -169,16 +176,18 @@ std::vector<bool> PinnObjective::term_is_equation() const {
 
 void PinnObjective::term_gradients(std::span<const double> x, std::span<double> losses,
                                    std::vector<std::vector<double>>& gradients) {
-  gradients.resize(engine_->problem.terms.size());
-  for (auto& g : gradients) g.resize(engine_->layout.size());
-  engine_->compute(x, nullptr, &gradients);
+  const std::size_t terms = engine_->problem.terms.size();
+  optim::require_size("losses", losses.size(), terms);
+  gradients.resize(terms);
+  for (auto& g : gradients) g.resize(size());
+  engine_->compute(fitting(x), nullptr, &gradients);
   std::copy(engine_->losses.begin(), engine_->losses.end(), losses.begin());
 }
 
 // Residuals, unlike their derivatives, are available in single precision too.
 std::size_t PinnObjective::residual_count() const { return EngineResiduals(*engine_).residual_count(); }
 void PinnObjective::residuals(std::span<const double> x, std::span<double> r) {
-  EngineResiduals(*engine_).residuals(x, r);
+  EngineResiduals(*engine_).residuals(fitting(x), r);
 }
 void PinnObjective::residuals_at(std::span<const double> xs, std::span<double> r) {
   EngineResiduals(*engine_).residuals_at(xs, r);
@@ -190,24 +199,31 @@ void PinnObjective::residual_scales(std::span<double> scales) const {
 optim::Residuals& PinnObjective::source() { return engine_->jacobian(); }
 void PinnObjective::jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count,
                                   double* rows) {
-  source().jacobian_rows(x, first, count, rows);
+  source().jacobian_rows(fitting(x), first, count, rows);
 }
 double PinnObjective::normal_equations(std::span<const double> x, double* JtJ, std::span<double> Jtr) {
-  return source().normal_equations(x, JtJ, Jtr);
+  optim::require_size("Jtr", Jtr.size(), size());
+  return source().normal_equations(fitting(x), JtJ, Jtr);
 }
 void PinnObjective::normal_diagonal(std::span<const double> x, std::span<double> diagonal) {
-  source().normal_diagonal(x, diagonal);
+  optim::require_size("diagonal", diagonal.size(), size());
+  source().normal_diagonal(fitting(x), diagonal);
 }
 void PinnObjective::residual_gram(std::span<const double> x, double* JJt, std::span<double> r) {
-  source().residual_gram(x, JJt, r);
+  optim::require_size("r", r.size(), residual_count());
+  source().residual_gram(fitting(x), JJt, r);
 }
 void PinnObjective::jacobian_times(std::span<const double> x, std::span<const double> v,
                                    std::span<double> Jv) {
-  source().jacobian_times(x, v, Jv);
+  optim::require_size("v", v.size(), size());
+  optim::require_size("Jv", Jv.size(), residual_count());
+  source().jacobian_times(fitting(x), v, Jv);
 }
 void PinnObjective::transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
                                               std::span<double> Jtw) {
-  source().transposed_jacobian_times(x, w, Jtw);
+  optim::require_size("w", w.size(), residual_count());
+  optim::require_size("Jtw", Jtw.size(), size());
+  source().transposed_jacobian_times(fitting(x), w, Jtw);
 }
 
 std::span<const double> PinnObjective::term_losses() const { return engine_->losses; }
@@ -215,13 +231,15 @@ std::span<const double> PinnObjective::term_losses() const { return engine_->los
 void PinnObjective::term_residuals(std::span<const double> x, int term, std::span<double> r) {
   std::vector<double*> parts(engine_->problem.terms.size());
   parts.at(term) = r.data();
-  engine_->residuals(x, parts);
+  optim::require_size("r", r.size(), engine_->residuals_of(engine_->problem.terms[term].point_set));
+  engine_->residuals(fitting(x), parts);
 }
 
 std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double> x,
                                                          std::span<const symbolic::Expr> expressions,
                                                          const Points& points,
                                                          std::span<const std::string> columns) {
+  fitting(x);
   std::vector<OutputSymbols::TableDerivative> tables;
   for (const auto& [s, d] : engine_->problem.symbols->tables_in(expressions)) tables.push_back(d);
   if (tables.empty()) return engine_->evaluate(x, expressions, points, columns);
@@ -232,11 +250,12 @@ std::vector<std::vector<double>> PinnObjective::evaluate(std::span<const double>
 
 void PinnObjective::visit_signals(std::span<const double> x, int term, std::size_t first, std::size_t count,
                                   std::span<const double> seeds, SignalVisitor& visitor) {
-  engine_->visit_signals(x, term, first, count, seeds, visitor, Reach::all_points);
+  engine_->visit_signals(fitting(x), term, first, count, seeds, visitor, Reach::all_points);
 }
 
 void PinnObjective::visit_points(std::span<const double> x, int term, std::span<double> values,
                                  const std::function<std::unique_ptr<SignalVisitor>()>& make_visitor) {
+  fitting(x);
   engine_->with_ranks([&] {
     std::fill(values.begin(), values.end(), 0.0);
     const auto visitor = make_visitor();

@@ -141,6 +141,7 @@ class PinnObjective final : public optim::Objective {
   optim::CudaObjective* cuda_objective() override;
 
  private:
+  std::span<const double> fitting(std::span<const double> x) const;  // throws Error if it is not of size()
   std::unique_ptr<Engine> engine_;
 };
 

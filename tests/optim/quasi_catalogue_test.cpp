@@ -55,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, OptimizerOnProblem,
 // Gradient descent with a sign error.
 class Ascent final : public Optimizer {
  public:
-  StepReport step(Objective& objective, std::span<double> x) override {
+  using Optimizer::Optimizer;
+  StepReport take_step(Objective& objective, std::span<double> x) override {
     std::vector<double> g(x.size());
     StepReport report;
     report.loss = objective.value_and_gradient(x, g);
@@ -68,8 +69,9 @@ class Ascent final : public Optimizer {
 
 TEST(OptimizerMatrix, RejectsAnOptimizerWithASignError) {
   for (const auto& trial : trials())
-    EXPECT_GT(part_left([](const ParameterLayout&) { return std::make_unique<Ascent>(); }, trial, 200),
-              trial.left_first_order)
+    EXPECT_GT(
+        part_left([](const ParameterLayout& layout) { return std::make_unique<Ascent>(layout); }, trial, 200),
+        trial.left_first_order)
         << trial.name;
 }
 

@@ -21,8 +21,8 @@ using Json = nlohmann::json;
 // x <- x - rate * factor * g, the plainest inner optimizer.
 class Descent final : public Optimizer {
  public:
-  explicit Descent(double rate) : rate_(rate) {}
-  StepReport step(Objective& objective, std::span<double> x) override {
+  Descent(const ParameterLayout& layout, double rate) : Optimizer(layout), rate_(rate) {}
+  StepReport take_step(Objective& objective, std::span<double> x) override {
     std::vector<double> g(x.size());
     StepReport report;
     report.loss = objective.value_and_gradient(x, g);
@@ -71,7 +71,7 @@ TEST(Schedule, ListsThatDoNotFitAreRefused) {
 
 TEST(Scheduled, MultipliesTheLearningRateOfTheInnerOptimizerAndOfTheOneOutside) {
   DiagonalQuadratic objective({1});
-  Scheduled scheduled(std::make_unique<Descent>(0.5),
+  Scheduled scheduled(std::make_unique<Descent>(objective.layout(), 0.5),
                       {.decay = Decay::piecewise, .boundaries = {1}, .factors = {0.5}});
   std::vector<double> x{1};
   scheduled.step(objective, x);
@@ -97,7 +97,7 @@ TEST(Clipping, ShortensLongGradientsAndLeavesShortOnesAlone) {
 
 TEST(Clipping, LimitsTheStepOfTheInnerOptimizer) {
   DiagonalQuadratic objective({1000});
-  Clipped clipped(std::make_unique<Descent>(0.1), {Clip::norm, 2});
+  Clipped clipped(std::make_unique<Descent>(objective.layout(), 0.1), {Clip::norm, 2});
   std::vector<double> x{1};
   clipped.step(objective, x);
   EXPECT_DOUBLE_EQ(x[0], 0.8);
@@ -105,7 +105,7 @@ TEST(Clipping, LimitsTheStepOfTheInnerOptimizer) {
 
 TEST(ScheduleFree, WithBetaZeroIsPolyakAveragingOfTheInnerIterates) {
   DiagonalQuadratic objective({1});
-  ScheduleFree free(std::make_unique<Descent>(0.5), {.beta = 0});
+  ScheduleFree free(std::make_unique<Descent>(objective.layout(), 0.5), {.beta = 0});
   std::vector<double> x{1};
   double z = 1, mean = 0;
   for (int t = 1; t <= 5; ++t) {
@@ -133,8 +133,8 @@ TEST(ScheduleFree, ConvergesUnderNoiseWhereTheConstantRateDoesNot) {
     std::uint64_t calls_ = 0;
   };
   Noisy noisy_free, noisy_plain;
-  ScheduleFree free(std::make_unique<Descent>(0.5), {});
-  Descent plain(0.5);
+  ScheduleFree free(std::make_unique<Descent>(noisy_free.layout(), 0.5), {});
+  Descent plain(noisy_plain.layout(), 0.5);
   std::vector<double> x{3}, w{3};
   double mean_square_free = 0, mean_square_plain = 0;
   for (int k = 0; k < 4000; ++k) {
@@ -151,7 +151,7 @@ TEST(ScheduleFree, ConvergesUnderNoiseWhereTheConstantRateDoesNot) {
 TEST(Switching, HappensAtItsStepOnAPlateauOrWhenTheFirstCanDoNoMore) {
   Rosenbrock objective(2);
   {
-    Switching switching(std::make_unique<Descent>(1e-4),
+    Switching switching(std::make_unique<Descent>(objective.layout(), 1e-4),
                         std::make_unique<Lbfgs>(objective.layout(), LbfgsOptions{}), {.at_step = 5});
     std::vector<double> x{-1.2, 1};
     for (int k = 0; k < 5; ++k) switching.step(objective, x);
@@ -160,7 +160,7 @@ TEST(Switching, HappensAtItsStepOnAPlateauOrWhenTheFirstCanDoNoMore) {
     EXPECT_LT(run_steps(switching, objective, x, 60), 1e-15);
   }
   {
-    Switching switching(std::make_unique<Descent>(0.0),
+    Switching switching(std::make_unique<Descent>(objective.layout(), 0.0),
                         std::make_unique<Lbfgs>(objective.layout(), LbfgsOptions{}), {.plateau_steps = 3});
     std::vector<double> x{-1.2, 1};
     for (int k = 0; k < 3; ++k) switching.step(objective, x);
@@ -180,7 +180,7 @@ TEST(Switching, HappensAtItsStepOnAPlateauOrWhenTheFirstCanDoNoMore) {
 TEST(Wrappers, ContinueWithTheSameBitsAfterSaveAndRestore) {
   NetworkFit objective;
   const auto& layout = objective.layout();
-  const auto descent = [] { return std::make_unique<Descent>(0.05); };
+  const auto descent = [&] { return std::make_unique<Descent>(layout, 0.05); };
   const std::vector<std::pair<std::string, std::function<std::unique_ptr<Optimizer>()>>> makers = {
       {"scheduled",
        [&] {

@@ -16,8 +16,6 @@ class CudaObjective {
   virtual ~CudaObjective() = default;
   virtual cudaStream_t stream() = 0;
   virtual double* device_parameters() = 0;
-  // The parameters stay in device_parameters(): the host's array, which may be empty, is not read or written.
-  virtual bool holds_parameters() const { return false; }
   virtual double* device_gradient() = 0;
   virtual const double* device_losses() = 0;            // sums of point weight * residual^2, one per term
   virtual std::vector<double> loss_scales() const = 0;  // factors that make them losses, same order

@@ -23,7 +23,7 @@ constexpr std::size_t kMostResumptions = 256;
 DeviceMethod::DeviceMethod(const ParameterLayout& layout, const DeviceMethodConstants& constants,
                            const std::vector<std::size_t>& layer_blocks,
                            const DeviceLayers::MaxDimension& max_dimension, double initial_diagonal)
-    : layout_(layout),
+    : Optimizer(layout, layer_blocks.empty() ? Fits::size : Fits::blocks),
       constants_(constants),
       layer_blocks_(layer_blocks),
       layers_(layout, layer_blocks, max_dimension, initial_diagonal),
@@ -193,7 +193,7 @@ void DeviceMethod::enqueue_step(int form) {
   finish_step(form);
 }
 
-void DeviceMethod::take_steps(int form, int count) {
+void DeviceMethod::perform(int form, int count) {
   const cudaStream_t stream = objective_->stream();
   const bool together = objective_->captures_gradient();  // with the rest of a step, in one graph
   const auto enqueue = [&] {
@@ -228,7 +228,7 @@ void DeviceMethod::take_steps(int form, int count) {
 
 // If another process is lost, steps are taken until a gradient lacks its part, and the rest is taken again.
 void DeviceMethod::launch(int form, int count) {
-  const bool complete = objective_->run([&] { take_steps(form, count); });
+  const bool complete = objective_->run([&] { perform(form, count); });
   if (complete || now_.halt != kGradientNotFinite) return;
   now_.halt = kRunning;
   put_control();
@@ -281,22 +281,19 @@ void DeviceMethod::end_in_trouble(StepReport& report) const {
   report.step_norm = 0;
 }
 
-StepReport DeviceMethod::step(Objective& objective, std::span<double> x) {
+StepReport DeviceMethod::take_step(Objective& objective, std::span<double> x) {
   std::int64_t done = 0;
-  return steps(objective, x, std::span(&factor_, 1), done);
+  return take_steps(objective, x, std::span(&factor_, 1), done);
 }
 
-StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::span<const double> factors,
-                               std::int64_t& done) {
+StepReport DeviceMethod::take_steps(Objective& objective, std::span<double> x,
+                                    std::span<const double> factors, std::int64_t& done) {
   CudaObjective* device = objective.cuda_objective();
   if (!device) throw Error("the optimizer is on the GPU, the objective is not");
-  const std::size_t size = device->holds_parameters() ? objective.size() : x.size();
-  if (size != layout_.size())
-    throw Error(fmt::format("optimizer was made for {} parameters, got {}", layout_.size(), size));
   factors = factors.first(std::min(factors.size(), kMostSteps));
   prepare(objective, *device);
   bind(*device);
-  if (!device->holds_parameters()) put_parameters(x);
+  if (!objective.holds_parameters()) put_parameters(x);
   put_factors(factors);
   now_.index = 0;
   now_.points_changed = 0;
@@ -316,7 +313,7 @@ StepReport DeviceMethod::steps(Objective& objective, std::span<double> x, std::s
     evaluations += now_.index - before;
   }
   factor_ = factors[std::max(0, now_.index - 1)];
-  if (!device->holds_parameters()) {
+  if (!objective.holds_parameters()) {
     cuda::check(cudaMemcpyAsync(host_parameters_.data(), work_.x, x.size_bytes(), cudaMemcpyDeviceToHost,
                                 device->stream()));
     cuda::check(cudaStreamSynchronize(device->stream()));

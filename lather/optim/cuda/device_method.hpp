@@ -25,9 +25,6 @@ struct DeviceMethodConstants {
 
 class DeviceMethod : public Optimizer {
  public:
-  StepReport step(Objective& objective, std::span<double> x) final;
-  StepReport steps(Objective& objective, std::span<double> x, std::span<const double> factors,
-                   std::int64_t& done) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
   bool clip_gradients(const ClipOptions& options) override;
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
@@ -82,7 +79,6 @@ class DeviceMethod : public Optimizer {
   void kronecker_state(StateVisitor& visitor);
   void device_array(StateVisitor& visitor, const char* name, cuda::Memory<double>& memory) const;
 
-  ParameterLayout layout_;
   DeviceMethodConstants constants_;
   std::vector<std::size_t> layer_blocks_;
   DeviceLayers layers_;
@@ -95,6 +91,9 @@ class DeviceMethod : public Optimizer {
   std::optional<ClipOptions> clip_;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) final;
+  StepReport take_steps(Objective& objective, std::span<double> x, std::span<const double> factors,
+                        std::int64_t& done) final;
   void bind(CudaObjective& objective);
   void put_parameters(std::span<const double> x);
   void put_factors(std::span<const double> factors);
@@ -103,7 +102,7 @@ class DeviceMethod : public Optimizer {
   void enqueue_evaluation();
   void enqueue_step(int form);
   void finish_step(int form);
-  void take_steps(int form, int count);
+  void perform(int form, int count);
   void launch(int form, int count);
   int how_many(std::size_t left) const;
   void resume(int form);

@@ -1,10 +1,7 @@
 #include "lather/optim/first_order/gradient_method.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
-#include "lather/core/error.hpp"
 #include "lather/optim/step_status.hpp"
 
 namespace lather::optim {
@@ -35,17 +32,14 @@ double plain_norm(std::span<const double> x) {
   return std::sqrt(square);
 }
 
-GradientMethod::GradientMethod(const ParameterLayout& layout)
-    : layout_(layout), gradient_(layout.size()), change_(layout.size()) {}
+GradientMethod::GradientMethod(const ParameterLayout& layout, Fits fits)
+    : Optimizer(layout, fits), gradient_(layout.size()), change_(layout.size()) {}
 
 double GradientMethod::evaluate(Objective& objective, std::span<const double> x) {
   return objective.value_and_gradient(x, gradient_);
 }
 
-StepReport GradientMethod::step(Objective& objective, std::span<double> parameters) {
-  if (parameters.size() != layout_.size())
-    throw Error(
-        fmt::format("optimizer was made for {} parameters, got {}", layout_.size(), parameters.size()));
+StepReport GradientMethod::take_step(Objective& objective, std::span<double> parameters) {
   StepReport report;
   report.loss = evaluate(objective, parameters);
   report.evaluations = 1;
@@ -79,7 +73,7 @@ void GradientMethod::state(StateVisitor& visitor) {
 }
 
 MatrixMethod::MatrixMethod(const ParameterLayout& layout, const AdamConstants& adam, bool vectors_too)
-    : GradientMethod(layout), adam_(adam), m_(layout.size()), v_(layout.size()) {
+    : GradientMethod(layout, Fits::blocks), adam_(adam), m_(layout.size()), v_(layout.size()) {
   for (const auto& block : layout.blocks()) is_matrix_.push_back(block.matrix || vectors_too);
 }
 

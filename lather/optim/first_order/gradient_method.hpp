@@ -14,21 +14,20 @@ namespace lather::optim {
 
 class GradientMethod : public Optimizer {
  public:
-  StepReport step(Objective& objective, std::span<double> parameters) final;
   void set_learning_rate_factor(double factor) final { factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const final { return diagnostics_; }
   std::size_t memory_bytes() const override { return bytes_of(gradient_, change_); }
   void state(StateVisitor& visitor) override;  // methods with state of their own call this first
 
  protected:
-  explicit GradientMethod(const ParameterLayout& layout);
+  StepReport take_step(Objective& objective, std::span<double> parameters) final;
+  explicit GradientMethod(const ParameterLayout& layout, Fits fits = Fits::size);
 
   // Fills gradient_ and returns the loss.
   virtual double evaluate(Objective& objective, std::span<const double> x);
   // Fills change_ from gradient_; t_ counts this step (1 for the first).
   virtual void update(std::span<const double> x) = 0;
 
-  ParameterLayout layout_;
   AlignedVector gradient_, change_;
   std::vector<Diagnostic> diagnostics_;
   std::string note_;       // a message from update(); cleared before every step

@@ -89,7 +89,7 @@ AdamRule SsEsoap::inner_rule(const Layer& layer, std::span<const double> V) cons
 
 bool SsEsoap::self_scaling_on() const { return secant_valid_ && options_.secant_metric != SecantMetric::off; }
 
-void SsEsoap::renew_secant(Objective& changed, std::span<const double> x) {
+void SsEsoap::take_gradient_again(Objective& changed, std::span<const double> x) {
   secant_valid_ = false;
   if (t_ == 0 || options_.secant_metric == SecantMetric::off) return;
   AlignedVector before(x.begin(), x.end());

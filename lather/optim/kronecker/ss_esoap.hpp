@@ -14,7 +14,6 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
  public:
   SsEsoap(const ParameterLayout& layout, const SsEsoapOptions& options);
   void objective_changed() override { secant_valid_ = false; }
-  void renew_secant(Objective& changed, std::span<const double> parameters) override;
   std::size_t memory_bytes() const override;
   const BasisLog* basis_log() const override { return &log_; }
   void state(StateVisitor& visitor) override;
@@ -25,6 +24,7 @@ class SsEsoap final : public MatrixMethod, public KeepsBasisLog {
  protected:
   void update(std::span<const double> x) override;
   void update_matrix(std::size_t block, const BlockStep& step) override;
+  void take_gradient_again(Objective& changed, std::span<const double> parameters) override;
 
  private:
   struct Layer {

@@ -30,8 +30,8 @@ void AnagramOptions::fields(FieldVisitor& v) {
   v.real("max_memory", max_memory, "GiB the Jacobian and its decomposition may take", positive());
 }
 
-StepReport Anagram::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "anagram", x);
+StepReport Anagram::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "anagram");
   const std::size_t m = objective.residual_count(), n = size_, k = std::min(m, n);
   // Phi, Eigen's copy of it, and U and V twice.
   const double needed = gibibytes(2.0 * static_cast<double>(m * n) + 2.0 * static_cast<double>((m + n) * k));

@@ -26,13 +26,13 @@ struct AnagramOptions {
 class Anagram final : public Optimizer {
  public:
   Anagram(const ParameterLayout& layout, const AnagramOptions& options)
-      : size_(layout.size()), options_(options) {}
-  StepReport step(Objective& objective, std::span<double> x) override;
+      : Optimizer(layout), size_(layout.size()), options_(options) {}
   void set_learning_rate_factor(double) override {}
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor&) override {}  // nothing is carried from one step to the next
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   std::size_t size_;
   AnagramOptions options_;
   std::vector<Diagnostic> diagnostics_;

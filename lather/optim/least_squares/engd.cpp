@@ -28,7 +28,7 @@ void EngdOptions::fields(FieldVisitor& v) {
 }
 
 Engd::Engd(const ParameterLayout& layout, const EngdOptions& options)
-    : size_(layout.size()), options_(options) {
+    : Optimizer(layout), size_(layout.size()), options_(options) {
   const double needed = gibibytes(2.0 * static_cast<double>(size_) * static_cast<double>(size_));
   if (needed > options.max_memory)
     throw MemoryLimitExceeded(fmt::format(
@@ -64,8 +64,8 @@ bool Engd::solve(std::span<const double> gradient, std::span<double> xi) {
   return true;
 }
 
-StepReport Engd::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "engd", x);
+StepReport Engd::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "engd");
   StepReport report;
   diagnostics_.clear();
   if (G_.size() == 0) G_ = Buffer<double>(size_ * size_);

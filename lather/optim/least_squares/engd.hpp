@@ -24,12 +24,12 @@ struct EngdOptions {
 class Engd final : public Optimizer {
  public:
   Engd(const ParameterLayout& layout, const EngdOptions& options);
-  StepReport step(Objective& objective, std::span<double> x) override;
   void set_learning_rate_factor(double) override {}
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor&) override {}  // nothing is carried from one step to the next
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   bool solve(std::span<const double> gradient, std::span<double> xi);
 
   std::size_t size_;

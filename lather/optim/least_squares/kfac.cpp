@@ -131,8 +131,8 @@ bool Kfac::precondition(std::span<const double> Jtr, std::span<double> Delta) co
   return all_finite(Delta);
 }
 
-StepReport Kfac::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "kfac", x);
+StepReport Kfac::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "kfac");
   StepReport report;
   diagnostics_.clear();
   std::vector<double> Jtr(x.size()), Delta(x.size());

@@ -39,13 +39,13 @@ struct KfacOptions {
 class Kfac final : public Optimizer {
  public:
   Kfac(const ParameterLayout& layout, const KfacOptions& options)
-      : options_(options), layout_(layout), step_(layout.size()) {}
-  StepReport step(Objective& objective, std::span<double> x) override;
+      : Optimizer(layout, Fits::blocks), options_(options), step_(layout.size()) {}
   void set_learning_rate_factor(double) override {}  // both rules set the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   void average(KroneckerFactors factors);
   bool precondition(std::span<const double> Jtr, std::span<double> Delta) const;
   void search(Objective& objective, std::span<double> x, std::span<const double> Delta, StepReport& report);
@@ -53,7 +53,6 @@ class Kfac final : public Optimizer {
                     std::span<const double> Jtr, StepReport& report);
 
   KfacOptions options_;
-  ParameterLayout layout_;
   KroneckerFactors factors_;  // averages; no layers before the first step
   std::vector<double> step_;  // Delta^ (kfac) or delta (kfac-star) of the previous iteration
   std::vector<Diagnostic> diagnostics_;

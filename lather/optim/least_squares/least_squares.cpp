@@ -8,12 +8,9 @@
 
 namespace lather::optim {
 
-void require_residuals(const Objective& objective, std::string_view method, std::span<const double> x) {
+void require_residuals(const Objective& objective, std::string_view method) {
   if (objective.residual_count() == 0)
     throw Error(fmt::format("{} needs an objective that is a sum of squared residuals", method));
-  if (objective.size() != x.size())
-    throw Error(
-        fmt::format("{}: the objective has {} parameters, got {}", method, objective.size(), x.size()));
 }
 
 bool may_step(double value, std::span<const double> Jtr, StepReport& report) {

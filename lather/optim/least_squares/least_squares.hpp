@@ -10,8 +10,8 @@
 
 namespace lather::optim {
 
-// Throws Error if the objective has no residuals, or its number of parameters differs from that of x.
-void require_residuals(const Objective& objective, std::string_view method, std::span<const double> x);
+// Throws Error if the objective has no residuals.
+void require_residuals(const Objective& objective, std::string_view method);
 
 // Fills loss and gradient norm. False if no step can follow (not finite, or exactly zero); the report then
 // says so.

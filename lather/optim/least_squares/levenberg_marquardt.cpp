@@ -37,7 +37,7 @@ constexpr double kHidden = 10;       // times its rounding: decreases of the los
 
 LevenbergMarquardt::LevenbergMarquardt(const ParameterLayout& layout,
                                        const LevenbergMarquardtOptions& options)
-    : size_(layout.size()), options_(options), direction_(size_), acceleration_(size_) {
+    : Optimizer(layout), size_(layout.size()), options_(options), direction_(size_), acceleration_(size_) {
   if (options.form == Form::dual && options.damping == DampingMatrix::marquardt)
     throw Error(
         "lm: damping=marquardt scales parameters, which the dual form (residuals × residuals) does not see; "
@@ -52,8 +52,8 @@ void LevenbergMarquardt::objective_changed() {
   preconditioned_at_.clear();
 }
 
-StepReport LevenbergMarquardt::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "lm", x);
+StepReport LevenbergMarquardt::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "lm");
   StepReport report;
   if (lambda_ < 0) lambda_ = options_.initial_damping;
   r_.clear();

@@ -50,7 +50,6 @@ struct LevenbergMarquardtOptions {
 class LevenbergMarquardt final : public Optimizer {
  public:
   LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options);
-  StepReport step(Objective& objective, std::span<double> x) override;
   void set_learning_rate_factor(double) override {}
   void objective_changed() override;
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
@@ -58,6 +57,7 @@ class LevenbergMarquardt final : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   using Form = LeastSquaresForm;
   using Adaptation = LevenbergMarquardtOptions::Adaptation;
   // The linearized problem of this objective, in the form chosen for it.

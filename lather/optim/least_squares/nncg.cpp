@@ -26,13 +26,17 @@ void NysNewtonCgOptions::fields(FieldVisitor& v) {
 }
 
 NysNewtonCg::NysNewtonCg(const ParameterLayout& layout, const NysNewtonCgOptions& options)
-    : NysNewtonCg(options, layout.size(),
+    : NysNewtonCg(layout, options,
                   std::make_unique<HostVectorBlocks>(
                       std::min(static_cast<std::size_t>(options.rank), layout.size()), layout.size())) {}
 
-NysNewtonCg::NysNewtonCg(const NysNewtonCgOptions& options, std::size_t size,
+NysNewtonCg::NysNewtonCg(const ParameterLayout& layout, const NysNewtonCgOptions& options,
                          std::unique_ptr<HostVectorBlocks> blocks)
-    : options_(options), blocks_(*blocks), nystrom_(std::move(blocks)), d_(size) {}
+    : Optimizer(layout),
+      options_(options),
+      blocks_(*blocks),
+      nystrom_(std::move(blocks)),
+      d_(layout.size()) {}
 
 void NysNewtonCg::hessian_times(Objective& objective, std::span<const double> x, std::span<const double> v,
                                 std::span<double> Hv, StepReport& report) const {
@@ -83,9 +87,9 @@ void NysNewtonCg::newton_direction(Objective& objective, std::span<const double>
   if (!all_finite(d_) || !(dot(point_.g, d_) > 0)) d_ = point_.g;
 }
 
-StepReport NysNewtonCg::step(Objective& objective, std::span<double> x) {
+StepReport NysNewtonCg::take_step(Objective& objective, std::span<double> x) {
   if (options_.hessian == NysNewtonCgOptions::Hessian::gauss_newton)
-    require_residuals(objective, "nncg with hessian=gauss-newton", x);
+    require_residuals(objective, "nncg with hessian=gauss-newton");
   StepReport report;
   diagnostics_.clear();
   point_.evaluate(objective, x, 0, report);

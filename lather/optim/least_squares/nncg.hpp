@@ -31,16 +31,17 @@ struct NysNewtonCgOptions {
 class NysNewtonCg final : public Optimizer {
  public:
   NysNewtonCg(const ParameterLayout& layout, const NysNewtonCgOptions& options);
-  StepReport step(Objective& objective, std::span<double> x) override;
   void objective_changed() override { point_.known = false; }
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   void hessian_times(Objective& objective, std::span<const double> x, std::span<const double> v,
                      std::span<double> Hv, StepReport& report) const;
-  NysNewtonCg(const NysNewtonCgOptions& options, std::size_t size, std::unique_ptr<HostVectorBlocks> blocks);
+  NysNewtonCg(const ParameterLayout& layout, const NysNewtonCgOptions& options,
+              std::unique_ptr<HostVectorBlocks> blocks);
   void sketch(Objective& objective, std::span<const double> x, StepReport& report);
   void newton_direction(Objective& objective, std::span<const double> x, StepReport& report);
 

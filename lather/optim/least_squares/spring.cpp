@@ -54,8 +54,8 @@ bool Spring::new_direction(Objective& objective, std::span<const double> x, std:
   return all_finite(phi);
 }
 
-StepReport Spring::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "spring", x);
+StepReport Spring::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "spring");
   const std::size_t m = objective.residual_count();
   const double needed = gibibytes(static_cast<double>(m) * static_cast<double>(m));
   if (needed > options_.max_memory)

@@ -33,13 +33,13 @@ struct SpringOptions {
 class Spring final : public Optimizer {
  public:
   Spring(const ParameterLayout& layout, const SpringOptions& options)
-      : size_(layout.size()), options_(options), phi_(size_) {}
-  StepReport step(Objective& objective, std::span<double> x) override;
+      : Optimizer(layout), size_(layout.size()), options_(options), phi_(size_) {}
   void set_learning_rate_factor(double factor) override { factor_ = factor; }
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   bool new_direction(Objective& objective, std::span<const double> x, std::span<const double> r,
                      std::vector<double>& phi);
 

@@ -39,7 +39,11 @@ void DenseQuasiNewtonOptions::fields(FieldVisitor& v) {
 
 DenseQuasiNewton::DenseQuasiNewton(const std::string& name, const ParameterLayout& layout,
                                    const DenseQuasiNewtonOptions& options, ScalingRule rule, Device device)
-    : options_(options), rule_(std::move(rule)), n_(layout.size()), on_device_(device == Device::cuda) {
+    : Optimizer(layout),
+      options_(options),
+      rule_(std::move(rule)),
+      n_(layout.size()),
+      on_device_(device == Device::cuda) {
   const double needed = static_cast<double>(n_) * static_cast<double>(n_) * sizeof(double) / kGiB;
   const double allowed = options.max_memory > 0 ? options.max_memory : memory_gib(device) / 2;
   if (needed > allowed)
@@ -117,7 +121,7 @@ LineSearchResult DenseQuasiNewton::search(Objective& objective, StepReport& repo
   }
 }
 
-StepReport DenseQuasiNewton::step(Objective& objective, std::span<double> parameters) {
+StepReport DenseQuasiNewton::take_step(Objective& objective, std::span<double> parameters) {
   StepReport report;
   diagnostics_.clear();
   follow(objective);

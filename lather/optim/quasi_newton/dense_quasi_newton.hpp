@@ -24,7 +24,6 @@ struct DenseQuasiNewtonOptions {
 
 class DenseQuasiNewton : public Optimizer {
  public:
-  StepReport step(Objective& objective, std::span<double> parameters) override;
   void objective_changed() override;
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
@@ -37,6 +36,7 @@ class DenseQuasiNewton : public Optimizer {
                    const DenseQuasiNewtonOptions& options, ScalingRule rule, Device device);
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> parameters) override;
   void take_memory();
   void restart();
   void follow(Objective& objective);

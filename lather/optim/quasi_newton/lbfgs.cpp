@@ -37,7 +37,10 @@ LbfgsOptions torch_lbfgs_options() {
 }
 
 Lbfgs::Lbfgs(const ParameterLayout& layout, const LbfgsOptions& options)
-    : options_(options), history_(static_cast<std::size_t>(options.history)), d_(layout.size()) {}
+    : Optimizer(layout),
+      options_(options),
+      history_(static_cast<std::size_t>(options.history)),
+      d_(layout.size()) {}
 
 // Searches along -H g; if that leads nowhere, forgets the pairs and searches along -g.
 LineSearchResult Lbfgs::search(Objective& objective, StepReport& report) {
@@ -77,7 +80,7 @@ void Lbfgs::remember(std::vector<double> s, std::vector<double> y, StepReport& r
     report.message += "no positive curvature along the step; the pair is dropped";
 }
 
-StepReport Lbfgs::step(Objective& objective, std::span<double> parameters) {
+StepReport Lbfgs::take_step(Objective& objective, std::span<double> parameters) {
   StepReport report;
   diagnostics_.clear();
   if (objective.cuda_objective() && !history_.on_device()) history_.move_to_device(d_.size());

@@ -33,7 +33,6 @@ LbfgsOptions torch_lbfgs_options();
 class Lbfgs final : public Optimizer {
  public:
   Lbfgs(const ParameterLayout& layout, const LbfgsOptions& options);
-  StepReport step(Objective& objective, std::span<double> parameters) override;
   void objective_changed() override { point_.known = false; }
   void set_learning_rate_factor(double) override {}  // the line search sets the length of a step
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
@@ -41,6 +40,7 @@ class Lbfgs final : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> parameters) override;
   LineSearchResult search(Objective& objective, StepReport& report);
   void remember(std::vector<double> s, std::vector<double> y, StepReport& report);
 

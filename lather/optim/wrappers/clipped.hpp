@@ -30,6 +30,7 @@ class ClippedObjective final : public Objective {
  public:
   ClippedObjective(Objective& inner, const ClipOptions& options) : inner_(inner), options_(options) {}
   const ParameterLayout& layout() const override { return inner_.layout(); }
+  bool holds_parameters() const override { return inner_.holds_parameters(); }
   double value(std::span<const double> x) override { return inner_.value(x); }
   void values(std::span<const double> xs, std::span<double> values) override { inner_.values(xs, values); }
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override;
@@ -50,16 +51,8 @@ class ClippedObjective final : public Objective {
 class Clipped final : public Optimizer, public KeepsBasisLog {
  public:
   Clipped(std::unique_ptr<Optimizer> inner, const ClipOptions& options)
-      : inner_(std::move(inner)), options_(options) {}
-  StepReport step(Objective& objective, std::span<double> parameters) override {
-    ClippedObjective clipped(objective, options_);
-    return inner_->step(clipped, parameters);
-  }
+      : Optimizer(inner->layout()), inner_(std::move(inner)), options_(options) {}
   void objective_changed() override { inner_->objective_changed(); }
-  void renew_secant(Objective& changed, std::span<const double> parameters) override {
-    ClippedObjective clipped(changed, options_);
-    inner_->renew_secant(clipped, parameters);
-  }
   void set_learning_rate_factor(double factor) override { inner_->set_learning_rate_factor(factor); }
   std::size_t memory_bytes() const override { return inner_->memory_bytes(); }
   const BasisLog* basis_log() const override { return basis_log_of(*inner_); }
@@ -67,6 +60,14 @@ class Clipped final : public Optimizer, public KeepsBasisLog {
   void state(StateVisitor& v) override { inner_->state(v); }
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> parameters) override {
+    ClippedObjective clipped(objective, options_);
+    return inner_->step(clipped, parameters);
+  }
+  void take_gradient_again(Objective& changed, std::span<const double> parameters) override {
+    ClippedObjective clipped(changed, options_);
+    inner_->renew_secant(clipped, parameters);
+  }
   std::unique_ptr<Optimizer> inner_;
   ClipOptions options_;
 };

@@ -10,7 +10,7 @@ std::vector<double> ScheduleFree::gradient_point(std::span<const double> x) cons
   return y;
 }
 
-StepReport ScheduleFree::step(Objective& objective, std::span<double> x) {
+StepReport ScheduleFree::take_step(Objective& objective, std::span<double> x) {
   if (z_.empty()) z_.assign(x.begin(), x.end());
   std::vector<double> y = gradient_point(x);
   const std::vector<double> y_before = y;

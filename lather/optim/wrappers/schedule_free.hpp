@@ -31,12 +31,8 @@ struct ScheduleFreeOptions {
 class ScheduleFree final : public Optimizer, public KeepsBasisLog {
  public:
   ScheduleFree(std::unique_ptr<Optimizer> inner, const ScheduleFreeOptions& options)
-      : inner_(std::move(inner)), options_(options) {}
-  StepReport step(Objective& objective, std::span<double> parameters) override;
+      : Optimizer(inner->layout()), inner_(std::move(inner)), options_(options) {}
   void objective_changed() override { inner_->objective_changed(); }
-  void renew_secant(Objective& changed, std::span<const double> parameters) override {
-    inner_->renew_secant(changed, gradient_point(parameters));
-  }
   void set_learning_rate_factor(double factor) override {
     factor_ = factor;
     inner_->set_learning_rate_factor(factor);
@@ -47,6 +43,10 @@ class ScheduleFree final : public Optimizer, public KeepsBasisLog {
   void state(StateVisitor& v) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> parameters) override;
+  void take_gradient_again(Objective& changed, std::span<const double> parameters) override {
+    inner_->renew_secant(changed, gradient_point(parameters));
+  }
   // y = (1 - beta) z + beta x; x itself before the first step.
   std::vector<double> gradient_point(std::span<const double> x) const;
 

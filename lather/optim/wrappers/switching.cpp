@@ -16,7 +16,7 @@ bool Switching::on_plateau(double loss) {
   return steps_since_best_ >= options_.plateau_steps;
 }
 
-StepReport Switching::step(Objective& objective, std::span<double> parameters) {
+StepReport Switching::take_step(Objective& objective, std::span<double> parameters) {
   const bool due = !switched_ && options_.at_step > 0 && step_ >= options_.at_step;
   if (due) switched_ = true;
   ++step_;

@@ -28,12 +28,8 @@ struct SwitchOptions {
 class Switching final : public Optimizer, public KeepsBasisLog {
  public:
   Switching(std::unique_ptr<Optimizer> first, std::unique_ptr<Optimizer> second, const SwitchOptions& options)
-      : first_(std::move(first)), second_(std::move(second)), options_(options) {}
-  StepReport step(Objective& objective, std::span<double> parameters) override;
+      : Optimizer(first->layout()), first_(std::move(first)), second_(std::move(second)), options_(options) {}
   void objective_changed() override { current().objective_changed(); }
-  void renew_secant(Objective& changed, std::span<const double> parameters) override {
-    current().renew_secant(changed, parameters);
-  }
   void set_learning_rate_factor(double factor) override {
     first_->set_learning_rate_factor(factor);
     second_->set_learning_rate_factor(factor);
@@ -47,6 +43,10 @@ class Switching final : public Optimizer, public KeepsBasisLog {
   bool switched() const { return switched_; }
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> parameters) override;
+  void take_gradient_again(Objective& changed, std::span<const double> parameters) override {
+    current().renew_secant(changed, parameters);
+  }
   Optimizer& current() { return switched_ ? *second_ : *first_; }
   bool on_plateau(double loss);
 

@@ -15,6 +15,8 @@ std::size_t EngineResiduals::residual_count() const {
 void EngineResiduals::residuals_at(std::span<const double> xs, std::span<double> r) {
   const auto& terms = engine_.problem.terms;
   const std::size_t trials = xs.size() / size();
+  optim::require_size("xs", xs.size(), trials * size());
+  optim::require_size("r", r.size(), trials * residual_count());
   std::vector<double*> parts;
   double* next = r.data();
   for (std::size_t trial = 0; trial < trials; ++trial)
@@ -35,6 +37,7 @@ void EngineResiduals::residuals_at(std::span<const double> xs, std::span<double>
 }
 
 void EngineResiduals::residual_scales(std::span<double> scales) const {
+  optim::require_size("scales", scales.size(), residual_count());
   double* next = scales.data();
   for (std::size_t k = 0; k < engine_.problem.terms.size(); ++k) {
     const auto roots = root_weights(engine_, static_cast<int>(k));

@@ -199,6 +199,7 @@ class FactorSums final : public PinnObjective::SignalVisitor {
 }  // namespace
 
 optim::KroneckerFactors PinnObjective::kronecker_factors(std::span<const double> x, Sharing sharing) {
+  fitting(x);
   optim::KroneckerFactors factors;
   engine_->with_ranks([&] {
     FactorSums sums(*engine_, x, sharing);

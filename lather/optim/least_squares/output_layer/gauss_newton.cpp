@@ -40,7 +40,8 @@ void GaussNewtonOptions::fields(FieldVisitor& v) {
 }
 
 GaussNewton::GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options)
-    : size_(layout.size()),
+    : Optimizer(layout),
+      size_(layout.size()),
       options_(options),
       direction_(size_),
       trial_(size_),
@@ -108,8 +109,8 @@ double GaussNewton::search(Objective& objective, std::span<const double> x, doub
   return 0;
 }
 
-StepReport GaussNewton::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "gauss-newton", x);
+StepReport GaussNewton::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "gauss-newton");
   Residuals& source = objective.source();
   if (!linear_ || !linear_->fits(source)) {
     linear_ = nullptr;  // frees its memory for the next one

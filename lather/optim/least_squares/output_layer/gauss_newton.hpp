@@ -35,7 +35,6 @@ struct GaussNewtonOptions {
 class GaussNewton final : public Optimizer {
  public:
   GaussNewton(const ParameterLayout& layout, const GaussNewtonOptions& options);
-  StepReport step(Objective& objective, std::span<double> x) override;
   void objective_changed() override {}
   void set_learning_rate_factor(double) override {}
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
@@ -43,6 +42,7 @@ class GaussNewton final : public Optimizer {
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   double lambda(double cutoff) const {
     return cutoff * cutoff * static_cast<double>(size_);
   }  // of diag J^T J

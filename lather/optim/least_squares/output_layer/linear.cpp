@@ -32,7 +32,7 @@ void LinearOptions::fields(FieldVisitor& v) {
 }
 
 Linear::Linear(const ParameterLayout& layout, const LinearOptions& options)
-    : layout_(layout), options_(options), columns_(output_columns(layout)) {
+    : Optimizer(layout, Fits::blocks), options_(options), columns_(output_columns(layout)) {
   if (columns_.empty()) throw Error("linear: the model has no output layer");
   if (options.largest_scale < options.smallest_scale)
     throw Error(fmt::format("linear: largest_scale ({}) is below smallest_scale ({})", options.largest_scale,
@@ -102,8 +102,8 @@ void Linear::fit(Objective& objective, std::span<double> x, Rows rows) const {
   for (std::size_t i = 0; i < k; ++i) x[columns_[i]] = w[i];
 }
 
-StepReport Linear::step(Objective& objective, std::span<double> x) {
-  require_residuals(objective, "linear", x);
+StepReport Linear::take_step(Objective& objective, std::span<double> x) {
+  require_residuals(objective, "linear");
   StepReport report;
   diagnostics_.clear();
   std::vector<double> gradient(x.size());

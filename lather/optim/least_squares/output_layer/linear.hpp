@@ -24,19 +24,18 @@ struct LinearOptions {
 class Linear final : public Optimizer {
  public:
   Linear(const ParameterLayout& layout, const LinearOptions& options);
-  StepReport step(Objective& objective, std::span<double> x) override;
   void objective_changed() override { solved_ = false; }
   void set_learning_rate_factor(double) override {}
   std::span<const Diagnostic> diagnostics() const override { return diagnostics_; }
   void state(StateVisitor& visitor) override;
 
  private:
+  StepReport take_step(Objective& objective, std::span<double> x) override;
   enum class Rows { all, fitted, held_out };
   void require_linear(Objective& objective, std::span<const double> x) const;
   void fit(Objective& objective, std::span<double> x, Rows rows) const;
   std::vector<double> residuals(Objective& objective, std::span<const double> x, Rows rows) const;
 
-  ParameterLayout layout_;
   LinearOptions options_;
   std::vector<std::size_t> columns_;  // parameters of the output layer
   double scale_ = 0;                  // of the hidden weights; 0: not yet chosen
