@@ -1,14 +1,27 @@
 /* The C interface of Lather: liblather.so. docs/c-interface.md is the manual, examples/train.c a program.
  *
  * Conventions
- *  - Functions return LATHER_OK or another status; lather_last_error() then says in words what was wrong. No
- *    exception leaves the library, nothing is printed.
- *  - Objects are opaque. NAME_free() accepts NULL. Different objects may be used by different threads at
- *    the same time, one object by one thread at a time; lather_trainer_stop() may be called from anywhere.
+ *  - Functions return LATHER_OK or another status; lather_last_error() then says in words what was wrong.
+ *    What cannot be right is refused before anything happens. No exception leaves the library; nothing is
+ *    printed.
+ *  - Objects are opaque. NAME_free() accepts NULL. A pointer to another kind of object, or to one that was
+ *    freed, is refused.
+ *  - Threads: any thread may use any object; calls on one object wait for each other. A run
+ *    (lather_trainer_run) lets other threads read its trainer between steps: info, summary, size, parameters,
+ *    predict, reference, save. lather_trainer_stop() never waits and may be called from anywhere, also from a
+ *    signal handler.
+ *  - Functions of the caller's (callbacks) run in the thread whose call it is, unless stated otherwise.
+ *    They may call the library, but an object whose call they are in refuses; the progress of a run may read
+ *    its trainer. They may free any object: one in use is destroyed when its last call returns, and a run is
+ *    stopped. What they throw, as C++ exceptions, ends the call with LATHER_CALLBACK; a run is saved first.
+ *    They must return or throw: after longjmp the objects of the call stay in use, and refuse, for good.
+ *  - fork: objects work in the child too, except those on a GPU and those another thread was using; these
+ *    refuse.
  *  - Settings and results with many parts are JSON. A returned text belongs to the calling thread and stays
  *    valid until its next call that returns a text.
  *  - Structures begin with `size`, which the caller sets to sizeof(structure): later versions may append
- *    members, and nothing is read or written beyond `size`.
+ *    members, and nothing is read or written beyond `size`. Another size, or a member that this version does
+ *    not know, is an error.
  *  - Arrays are double, row-major, on the host unless stated otherwise. Texts are UTF-8.
  *  - The library keeps the meaning of everything here as long as lather_api_version() is the same. */
 #ifndef LATHER_LATHER_H
@@ -20,13 +33,13 @@
 extern "C" {
 #endif
 
-#define LATHER_API_VERSION 1
+#define LATHER_API_VERSION 2
 
 enum {
   LATHER_OK = 0,
   LATHER_INVALID = 1,       /* an input, a file, a setting: the message names it and what was expected */
   LATHER_OUT_OF_MEMORY = 2,
-  LATHER_CALLBACK = 3,      /* a function of the caller's returned something other than 0 */
+  LATHER_CALLBACK = 3,      /* a function of the caller's failed: it threw, or returned something but 0 */
   LATHER_FAILED = 4         /* anything else */
 };
 
@@ -92,7 +105,9 @@ int32_t lather_optimizer_create(const char* settings, const char* blocks, int32_
                                 lather_optimizer** optimizer);
 void lather_optimizer_free(lather_optimizer* optimizer);
 uint64_t lather_optimizer_size(const lather_optimizer* optimizer); /* number of parameters */
-/* One iteration on an objective, starting from x (host); x is updated. `step` may be NULL. */
+/* One iteration on an objective, starting from x (host); x is updated, unless the call fails. The objective
+   must have the optimizer's number of parameters, and for methods that treat matrices as such the same
+   blocks. `step` may be NULL. */
 int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective* objective, double* x,
                               lather_step* step);
 
@@ -100,7 +115,8 @@ int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective* obj
 typedef struct lather_tensor {
   void* parameter;
   const void* gradient;
-  int64_t type; /* LATHER_FLOAT64 or LATHER_FLOAT32, for both */
+  int64_t type;   /* LATHER_FLOAT64 or LATHER_FLOAT32, for both */
+  uint64_t count; /* elements of either; an error if the block has another number of them */
 } lather_tensor;
 /* One iteration of a first-order or Kronecker method with given gradients: parameters are updated in place.
    One tensor per block, in the same order. Memory must be where the optimizer is; on LATHER_CUDA the step is
@@ -114,7 +130,8 @@ int32_t lather_optimizer_objective_changed(lather_optimizer* optimizer);
 /* {"memory_bytes", "diagnostics": [{"block", "quantity", "value"}]} of the last step. */
 int32_t lather_optimizer_info(const lather_optimizer* optimizer, const char** json);
 /* Everything needed to continue bit for bit, as bytes; like texts, they belong to the thread. An optimizer
-   created with the same settings and blocks, on either device, reads them back. */
+   created with the same settings and blocks, on either device, reads them back. Bytes that are damaged, or of
+   another optimizer, are refused, and the optimizer keeps the state it has. */
 int32_t lather_optimizer_save(lather_optimizer* optimizer, const void** bytes, uint64_t* count);
 int32_t lather_optimizer_load(lather_optimizer* optimizer, const void* bytes, uint64_t count);
 
@@ -204,12 +221,13 @@ typedef struct lather_watcher {
   /* After recorded steps, and once per `interval` seconds. Anything but 0 stops the run, which is saved. */
   int32_t (*progress)(void* user, const lather_progress* progress);
   void (*message)(void* user, const char* text);
-  double interval;
+  double interval; /* at least 0 */
 } lather_watcher;
 /* Runs to the end of the settings, with history and checkpoints in the folder. `watcher` and its functions
-   may be NULL. `summary`: what summary.json holds. */
+   may be NULL; if one of them throws, the run is saved and the call fails with LATHER_CALLBACK. `summary`:
+   what summary.json holds. */
 int32_t lather_trainer_run(lather_trainer* trainer, const lather_watcher* watcher, const char** summary);
-/* Asks a run in another thread, or in this one from a signal handler, to save and end. */
+/* Asks a run in another thread, or in this one from a signal handler, to save and end. Never waits. */
 void lather_trainer_stop(lather_trainer* trainer);
 
 /* Residuals at held-out points, errors against the reference, unknowns: as in summary.json. fine: on the grid

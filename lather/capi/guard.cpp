@@ -1,5 +1,7 @@
 #include "lather/capi/guard.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <new>
 
@@ -45,6 +47,27 @@ std::int32_t status_of_exception() noexcept {
     remember("an unknown exception");
     return LATHER_FAILED;
   }
+}
+
+std::size_t array_length(const char* name, std::uint64_t count, std::uint64_t width) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 44;  // doubles: 128 TiB
+  if (width > 0 && count > kMost / width)
+    throw Error(fmt::format("{} = {}: more than any memory holds", name, count));
+  return count * width;
+}
+
+void require_structure_size(const char* name, std::uint64_t size, std::size_t first, std::size_t known) {
+  constexpr std::uint64_t kMost = 4096;  // of any version
+  if (size < first || size > kMost)
+    throw Error(fmt::format("{}.size is {}: set it to sizeof({}), which is {}", name, size, name, known));
+}
+
+void require_nothing_unknown(const char* name, const void* structure, std::uint64_t size, std::size_t known) {
+  const auto* const bytes = static_cast<const char*>(structure);
+  for (std::size_t i = known; i < size; ++i)
+    if (bytes[i] != 0)
+      throw Error(
+          fmt::format("{} has members that this version of Lather ({}) does not know", name, version()));
 }
 
 const char* keep_text(std::string text) {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cmath>
 
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
@@ -18,6 +18,7 @@ class CallersFunction final : public optim::Objective {
  public:
   CallersFunction(const lather_function& function, optim::ParameterLayout layout)
       : f_(function), layout_(std::move(layout)) {
+    array_length("lather_function.residual_count", f_.residual_count, layout_.size());
     const bool squares = f_.residual_count > 0;
     if (squares && (!f_.residuals || !f_.jacobian))
       throw Error("lather_function: residual_count is given, residuals or jacobian is NULL");
@@ -27,13 +28,13 @@ class CallersFunction final : public optim::Objective {
   double value(std::span<const double> x) override {
     if (!f_.value) return sum_of_squares(x);
     double value = 0;
-    call(f_.value(f_.user, x.data(), &value, nullptr));
+    call("lather_function.value", [&] { return f_.value(f_.user, x.data(), &value, nullptr); });
     return value;
   }
   double value_and_gradient(std::span<const double> x, std::span<double> gradient) override {
     if (f_.value) {
       double value = 0;
-      call(f_.value(f_.user, x.data(), &value, gradient.data()));
+      call("lather_function.value", [&] { return f_.value(f_.user, x.data(), &value, gradient.data()); });
       return value;
     }
     const double value = sum_of_squares(x);
@@ -43,15 +44,17 @@ class CallersFunction final : public optim::Objective {
   }
   std::size_t residual_count() const override { return f_.residual_count; }
   void residuals(std::span<const double> x, std::span<double> r) override {
-    call(f_.residuals(f_.user, x.data(), r.data()));
+    call("lather_function.residuals", [&] { return f_.residuals(f_.user, x.data(), r.data()); });
   }
   void jacobian_rows(std::span<const double> x, std::size_t first, std::size_t count, double* rows) override {
-    call(f_.jacobian(f_.user, x.data(), first, count, rows));
+    call("lather_function.jacobian", [&] { return f_.jacobian(f_.user, x.data(), first, count, rows); });
   }
 
  private:
-  static void call(std::int32_t status) {
-    if (status != 0) throw CallbackFailed();
+  template <class F>
+  static void call(const char* name, F&& function) {
+    const std::int32_t status = called_back(name, function);
+    if (status != 0) throw CallbackFailed(fmt::format("{} has returned {}", name, status));
   }
   double sum_of_squares(std::span<const double> x) {
     r_.resize(f_.residual_count);
@@ -65,14 +68,14 @@ class CallersFunction final : public optim::Objective {
   std::vector<double> r_;
 };
 
-pde::PinnObjective& loss_of(lather_objective* objective) {
-  auto* loss = required(objective, "objective").loss;
+pde::PinnObjective& loss_of(const lather_objective& handle) {
+  auto* const loss = handle.loss;
   if (!loss) throw Error("this objective is a function of the caller's; problems only have points and seeds");
   return *loss;
 }
 
-optim::Objective& squares_of(lather_objective* objective) {
-  auto& function = *required(objective, "objective").objective;
+optim::Objective& squares_of(const lather_objective& handle) {
+  auto& function = *handle.objective;
   if (function.residual_count() == 0) throw Error("this objective has no residuals");
   return function;
 }
@@ -85,18 +88,19 @@ std::span<T> array(T* data, std::size_t size, const char* name) {
 void draw_points(lather_objective& handle, std::uint64_t seed, std::span<const double> x) {
   pde::PointSource source(handle.loss->problem(), handle.sampling, seed);
   source.update(0, *handle.loss, x);
+  handle.residual_count = handle.loss->residual_count();
 }
 
 std::unique_ptr<lather_objective> objective_of(const train::ProblemSource& source, const char* settings) {
   const train::Config config = train::resolve(read_settings(settings, source));
   const pde::Problem problem = train::read_problem(config);
-  auto handle = std::make_unique<lather_objective>();
   auto loss = std::make_unique<pde::PinnObjective>(
       problem, pde::EngineOptions{.device = config.device,
                                   .threads = static_cast<int>(config.threads),
                                   .precision = config.precision});
-  handle->loss = loss.get();
-  handle->objective = std::move(loss);
+  auto* const same = loss.get();
+  auto handle = std::make_unique<lather_objective>(std::move(loss));
+  handle->loss = same;
   handle->sampling = pde::sampling_settings(config.training.points, problem);
   draw_points(*handle, config.seed, handle->loss->initialize(config.seed));
   return handle;
@@ -115,7 +119,11 @@ void set_points(pde::PinnObjective& loss, const std::string& name, std::size_t c
     throw Error(fmt::format("'{}' is a set of data; its points are those of its file", name));
   if (count == 0) throw Error(fmt::format("'{}': expected at least one point", name));
   const auto dimensions = static_cast<std::size_t>(loss.problem().dimensions());
-  const auto given = array(rows, count * dimensions, "coordinates");
+  const auto given = array(rows, array_length("count", count, dimensions), "coordinates");
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (!std::isfinite(given[i]))
+      throw Error(fmt::format("'{}': coordinate {} of point {} is {}", name, i % dimensions + 1,
+                              i / dimensions + 1, given[i]));
   pde::Points points;
   points.coordinates.assign(dimensions, std::vector<double>(count));
   for (std::size_t i = 0; i < count; ++i)
@@ -124,6 +132,15 @@ void set_points(pde::PinnObjective& loss, const std::string& name, std::size_t c
 }
 
 }  // namespace
+}  // namespace lather::capi
+
+lather_objective::lather_objective(std::unique_ptr<lather::optim::Objective> given)
+    : objective(std::move(given)),
+      size(objective->size()),
+      residual_count(objective->residual_count()),
+      gpu(objective->cuda_objective() != nullptr) {}
+
+namespace lather::capi {
 
 extern "C" {
 
@@ -131,7 +148,7 @@ std::int32_t lather_objective_create(const lather_problem* problem, const char* 
                                      lather_objective** objective) {
   return guarded([&] {
     required(objective, "the pointer for the result");
-    *objective = objective_of(required(problem, "problem").source, settings).release();
+    *objective = objective_of(In(problem, "problem", Use::share)->source, settings).release();
   });
 }
 
@@ -139,25 +156,23 @@ std::int32_t lather_objective_from_function(const lather_function* function, con
                                             lather_objective** objective) {
   return guarded([&] {
     required(objective, "the pointer for the result");
-    lather_function known{};
-    std::memcpy(&known, function, std::min<std::size_t>(required(function, "function").size, sizeof known));
-    auto handle = std::make_unique<lather_objective>();
-    handle->objective = std::make_unique<CallersFunction>(known, read_blocks(blocks));
-    *objective = handle.release();
+    const auto known = known_part(required(function, "function"), "lather_function");
+    *objective = new lather_objective(std::make_unique<CallersFunction>(known, read_blocks(blocks)));
   });
 }
 
-void lather_objective_free(lather_objective* objective) { delete objective; }
+void lather_objective_free(lather_objective* objective) { free_handle(objective); }
 
 std::int32_t lather_objective_info(lather_objective* objective, const char** json) {
   return guarded([&] {
-    auto& function = *required(objective, "objective").objective;
+    const In handle(objective, "objective");
+    auto& function = *handle->objective;
     nlohmann::json info = {{"size", function.size()},
                            {"residual_count", function.residual_count()},
                            {"blocks", blocks_json(function.layout())},
                            {"terms", function.term_names()},
                            {"point_sets", nlohmann::json::object()}};
-    if (const auto* loss = objective->loss)
+    if (const auto* loss = handle->loss)
       for (std::size_t s = 0; s < loss->problem().point_sets.size(); ++s)
         info["point_sets"][loss->problem().point_sets[s].name] = loss->points(static_cast<int>(s)).count();
     give_json(json, info);
@@ -165,30 +180,38 @@ std::int32_t lather_objective_info(lather_objective* objective, const char** jso
 }
 
 std::uint64_t lather_objective_size(const lather_objective* objective) {
-  return objective ? objective->objective->size() : 0;
+  return size_of(objective, [](const lather_objective& handle) { return handle.size; });
 }
 
 std::uint64_t lather_objective_residual_count(const lather_objective* objective) {
-  return objective ? objective->objective->residual_count() : 0;
+  return size_of(objective, [](const lather_objective& handle) { return handle.residual_count.load(); });
 }
 
 std::int32_t lather_objective_initialize(lather_objective* objective, std::uint64_t seed, double* x) {
   return guarded([&] {
-    auto& loss = loss_of(objective);
+    const In handle(objective, "objective");
+    auto& loss = loss_of(*handle);
+    const auto to = array(x, handle->size, "x");
     const auto start = loss.initialize(seed);
-    std::copy(start.begin(), start.end(), &required(x, "x"));
-    draw_points(*objective, seed, start);
+    std::copy(start.begin(), start.end(), to.begin());
+    draw_points(*handle, seed, start);
   });
 }
 
 std::int32_t lather_objective_set_points(lather_objective* objective, const char* set, std::uint64_t count,
                                          const double* coordinates) {
-  return guarded([&] { set_points(loss_of(objective), required_text(set, "set"), count, coordinates); });
+  return guarded([&] {
+    const In handle(objective, "objective");
+    auto& loss = loss_of(*handle);
+    set_points(loss, required_text(set, "set"), count, coordinates);
+    handle->residual_count = loss.residual_count();
+  });
 }
 
 std::int32_t lather_objective_value(lather_objective* objective, const double* x, double* value) {
   return guarded([&] {
-    auto& function = *required(objective, "objective").objective;
+    const In handle(objective, "objective");
+    auto& function = *handle->objective;
     required(value, "value") = function.value(array(x, function.size(), "x"));
   });
 }
@@ -196,7 +219,8 @@ std::int32_t lather_objective_value(lather_objective* objective, const double* x
 std::int32_t lather_objective_gradient(lather_objective* objective, const double* x, double* value,
                                        double* gradient) {
   return guarded([&] {
-    auto& function = *required(objective, "objective").objective;
+    const In handle(objective, "objective");
+    auto& function = *handle->objective;
     const double at_x = function.value_and_gradient(array(x, function.size(), "x"),
                                                     array(gradient, function.size(), "gradient"));
     if (value) *value = at_x;
@@ -206,7 +230,8 @@ std::int32_t lather_objective_gradient(lather_objective* objective, const double
 std::int32_t lather_objective_gradient_on_device(lather_objective* objective, const double* x, double* value,
                                                  double* gradient, void* stream) {
   return guarded([&] {
-    auto& loss = loss_of(objective);
+    const In handle(objective, "objective");
+    auto& loss = loss_of(*handle);
     const double at_x =
         optim::gradient_on_device(loss, &required(x, "x"), &required(gradient, "gradient"), stream);
     if (value) *value = at_x;
@@ -215,7 +240,8 @@ std::int32_t lather_objective_gradient_on_device(lather_objective* objective, co
 
 std::int32_t lather_objective_residuals(lather_objective* objective, const double* x, double* r) {
   return guarded([&] {
-    auto& f = squares_of(objective);
+    const In handle(objective, "objective");
+    auto& f = squares_of(*handle);
     f.residuals(array(x, f.size(), "x"), array(r, f.residual_count(), "r"));
   });
 }
@@ -223,10 +249,11 @@ std::int32_t lather_objective_residuals(lather_objective* objective, const doubl
 std::int32_t lather_objective_jacobian(lather_objective* objective, const double* x, std::uint64_t first,
                                        std::uint64_t count, double* rows) {
   return guarded([&] {
-    auto& f = squares_of(objective);
+    const In handle(objective, "objective");
+    auto& f = squares_of(*handle);
     const std::size_t all = f.residual_count();
     if (first > all || count > all - first)
-      throw Error(fmt::format("rows {} to {} of a Jacobian with {} rows", first, first + count, all));
+      throw Error(fmt::format("{} rows from row {} of a Jacobian with {} rows", count, first, all));
     if (count > 0) f.jacobian_rows(array(x, f.size(), "x"), first, count, &required(rows, "rows"));
   });
 }
@@ -234,7 +261,8 @@ std::int32_t lather_objective_jacobian(lather_objective* objective, const double
 std::int32_t lather_objective_jacobian_times(lather_objective* objective, const double* x, const double* v,
                                              double* Jv) {
   return guarded([&] {
-    auto& f = squares_of(objective);
+    const In handle(objective, "objective");
+    auto& f = squares_of(*handle);
     f.jacobian_times(array(x, f.size(), "x"), array(v, f.size(), "v"), array(Jv, f.residual_count(), "Jv"));
   });
 }
@@ -242,7 +270,8 @@ std::int32_t lather_objective_jacobian_times(lather_objective* objective, const 
 std::int32_t lather_objective_transposed_jacobian_times(lather_objective* objective, const double* x,
                                                         const double* w, double* Jtw) {
   return guarded([&] {
-    auto& f = squares_of(objective);
+    const In handle(objective, "objective");
+    auto& f = squares_of(*handle);
     f.transposed_jacobian_times(array(x, f.size(), "x"), array(w, f.residual_count(), "w"),
                                 array(Jtw, f.size(), "Jtw"));
   });

@@ -8,7 +8,9 @@
 
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
+#include "lather/core/files.hpp"
 #include "lather/optim/wrappers/composed.hpp"
+#include "lather/train/run_folder/checkpoint.hpp"
 
 namespace lather::capi {
 
@@ -26,7 +28,6 @@ void fill(lather_step* to, const optim::StepReport& report, std::int64_t steps) 
                         static_cast<std::int64_t>(report.status),
                         message.c_str()};
   const std::uint64_t size = to->size;
-  if (size < sizeof(std::uint64_t)) throw Error("lather_step: set its size to sizeof(lather_step)");
   std::memcpy(to, &all, std::min<std::uint64_t>(size, sizeof all));
   to->size = size;
 }
@@ -57,13 +58,12 @@ std::unique_ptr<lather_optimizer> make_optimizer(const char* settings, const cha
     throw Error(fmt::format("device {}: expected LATHER_CPU or LATHER_CUDA", device));
   auto handle = std::make_unique<lather_optimizer>();
   const auto spec = optim::optimizer_spec(parse_object(settings, "optimizer"));
-  handle->layout = read_blocks(blocks);
   handle->family = spec.entry().family;
   handle->name = spec.name;
   handle->device = device == LATHER_CUDA ? Device::cuda : Device::cpu;
   if (handle->device == Device::cuda)
     if (const auto cuda = cuda_report(); !cuda.usable) throw Error("device cuda: " + cuda.text);
-  handle->optimizer = optim::make_composed(handle->layout, spec, handle->device);
+  handle->optimizer = optim::make_composed(read_blocks(blocks), spec, handle->device);
   return handle;
 }
 
@@ -77,7 +77,7 @@ void require_gradient_method(const lather_optimizer& handle) {
 
 std::vector<optim::ForeignBlock> foreign_blocks(const lather_optimizer& handle, const lather_tensor* tensors,
                                                 std::uint64_t count) {
-  const auto& blocks = handle.layout.blocks();
+  const auto& blocks = handle.optimizer->layout().blocks();
   if (count != blocks.size())
     throw Error(fmt::format("{} tensors for an optimizer of {} blocks", count, blocks.size()));
   std::vector<optim::ForeignBlock> list(count);
@@ -90,7 +90,7 @@ std::vector<optim::ForeignBlock> foreign_blocks(const lather_optimizer& handle, 
       throw Error(fmt::format("tensor '{}': parameter or gradient is NULL", blocks[k].name));
     using Type = optim::ForeignBlock::Type;
     list[k] = {tensor.parameter, tensor.gradient,
-               tensor.type == LATHER_FLOAT32 ? Type::float32 : Type::float64};
+               tensor.type == LATHER_FLOAT32 ? Type::float32 : Type::float64, tensor.count};
   }
   return list;
 }
@@ -103,6 +103,26 @@ nlohmann::json optimizer_info(const lather_optimizer& handle) {
     info["diagnostics"].push_back(
         {{"block", std::string(d.block)}, {"quantity", std::string(d.quantity)}, {"value", d.value}});
   return info;
+}
+
+// Of a state: what its arrays belong to. Settings may change, a learning rate for instance.
+std::uint64_t identity_of(const optim::ParameterLayout& layout) {
+  std::string shapes;
+  for (const auto& block : layout.blocks())
+    shapes += fmt::format("{} {} {}\n", block.rows, block.cols, block.matrix);
+  return checksum(shapes);
+}
+
+void load(optim::Optimizer& optimizer, std::string_view bytes) {
+  train::Checkpoint saved;
+  try {
+    saved = train::decode_checkpoint(bytes);
+  } catch (const Error& error) {
+    throw Error("saved optimizer: " + error.message());
+  }
+  if (saved.identity != identity_of(optimizer.layout()))
+    throw Error("saved optimizer: it was made for other blocks than this one");
+  restore_state(optimizer, saved.state);
 }
 
 }  // namespace
@@ -121,32 +141,38 @@ std::int32_t lather_optimizer_create(const char* settings, const char* blocks, s
   });
 }
 
-void lather_optimizer_free(lather_optimizer* optimizer) { delete optimizer; }
+void lather_optimizer_free(lather_optimizer* optimizer) { free_handle(optimizer); }
 
 std::uint64_t lather_optimizer_size(const lather_optimizer* optimizer) {
-  return optimizer ? optimizer->layout.size() : 0;
+  return size_of(optimizer, [](const lather_optimizer& handle) { return handle.optimizer->layout().size(); });
 }
 
 std::int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective* objective, double* x,
                                    lather_step* step) {
   return guarded([&] {
-    auto& method = *required(optimizer, "optimizer").optimizer;
-    auto& function = *required(objective, "objective").objective;
-    const std::span<double> point(&required(x, "x"), function.size());
-    fill(step, method.step(function, point), 1);
+    require_room(step);
+    const In method(optimizer, "optimizer");
+    const In function(objective, "objective");
+    const std::span<double> point(&required(x, "x"), method->optimizer->layout().size());
+    std::vector<double> next(point.begin(), point.end());  // a step that fails leaves x alone
+    const auto report = method->optimizer->step(*function->objective, next);
+    std::copy(next.begin(), next.end(), point.begin());
+    fill(step, report, 1);
   });
 }
 
 std::int32_t lather_optimizer_apply(lather_optimizer* optimizer, const lather_tensor* tensors,
                                     std::uint64_t count, double loss, void* stream, lather_step* step) {
   return guarded([&] {
-    auto& handle = required(optimizer, "optimizer");
-    require_gradient_method(handle);
-    const auto blocks = foreign_blocks(handle, tensors, count);
-    if (!handle.foreign) handle.foreign = optim::make_foreign_parameters(handle.layout, handle.device);
+    require_room(step);
+    const In handle(optimizer, "optimizer");
+    require_gradient_method(*handle);
+    const auto blocks = foreign_blocks(*handle, tensors, count);
+    if (!handle->foreign)
+      handle->foreign = optim::make_foreign_parameters(handle->optimizer->layout(), handle->device);
     // An unknown loss is not an error; a gradient that is not finite is detected anyway.
     const double known = std::isnan(loss) ? 0 : loss;
-    auto report = handle.foreign->step(*handle.optimizer, blocks, known, stream);
+    auto report = handle->foreign->step(*handle->optimizer, blocks, known, stream);
     report.loss = loss;
     fill(step, report, 1);
   });
@@ -156,34 +182,36 @@ std::int32_t lather_optimizer_set_rate_factor(lather_optimizer* optimizer, doubl
   return guarded([&] {
     if (!(factor >= 0) || std::isinf(factor))
       throw Error(fmt::format("learning-rate factor {}: expected a number of at least 0", factor));
-    required(optimizer, "optimizer").optimizer->set_learning_rate_factor(factor);
+    In(optimizer, "optimizer")->optimizer->set_learning_rate_factor(factor);
   });
 }
 
 std::int32_t lather_optimizer_objective_changed(lather_optimizer* optimizer) {
-  return guarded([&] { required(optimizer, "optimizer").optimizer->objective_changed(); });
+  return guarded([&] { In(optimizer, "optimizer")->optimizer->objective_changed(); });
 }
 
 std::int32_t lather_optimizer_info(const lather_optimizer* optimizer, const char** json) {
-  return guarded([&] { give_json(json, optimizer_info(required(optimizer, "optimizer"))); });
+  return guarded([&] { give_json(json, optimizer_info(*In(optimizer, "optimizer"))); });
 }
 
 std::int32_t lather_optimizer_save(lather_optimizer* optimizer, const void** bytes, std::uint64_t* count) {
   return guarded([&] {
+    required(bytes, "bytes");
+    required(count, "count");
+    const In handle(optimizer, "optimizer");
     StateWriter writer;
-    required(optimizer, "optimizer").optimizer->state(writer);
-    const auto& kept = keep_bytes(writer.bytes());
-    required(bytes, "bytes") = kept.data();
-    required(count, "count") = kept.size();
+    handle->optimizer->state(writer);
+    const auto identity = identity_of(handle->optimizer->layout());
+    const auto& kept = keep_bytes(train::encode_checkpoint({0, identity, writer.bytes()}));
+    *bytes = kept.data();
+    *count = kept.size();
   });
 }
 
 std::int32_t lather_optimizer_load(lather_optimizer* optimizer, const void* bytes, std::uint64_t count) {
   return guarded([&] {
     if (!bytes) throw Error("bytes is NULL");
-    StateReader reader({static_cast<const char*>(bytes), count});
-    required(optimizer, "optimizer").optimizer->state(reader);
-    if (!reader.at_end()) throw Error("the state holds more than this optimizer has");
+    load(*In(optimizer, "optimizer")->optimizer, {static_cast<const char*>(bytes), count});
   });
 }
 

@@ -36,7 +36,7 @@ nlohmann::json problem_info(const train::ProblemSource& source) {
 void open_problem(train::ProblemSource source, lather_problem** out) {
   if (!out) throw Error("the pointer for the result is NULL");
   source.name = source.read().name;  // mistakes show up here
-  *out = new lather_problem{std::move(source)};
+  *out = new lather_problem(std::move(source));
 }
 
 }  // namespace
@@ -67,10 +67,10 @@ std::int32_t lather_problem_from_text(const char* text, const char* name, lather
   });
 }
 
-void lather_problem_free(lather_problem* problem) { delete problem; }
+void lather_problem_free(lather_problem* problem) { free_handle(problem); }
 
 std::int32_t lather_problem_info(const lather_problem* problem, const char** json) {
-  return guarded([&] { give_json(json, problem_info(required(problem, "problem").source)); });
+  return guarded([&] { give_json(json, problem_info(In(problem, "problem", Use::share)->source)); });
 }
 
 }  // extern "C"

@@ -1,10 +1,10 @@
 // Sweeps and comparisons.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <atomic>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
@@ -52,14 +52,28 @@ struct ContestantOptions {
 // The caller's functions, in the form the library needs.
 struct Callers {
   explicit Callers(const lather_runs_watcher* watcher) {
-    if (watcher) std::memcpy(&known, watcher, std::min<std::size_t>(watcher->size, sizeof known));
+    if (watcher) known = known_part(*watcher, "lather_runs_watcher");
   }
-  void say(const std::string& text) const {
-    if (known.message) known.message(known.user, text.c_str());
+  // A function that throws ends the runs, which are saved.
+  void say(const std::string& text) {
+    if (!known.message || failed) return;
+    try {
+      called_back("lather_runs_watcher.message", [&] { known.message(known.user, text.c_str()); });
+    } catch (const CallbackFailed& error) {
+      failure = error;
+      failed = true;
+    }
   }
-  bool stopped() const { return known.stop && __atomic_load_n(known.stop, __ATOMIC_RELAXED) != 0; }
+  bool stopped() const {
+    return failed || (known.stop && __atomic_load_n(known.stop, __ATOMIC_RELAXED) != 0);
+  }
+  void require_success() const {
+    if (failed) throw *failure;
+  }
 
   lather_runs_watcher known{};
+  std::optional<CallbackFailed> failure;  // written once, by the one thread that speaks
+  std::atomic<bool> failed = false;
 };
 
 Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& result) {
@@ -80,7 +94,7 @@ Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& 
 }
 
 Json sweep_result(const lather_problem* problem, const char* text, const char* folder,
-                  const char* options_text, const Callers& callers) {
+                  const char* options_text, Callers& callers) {
   const auto wanted = options::from_json<SweepCallOptions>("options", parse_object(options_text, "options"));
   experiment::GivenProblem given;
   if (problem) given = {problem->source.file, problem->source.text};
@@ -95,6 +109,7 @@ Json sweep_result(const lather_problem* problem, const char* text, const char* f
   options.interrupted = [&] { return callers.stopped(); };
   const auto result = wanted.collect ? experiment::collect_sweep(sweep, options.out, options.device)
                                      : experiment::run_sweep(sweep, options);
+  callers.require_success();
   experiment::write_sweep(sweep, result, options.out);
   return {{"complete", result.complete},
           {"folder", options.out.string()},
@@ -137,7 +152,7 @@ std::vector<std::uint64_t> take_seeds(Json& json) {
 }
 
 Json comparison_result(const lather_problem& problem, const char* optimizers, const char* settings,
-                       const char* folder, const char* options_text, const Callers& callers) {
+                       const char* folder, const char* options_text, Callers& callers) {
   Json json = parse_object(options_text, "options");
   experiment::ComparisonRequest request;
   request.seeds = take_seeds(json);
@@ -154,6 +169,7 @@ Json comparison_result(const lather_problem& problem, const char* optimizers, co
   options.say = [&](const std::string& words) { callers.say(words); };
   options.interrupted = [&] { return callers.stopped(); };
   const auto result = experiment::run_comparison(request, runs, options);
+  callers.require_success();
   Json groups = Json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     groups.push_back({{"name", request.contestants[i].label}, {"runs", Json::array()}});
@@ -171,15 +187,23 @@ extern "C" {
 
 std::int32_t lather_sweep(const lather_problem* problem, const char* sweep, const char* folder,
                           const char* options, const lather_runs_watcher* watcher, const char** result) {
-  return guarded([&] { give_json(result, sweep_result(problem, sweep, folder, options, Callers(watcher))); });
+  return guarded([&] {
+    required(result, "the pointer for the result");
+    Callers callers(watcher);
+    std::optional<In<const lather_problem>> given;
+    if (problem) given.emplace(problem, "problem", Use::share);
+    give_json(result, sweep_result(problem, sweep, folder, options, callers));
+  });
 }
 
 std::int32_t lather_compare(const lather_problem* problem, const char* optimizers, const char* settings,
                             const char* folder, const char* options, const lather_runs_watcher* watcher,
                             const char** result) {
   return guarded([&] {
-    give_json(result, comparison_result(required(problem, "problem"), optimizers, settings, folder, options,
-                                        Callers(watcher)));
+    required(result, "the pointer for the result");
+    Callers callers(watcher);
+    const In given(problem, "problem", Use::share);
+    give_json(result, comparison_result(*given, optimizers, settings, folder, options, callers));
   });
 }
 

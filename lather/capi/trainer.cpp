@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <optional>
 
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
@@ -21,20 +21,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-train::Trainer& trainer_of(lather_trainer* handle) { return *required(handle, "trainer").session.trainer; }
-
-lather_trainer* handle_of(train::Session session) {
-  auto* handle = new lather_trainer{std::move(session), nullptr, "", false};
-  if (handle->session.folder) handle->path = handle->session.folder->path().string();
-  return handle;
-}
-
 lather_trainer* create_or_resume(const train::Config& config, const std::filesystem::path& folder) {
   auto finished = train::finished_summary(config, folder);
-  if (finished.is_null()) return handle_of(train::begin_or_resume_session(config, folder));
+  if (finished.is_null()) return new lather_trainer(train::begin_or_resume_session(config, folder));
   train::Session session;
   session.trainer = train::read_run(folder, session.messages);
-  auto* handle = handle_of(std::move(session));
+  auto* handle = new lather_trainer(std::move(session));
   handle->finished = std::move(finished);
   handle->path = folder.string();
   return handle;
@@ -86,39 +78,60 @@ lather_progress progress_of(const train::Progress& p) {
           p.recorded};
 }
 
-Json run_to_the_end(lather_trainer& handle, const lather_watcher& callers) {
+Json run_to_the_end(const In<lather_trainer>& in, const lather_watcher& callers) {
+  lather_trainer& handle = *in;
   if (!handle.finished.is_null()) return handle.finished;
   if (!handle.session.folder)
     throw Error(handle.path.empty()
                     ? "this trainer has no run folder: create it with one, or step it"
                     : fmt::format("the run in '{}' is open for reading; resume it to go on", handle.path));
+  // A function that throws ends the run, which is saved.
+  std::optional<CallbackFailed> failure;
+  const auto call = [&](const char* name, const auto& function) {
+    if (failure) return;
+    try {
+      in.turn().let_read([&] { called_back(name, function); });
+    } catch (const CallbackFailed& error) {
+      failure = error;
+      handle.stop = true;
+    }
+  };
   Stopwatch since;
   bool told = false;
   train::Watcher watcher;
-  watcher.interrupted = [&] { return handle.stop.load(); };
+  watcher.interrupted = [&] {
+    in.turn().let_read_who_waits();
+    return handle.stop.load();
+  };
   if (callers.progress)
     watcher.progress = [&](const train::Progress& p) {
       if (!p.recorded && told && since.seconds() < callers.interval) return;
       told = true;
       since.restart();
       const lather_progress progress = progress_of(p);
-      if (callers.progress(callers.user, &progress) != 0) handle.stop = true;
+      call("lather_watcher.progress", [&] {
+        if (callers.progress(callers.user, &progress) != 0) handle.stop = true;
+      });
     };
   if (callers.message)
-    watcher.message = [&](const std::string& text) { callers.message(callers.user, text.c_str()); };
+    watcher.message = [&](const std::string& text) {
+      call("lather_watcher.message", [&] { callers.message(callers.user, text.c_str()); });
+    };
   const auto outcome =
       train::run(*handle.session.trainer, *handle.session.folder, watcher, handle.session.seconds);
   handle.session.folder.reset();  // others may resume it
   Json summary = options::to_json(outcome.summary);
   handle.finished = summary;
+  if (failure) throw *failure;
   return summary;
 }
 
 pde::Points points_of(const pde::Problem& problem, std::uint64_t count, const double* coordinates) {
   const auto dimensions = static_cast<std::size_t>(problem.dimensions());
   pde::Points points;
-  points.coordinates.assign(dimensions, std::vector<double>(count));
+  array_length("count", count, dimensions);
   if (count > 0) required(coordinates, "coordinates");
+  points.coordinates.assign(dimensions, std::vector<double>(count));
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t k = 0; k < dimensions; ++k) points.coordinates[k][i] = coordinates[i * dimensions + k];
   return points;
@@ -146,6 +159,14 @@ void put_rows(const std::vector<std::vector<double>>& columns, std::uint64_t cou
 }
 
 }  // namespace
+}  // namespace lather::capi
+
+lather_trainer::lather_trainer(lather::train::Session given)
+    : session(std::move(given)), gpu(session.trainer->config().device == lather::Device::cuda) {
+  if (session.folder) path = session.folder->path().string();
+}
+
+namespace lather::capi {
 
 extern "C" {
 
@@ -153,13 +174,14 @@ std::int32_t lather_trainer_create(const lather_problem* problem, const char* se
                                    const char* from, lather_trainer** trainer) {
   return guarded([&] {
     required(trainer, "the pointer for the result");
-    train::Config config = train::resolve(read_settings(settings, required(problem, "problem").source));
+    train::Config config =
+        train::resolve(read_settings(settings, In(problem, "problem", Use::share)->source));
     std::vector<std::string> messages;
     if (from && *from) train::start_from(from, config, messages);
     train::Session session = folder ? train::begin_session(config, folder)
                                     : train::Session{std::make_unique<train::Trainer>(config), {}, 0, {}};
     session.messages.insert(session.messages.begin(), messages.begin(), messages.end());
-    *trainer = handle_of(std::move(session));
+    *trainer = new lather_trainer(std::move(session));
   });
 }
 
@@ -167,7 +189,8 @@ std::int32_t lather_trainer_create_or_resume(const lather_problem* problem, cons
                                              const char* folder, lather_trainer** trainer) {
   return guarded([&] {
     required(trainer, "the pointer for the result");
-    *trainer = create_or_resume(train::resolve(read_settings(settings, required(problem, "problem").source)),
+    const In given(problem, "problem", Use::share);
+    *trainer = create_or_resume(train::resolve(read_settings(settings, given->source)),
                                 required_text(folder, "folder"));
   });
 }
@@ -175,7 +198,8 @@ std::int32_t lather_trainer_create_or_resume(const lather_problem* problem, cons
 std::int32_t lather_trainer_resume(const char* folder, const char* limits, lather_trainer** trainer) {
   return guarded([&] {
     required(trainer, "the pointer for the result");
-    *trainer = handle_of(train::resume_session(required_text(folder, "folder"), read_limits(limits)));
+    *trainer =
+        new lather_trainer(train::resume_session(required_text(folder, "folder"), read_limits(limits)));
   });
 }
 
@@ -184,21 +208,24 @@ std::int32_t lather_trainer_open(const char* folder, lather_trainer** trainer) {
     required(trainer, "the pointer for the result");
     train::Session session;
     session.trainer = train::read_run(required_text(folder, "folder"), session.messages);
-    *trainer = handle_of(std::move(session));
-    (*trainer)->path = folder;
+    auto* const opened = new lather_trainer(std::move(session));
+    opened->path = folder;
+    *trainer = opened;
   });
 }
 
-void lather_trainer_free(lather_trainer* trainer) { delete trainer; }
+void lather_trainer_free(lather_trainer* trainer) { free_handle(trainer); }
 
 std::int32_t lather_trainer_info(lather_trainer* trainer, const char** json) {
-  return guarded([&] { give_json(json, trainer_info(required(trainer, "trainer"))); });
+  return guarded([&] { give_json(json, trainer_info(*In(trainer, "trainer", Use::read))); });
 }
 
 std::int32_t lather_trainer_step(lather_trainer* trainer, std::int64_t most, lather_step* step) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    require_room(step);
     if (most < 1) throw Error(fmt::format("most = {}: expected at least one step", most));
+    const In handle(trainer, "trainer");
+    auto& t = *handle->session.trainer;
     const auto before = t.step();
     const auto report = t.advance(most);
     fill(step, report, t.step() - before);
@@ -209,8 +236,10 @@ std::int32_t lather_trainer_run(lather_trainer* trainer, const lather_watcher* w
                                 const char** summary) {
   return guarded([&] {
     lather_watcher known{};
-    if (watcher) std::memcpy(&known, watcher, std::min<std::size_t>(watcher->size, sizeof known));
-    const auto json = run_to_the_end(required(trainer, "trainer"), known);
+    if (watcher) known = known_part(*watcher, "lather_watcher");
+    if (!(known.interval >= 0))
+      throw Error(fmt::format("lather_watcher.interval = {}: expected seconds, at least 0", known.interval));
+    const auto json = run_to_the_end(In(trainer, "trainer", Use::run), known);
     if (summary) give_json(summary, json);
   });
 }
@@ -220,17 +249,23 @@ void lather_trainer_stop(lather_trainer* trainer) {
 }
 
 std::int32_t lather_trainer_summary(lather_trainer* trainer, std::int32_t fine, const char** json) {
-  return guarded(
-      [&] { give_json(json, options::to_json(train::summarize(trainer_of(trainer), fine != 0))); });
+  return guarded([&] {
+    required(json, "the pointer for the result");
+    const In handle(trainer, "trainer", Use::read);
+    give_json(json, options::to_json(train::summarize(*handle->session.trainer, fine != 0)));
+  });
 }
 
 std::uint64_t lather_trainer_size(const lather_trainer* trainer) {
-  return trainer ? trainer->session.trainer->parameters().size() : 0;
+  return size_of(
+      trainer, [](const lather_trainer& handle) { return handle.session.trainer->parameters().size(); },
+      Use::read);
 }
 
 std::int32_t lather_trainer_parameters(lather_trainer* trainer, std::int32_t best, double* parameters) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    const In handle(trainer, "trainer", Use::read);
+    const auto& t = *handle->session.trainer;
     const auto x = best ? t.best_parameters() : t.parameters();
     std::copy(x.begin(), x.end(), &required(parameters, "parameters"));
   });
@@ -239,7 +274,8 @@ std::int32_t lather_trainer_parameters(lather_trainer* trainer, std::int32_t bes
 std::int32_t lather_trainer_predict(lather_trainer* trainer, std::int32_t best, const char* quantities,
                                     std::uint64_t count, const double* coordinates, double* values) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    const In handle(trainer, "trainer", Use::read);
+    auto& t = *handle->session.trainer;
     const auto wanted = quantities_of(t.problem(), required_text(quantities, "quantities"));
     const auto points = points_of(t.problem(), count, coordinates);
     put_rows(t.solution(best != 0).evaluate(wanted, points), count, values);
@@ -249,7 +285,8 @@ std::int32_t lather_trainer_predict(lather_trainer* trainer, std::int32_t best, 
 std::int32_t lather_trainer_reference(lather_trainer* trainer, std::uint64_t count, const double* coordinates,
                                       double* values) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    const In handle(trainer, "trainer", Use::read);
+    auto& t = *handle->session.trainer;
     auto known = t.reference_values(points_of(t.problem(), count, coordinates));
     if (known.empty())
       throw Error(t.reference_note().empty() ? "the problem has no reference"
@@ -260,7 +297,8 @@ std::int32_t lather_trainer_reference(lather_trainer* trainer, std::uint64_t cou
 
 std::int32_t lather_trainer_save(lather_trainer* trainer, const char* file) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    const In handle(trainer, "trainer", Use::read);
+    auto& t = *handle->session.trainer;
     StateWriter writer;
     t.state(writer);
     write_output(required_text(file, "file"),
@@ -270,12 +308,12 @@ std::int32_t lather_trainer_save(lather_trainer* trainer, const char* file) {
 
 std::int32_t lather_trainer_load(lather_trainer* trainer, const char* file) {
   return guarded([&] {
-    auto& t = trainer_of(trainer);
+    const In handle(trainer, "trainer");
+    auto& t = *handle->session.trainer;
     const auto checkpoint = train::decode_checkpoint(read_file(required_text(file, "file")));
     if (checkpoint.identity != train::identity(t.config()))
       throw Error(fmt::format("'{}' is the checkpoint of a run with other settings", file));
-    StateReader reader(checkpoint.state);
-    t.state(reader);
+    restore_state(t, checkpoint.state);
   });
 }
 

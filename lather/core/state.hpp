@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lather/core/error.hpp"
+
 namespace lather {
 
 class StateVisitor {
@@ -57,5 +59,21 @@ class StateReader final : public StateVisitor {
   std::string_view bytes_;
   std::size_t position_ = 0;
 };
+
+// Gives the object the state in `bytes`. On an error it keeps the state it had.
+template <class Object>
+void restore_state(Object& object, std::string_view bytes) {
+  StateWriter before;
+  object.state(before);
+  try {
+    StateReader reader(bytes);
+    object.state(reader);
+    if (!reader.at_end()) throw Error("the saved state holds more than is asked for");
+  } catch (...) {
+    StateReader back(before.bytes());
+    object.state(back);
+    throw;
+  }
+}
 
 }  // namespace lather

@@ -113,9 +113,7 @@ class ThreadTeam::Crew {
 };
 
 ThreadTeam::ThreadTeam(int size)
-    : size_(size > 1 ? size : 1),
-      process_(process_generation()),
-      crew_(std::make_unique<Crew>(size_ - 1)) {}
+    : size_(size > 1 ? size : 1), process_(process_generation()), crew_(std::make_unique<Crew>(size_ - 1)) {}
 
 ThreadTeam::~ThreadTeam() {
   if (process_ != process_generation()) Crew::abandon(std::move(crew_));

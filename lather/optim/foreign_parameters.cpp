@@ -1,7 +1,11 @@
 #include "lather/optim/foreign_parameters.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
+
+#include "lather/core/error.hpp"
 
 namespace lather::optim {
 
@@ -15,9 +19,10 @@ void copy_to(std::span<double> to, const void* from) {
 class ForeignOnHost final : public ForeignParameters, public Objective {
  public:
   explicit ForeignOnHost(const ParameterLayout& layout)
-      : layout_(layout), x_(layout.size()), gradient_(layout.size()) {}
+      : ForeignParameters(layout), x_(layout.size()), gradient_(layout.size()) {}
 
-  StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss, void*) override {
+  StepReport take_step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
+                       void*) override {
     loss_ = loss;
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       const bool wide = blocks[k].type == ForeignBlock::Type::float64;
@@ -48,12 +53,23 @@ class ForeignOnHost final : public ForeignParameters, public Objective {
     const auto& b = layout_.blocks()[block];
     return std::span(flat).subspan(b.offset, b.size());
   }
-  ParameterLayout layout_;
   std::vector<double> x_, gradient_;
   double loss_ = 0;
 };
 
 }  // namespace
+
+StepReport ForeignParameters::step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
+                                   void* stream) {
+  const auto& own = layout_.blocks();
+  if (blocks.size() != own.size())
+    throw Error(fmt::format("{} tensors for an optimizer of {} blocks", blocks.size(), own.size()));
+  for (std::size_t k = 0; k < own.size(); ++k)
+    if (blocks[k].size != own[k].size())
+      throw Error(fmt::format("tensor {} has {} elements, block '{}' of the optimizer has {}", k + 1,
+                              blocks[k].size, own[k].name, own[k].size()));
+  return take_step(optimizer, blocks, loss, stream);
+}
 
 std::unique_ptr<ForeignParameters> make_foreign_parameters(const ParameterLayout& layout, Device device) {
   if (device == Device::cuda) return make_foreign_parameters_on_device(layout);

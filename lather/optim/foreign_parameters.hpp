@@ -16,15 +16,21 @@ struct ForeignBlock {
   void* parameter;
   const void* gradient;
   Type type;
+  std::size_t size;  // elements
 };
 
 class ForeignParameters {
  public:
+  explicit ForeignParameters(const ParameterLayout& layout) : layout_(layout) {}
   virtual ~ForeignParameters() = default;
   // For methods that ask for one gradient at the current parameters. `stream` (cudaStream_t) orders the step
-  // on the GPU; the host ignores it.
-  virtual StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
-                          void* stream) = 0;
+  // on the GPU; the host ignores it. Throws Error if the blocks are not as many and as large as the layout's.
+  StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss, void* stream);
+
+ protected:
+  virtual StepReport take_step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
+                               void* stream) = 0;
+  ParameterLayout layout_;
 };
 
 // On `cuda` the optimizer must live there too. Throws Error if this program has no CUDA.

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import math
 import os
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 from ._arguments import INT64, UINT64, LatherError, path, wrong_type
 from ._arrays import Borrowed
 
-API_VERSION = 1
+API_VERSION = 2
 OK, INVALID, OUT_OF_MEMORY, CALLBACK, FAILED = range(5)
 RUNNING, CONVERGED, STALLED, NON_FINITE = range(4)
 STATUS_NAMES = ("running", "converged", "stalled", "non_finite")
@@ -26,7 +27,7 @@ class Step(Structure):
 
 
 class _Tensor(Structure):
-    _fields_ = [("parameter", c_void_p), ("gradient", c_void_p), ("type", c_int64)]
+    _fields_ = [("parameter", c_void_p), ("gradient", c_void_p), ("type", c_int64), ("count", c_uint64)]
 
 
 class Tensors:
@@ -35,7 +36,8 @@ class Tensors:
     def __init__(self, pairs: list[tuple[Borrowed, Borrowed]]) -> None:
         self._pairs = pairs
         self._as_parameter_ = (_Tensor * len(pairs))(*(
-            (p.address, g.address, FLOAT32 if p.dtype.itemsize == 4 else FLOAT64) for p, g in pairs))
+            (p.address, g.address, FLOAT32 if p.dtype.itemsize == 4 else FLOAT64, math.prod(p.shape))
+            for p, g in pairs))
 
 
 class ProgressStruct(Structure):

@@ -6,6 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/optim/catalogue.hpp"
+#include "lather/optim/foreign_parameters.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "residual_problems.hpp"
 
@@ -95,6 +96,23 @@ TEST(Sizes, MethodsForMatricesNeedTheMatricesTheyWereMadeFor) {
     EXPECT_EQ(words.find("block 1 is 'V' (3 x 2), not 'W' (2 x 3)") != std::string::npos, by_blocks)
         << entry.name << ": " << words;
   }
+}
+
+TEST(Sizes, GivenGradientsMustBeAsLargeAsTheirBlocks) {
+  const auto layout = column_of(3);
+  const auto adam = find_optimizer("adam").make(layout);
+  const auto foreign = make_foreign_parameters(layout, Device::cpu);
+  std::vector<double> x(3), g(3, 1);
+  const auto step = [&](std::size_t size) {
+    const ForeignBlock block{x.data(), g.data(), ForeignBlock::Type::float64, size};
+    foreign->step(*adam, std::span(&block, 1), 0, nullptr);
+  };
+  EXPECT_NE(refusal([&] { step(1); }).find("has 1 elements, block 'x' of the optimizer has 3"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { foreign->step(*adam, {}, 0, nullptr); }), "");
+  EXPECT_EQ(x, std::vector<double>(3));
+  step(3);
+  EXPECT_LT(x[2], 0);
 }
 
 TEST(Sizes, ArraysOfResidualsAndProductsMustFit) {

@@ -18,7 +18,7 @@ namespace {
 class ForeignOnDevice final : public ForeignParameters, public Objective, public CudaObjective {
  public:
   explicit ForeignOnDevice(const ParameterLayout& layout)
-      : layout_(layout),
+      : ForeignParameters(layout),
         module_("#include \"lather/optim/cuda/kernels/foreign_parameters.cuh\"\n"),
         gather_(module_.kernel("gather_foreign")),
         scatter_(module_.kernel("scatter_foreign")),
@@ -35,8 +35,8 @@ class ForeignOnDevice final : public ForeignParameters, public Objective, public
              static_cast<unsigned>(layout.blocks().size())};
   }
 
-  StepReport step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
-                  void* stream) override {
+  StepReport take_step(Optimizer& optimizer, std::span<const ForeignBlock> blocks, double loss,
+                       void* stream) override {
     const auto callers = static_cast<cudaStream_t>(stream);
     cuda::enqueue_behind(callers, stream_, event_);
     put_blocks(blocks);
@@ -99,7 +99,6 @@ class ForeignOnDevice final : public ForeignParameters, public Objective, public
     cuda::launch(kernel, {grid_, dim3(256)}, cuda::Parameter().add(work), stream_);
   }
 
-  ParameterLayout layout_;
   cuda::Stream stream_;
   cuda::Event event_;
   cuda::KernelModule module_;

@@ -55,7 +55,8 @@ class DeviceTensors {
     using Type = ForeignBlock::Type;
     std::vector<ForeignBlock> list;
     for (std::size_t k = 0; k < x_.size(); ++k)
-      list.push_back({x_[k].data(), g_[k].data(), sizeof(T) == 4 ? Type::float32 : Type::float64});
+      list.push_back(
+          {x_[k].data(), g_[k].data(), sizeof(T) == 4 ? Type::float32 : Type::float64, x_[k].size()});
     return list;
   }
 
@@ -83,7 +84,8 @@ double largest_departure(const nlohmann::json& settings, int steps) {
     std::vector<ForeignBlock> blocks;
     for (const auto& block : layout.blocks())
       blocks.push_back({x.data() + block.offset, rounded.data() + block.offset,
-                        sizeof(T) == 4 ? ForeignBlock::Type::float32 : ForeignBlock::Type::float64});
+                        sizeof(T) == 4 ? ForeignBlock::Type::float32 : ForeignBlock::Type::float64,
+                        block.size()});
     on_host->step(*host, blocks, 1, nullptr);
     tensors.put(g, true);
     const auto report = on_device->step(*device, tensors.blocks(), 1, nullptr);

@@ -131,8 +131,9 @@ const lather_tensor* Call::tensors(lather_optimizer* optimizer) {
     if (single)
       for (double* block : {parameter, const_cast<double*>(gradient)})
         for (std::size_t i = 0; block && i < sizes[k]; ++i) reinterpret_cast<float*>(block)[i] = 0.5f;
-    list[k] = {parameter, gradient, single ? LATHER_FLOAT32 : LATHER_FLOAT64};
+    list[k] = {parameter, gradient, single ? LATHER_FLOAT32 : LATHER_FLOAT64, sizes[k]};
     if (chance_.one_in(30)) list[k].type = chance_.of<std::int64_t>({2, -1, INT64_MIN});
+    if (chance_.one_in(30)) list[k].count = chance_.of<std::uint64_t>({0, sizes[k] + 1, UINT64_MAX});
   }
   if (single)  // written over after they were remembered
     for (auto& kept : kept_) kept.before.assign(static_cast<const char*>(kept.now), kept.before.size());

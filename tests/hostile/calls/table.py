@@ -99,7 +99,7 @@ WEIGHTS = {"lather_sweep": 1, "lather_compare": 1, "lather_trainer_run": 8, "lat
 NO_STATUS = {"lather_api_version"}  # an int32_t that is not a status
 MEMBERS = {
     "lather_step": "size loss gradient_norm step_norm steps evaluations basis_updates status message",
-    "lather_tensor": "parameter gradient type",
+    "lather_tensor": "parameter gradient type count",
     "lather_function": "size user value residual_count residuals jacobian",
     "lather_progress": "size step steps stage stages loss gradient_norm residual l2 seconds steps_per_second "
                        "seconds_left recorded",
