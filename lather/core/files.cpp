@@ -76,7 +76,7 @@ int write_all(const Descriptor& file, std::string_view bytes) {
 }
 
 std::string read_whole(const Descriptor& file, const fs::path& path, std::uint64_t most_bytes) {
-  if (most_bytes == kHalfOfMemory) most_bytes = static_cast<std::uint64_t>(physical_memory_bytes() / 2);
+  if (most_bytes == kHalfOfMemory) most_bytes = static_cast<std::uint64_t>(available_memory_bytes() / 2);
   const struct stat info = info_of(file, path);
   std::string bytes;
   if (S_ISREG(info.st_mode)) {
@@ -173,11 +173,15 @@ bool is_found_folder(const fs::path& path) {
   return mode && S_ISDIR(*mode);
 }
 
-std::vector<fs::path> entries_of_found_folder(const fs::path& path) {
+void require_found_folder(const fs::path& path) {
   const auto mode = mode_of(path);
-  if (!mode) return {};
-  if (S_ISLNK(*mode)) refuse(path, *mode);
-  if (!S_ISDIR(*mode)) throw Error(fmt::format("'{}' is not a folder", path.string()));
+  if (mode && S_ISLNK(*mode)) refuse(path, *mode);
+  if (mode && !S_ISDIR(*mode)) throw Error(fmt::format("'{}' is not a folder", path.string()));
+}
+
+std::vector<fs::path> entries_of_found_folder(const fs::path& path) {
+  require_found_folder(path);
+  if (!is_there(path)) return {};
   std::vector<fs::path> entries;
   try {
     for (const auto& entry : fs::directory_iterator(path)) entries.push_back(entry.path());

@@ -29,8 +29,8 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Without a limit of its own, a file may have as many bytes as half of this machine's memory: what never ends is an
-// Error too.
+// Without a limit of its own, a file may have as many bytes as half of the memory that is free: what never ends is an Error
+// too.
 inline constexpr std::uint64_t kHalfOfMemory = std::numeric_limits<std::uint64_t>::max();
 
 // A file that the user named.
@@ -51,7 +51,9 @@ std::string read_bytes(const Descriptor& file, const std::filesystem::path& path
 bool is_there(const std::filesystem::path& path);
 // Whether it is a folder itself, not a link to one.
 bool is_found_folder(const std::filesystem::path& path);
-// What a folder in a run folder holds; nothing if it is not there. Throws Error if it is a link or no folder.
+// Throws Error if there is something else, such as a link.
+void require_found_folder(const std::filesystem::path& path);
+// What a folder in a run folder holds; nothing if it is not there. Throws Error if something else is.
 std::vector<std::filesystem::path> entries_of_found_folder(const std::filesystem::path& path);
 // Throws Error for anything but a regular file that lies there itself.
 void require_found_file(const std::filesystem::path& path);

@@ -67,6 +67,13 @@ std::string shown(std::string_view text) {
   return out;
 }
 
+bool is_utf8(std::string_view text) {
+  bool whole = true;
+  for_each_character(
+      text, [](char32_t, std::string_view) {}, [&](unsigned char) { whole = false; });
+  return whole;
+}
+
 std::string markup(std::string_view text) {
   constexpr std::string_view kReplacement = "\uFFFD";
   std::string out;

@@ -13,4 +13,6 @@ std::string shown(std::string_view text);
 // For HTML and XML, also within double quotes: &lt; and so on; what XML does not allow becomes U+FFFD.
 std::string markup(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 }  // namespace lather

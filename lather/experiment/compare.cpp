@@ -71,6 +71,7 @@ class ComparisonWork {
   void train_one(std::size_t i, std::size_t s) {
     const auto& [config, folder] = runs_[i][s];
     const fs::path path = options_.out / folder;
+    require_found_folder(path);
     auto summary = train::finished_summary(config, path);
     if (summary.is_null()) {
       say(fmt::format("{} with {}, seed {}", config.problem.name, request_.contestants[i].label,

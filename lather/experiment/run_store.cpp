@@ -133,6 +133,7 @@ struct Kept {
 // Returns whether it ran to its end. All of it is done while no other process can open the folder.
 bool train_in(const fs::path& path, const train::Config& config, const Kept& kept,
               const train::Watcher& watcher, std::vector<std::string>& notes) {
+  require_found_folder(path);
   auto folder = train::RunFolder::open_or_create(path, config);
   if (!ending_in(path).is_null()) return true;  // another process was faster
   train::Trainer trainer(config);
@@ -149,6 +150,7 @@ bool train_in(const fs::path& path, const train::Config& config, const Kept& kep
 
 bool run_task_in(const fs::path& path, const TaskSpec& spec, const Kept& kept, const train::Watcher& watcher,
                  std::vector<std::string>& notes) {
+  require_found_folder(path);
   fs::create_directories(path);
   const train::FolderLock lock(path);
   if (!ending_in(path).is_null()) return true;  // another process was faster
@@ -192,6 +194,7 @@ fs::path RunStore::folder_of(const RunSpec& spec, bool alone) const {
 RunRecord RunStore::find(const RunSpec& spec, bool alone) const {
   const fs::path folder = folder_of(spec, alone);
   try {
+    require_found_folder(folder);
     if (is_there(folder / kFailure)) return recorded_failure(folder);
     if (const Json ending = ending_in(folder); !ending.is_null())
       return {RunStatus::done, folder, ending.value("message", "")};

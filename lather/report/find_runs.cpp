@@ -68,11 +68,15 @@ FoundRuns find_runs(std::span<const fs::path> paths) {
       throw Error(fmt::format("'{}' is a file; expected a run folder or a folder of runs", path.string()));
     const bool single = is_run(path);
     Folders runs = single ? Folders{path} : runs_inside(path);
-    const bool nested = runs.empty() && fs::is_directory(path / "runs");
+    if (runs.empty()) require_found_folder(path / "runs");
+    const bool nested = runs.empty() && is_there(path / "runs");
     if (nested) runs = runs_inside(path / "runs");
     if (runs.empty())
       throw Error(fmt::format(
           "'{}' is neither a run folder nor a folder of runs: there is no config.json in it", path.string()));
+    const auto is_link = [](const fs::path& run) { return fs::is_symlink(run); };
+    if (!single)
+      leave_out(runs, is_link, path, "reached by links, which can be named themselves", found.notes);
     leave_out(runs, is_on_matrix_problem, path, kOnMatrixProblems, found.notes);
     if (nested)
       leave_out(

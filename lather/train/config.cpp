@@ -10,6 +10,7 @@
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
 #include "lather/core/formats/json_places.hpp"
+#include "lather/core/text.hpp"
 #include "lather/core/version.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/pde/coefficient_table.hpp"
@@ -322,6 +323,8 @@ Config resolve(const ConfigRequest& request) {
   const std::filesystem::path path = given ? std::filesystem::path(request.problem)
                                            : std::filesystem::absolute(pde::find_problem(request.problem));
   config.problem.file = path.string();
+  if (!is_utf8(config.problem.file))
+    throw Error(fmt::format("the path '{}' is not UTF-8, so config.json cannot hold it", path.string()));
   config.problem.text = given ? request.text : read_file(path, kMaxTomlBytes);
   const SortedSettings settings = sort_settings(config.problem.tree(), request.settings);
   const TomlValue root = with_defaults(config, request, settings);

@@ -109,7 +109,7 @@ class Run {
       const auto copy = data / name;
       if (file.empty() || is_there(copy)) return;
       if (!is_there(data)) std::filesystem::create_directory(data);
-      entries_of_found_folder(data);  // throws if it is a link
+      require_found_folder(data);
       write_file_atomically(copy, read_file(file));
     };
     const auto& problem = trainer_.problem();

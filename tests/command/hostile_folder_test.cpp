@@ -75,6 +75,19 @@ TEST_F(HostileFolder, IsNamedInWords) {
   EXPECT_TRUE(contains(resumed.err, "checkpoints' is a link")) << resumed.err;
 }
 
+TEST_F(HostileFolder, OfSeveralRunsDoesNotLeadToOthers) {
+  const fs::path several = folder_ / "several", own = folder_ / "own";
+  fs::create_directories(several / "runs");
+  fs::rename(run_, several / "a");
+  fs::copy(several / "a", own, fs::copy_options::recursive);
+  fs::create_directory_symlink(own, several / "b");
+  const std::string page = (folder_ / "page.html").string();
+  const Finished reported = given({"report", several.string(), "--out", page});
+  EXPECT_EQ(reported.status, 0) << reported.err;
+  EXPECT_TRUE(contains(reported.err, "leaving out 1 run reached by links")) << reported.err;
+  EXPECT_EQ(given({"report", (several / "b").string(), "--out", page}).status, 0) << "named by the user";
+}
+
 TEST_F(HostileFolder, CannotCommandTheTerminal) {
   const std::string red = "\033[31m";
   const fs::path named = folder_ / ("run" + red);

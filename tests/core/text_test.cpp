@@ -17,6 +17,11 @@ TEST(Shown, LeavesTextAloneAndSpellsOutWhatATerminalWouldObey) {
   EXPECT_EQ(shown(shown("\033]0;x\a")), shown("\033]0;x\a"));
 }
 
+TEST(Shown, KnowsUtf8) {
+  EXPECT_TRUE(is_utf8("τ \033"));
+  EXPECT_FALSE(is_utf8("caf\xe9"));
+}
+
 TEST(Markup, EscapesAndHoldsNothingThatXmlForbids) {
   EXPECT_EQ(markup("<a href=\"x\">&τ\n"), "&lt;a href=&quot;x&quot;&gt;&amp;τ\n");
   EXPECT_EQ(markup("\033[31m\xff"), "\uFFFD[31m\uFFFD");

@@ -12,6 +12,7 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
 #include "lather/experiment/compare.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/train/session.hpp"
@@ -73,6 +74,7 @@ bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, st
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const auto& [config, name] = runs[(place + i) % runs.size()];
       const fs::path path = folder / name;
+      require_found_folder(path);
       if (!train::finished_summary(config, path).is_null()) continue;
       done = false;
       auto session = train::claim_session(config, path);

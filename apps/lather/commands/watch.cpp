@@ -85,7 +85,7 @@ void print_status(const WatchArguments& a) {
   if (a.json) {
     nlohmann::json runs = nlohmann::json::array();
     for (const auto& entry : board.entries()) runs.push_back(watch::to_json(entry.status));
-    say("{}\n", runs.dump(2));
+    say("{}\n", runs.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
   if (board.entries().empty()) {

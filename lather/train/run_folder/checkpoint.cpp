@@ -74,7 +74,7 @@ void CheckpointStore::save(const Checkpoint& checkpoint) {
                             folder_.parent_path().string(), checkpoint.step));
   if (!is_there(folder_)) fs::create_directory(folder_, status);
   if (status) throw Error(fmt::format("cannot create '{}': {}", folder_.string(), status.message()));
-  files();  // throws if a stranger has put a link there
+  require_found_folder(folder_);
   write_file_atomically(folder_ / fmt::format("step-{:012}{}", checkpoint.step, kExtension),
                         encode_checkpoint(checkpoint));
   const auto list = files();
