@@ -24,8 +24,8 @@ double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& me
   trainer.set_seconds(own.seconds);
   trainer.state(reader);
   if (!folder.truncate_logs(own.log_sizes))
-    messages.push_back(
-        fmt::format("the history is shorter than at step {}: lines before it are lost", trainer.step()));
+    messages.push_back(fmt::format(
+        "the history is shorter than at step {}, or damaged: lines before it are lost", trainer.step()));
   return own.seconds;
 }
 

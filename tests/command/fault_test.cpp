@@ -115,6 +115,14 @@ TEST_F(Fault, AHistoryThatIsADeviceOrLeadsElsewhereEndsTheRun) {
   EXPECT_EQ(resume().status, 0);
 }
 
+TEST_F(Fault, AHistoryThatHoldsSomethingElseIsSaid) {
+  const fs::path history = fs::path(run_) / "history.jsonl";
+  overwrite(history, std::string(fs::file_size(history), '\0'));
+  const Finished resumed = resume();
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_TRUE(contains(resumed.err, "or damaged: lines before it are lost")) << resumed.err;
+}
+
 class FaultyDisk : public Fault {
  protected:
   void SetUp() override {

@@ -99,7 +99,9 @@ void RunFolder::sync_logs() {
 bool RunFolder::truncate_logs(const std::array<std::uint64_t, kLogs>& sizes) {
   bool whole = true;
   for (int i = 0; writes() && i < kLogs; ++i) {
-    whole = whole && logs_[i].size() >= sizes[i];
+    const fs::path log = path_ / kLogNames[i];  // its last line must end there
+    if (sizes[i] > 0 && read_bytes(open_found_file(log, O_RDONLY), log, sizes[i] - 1, 1) != "\n")
+      whole = false;
     logs_[i].truncate(sizes[i]);
   }
   return whole;
