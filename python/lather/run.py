@@ -5,7 +5,6 @@ import ctypes
 import html
 import json
 import os
-import threading
 import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,7 +29,6 @@ class Run:
 
     def __init__(self, handle: c.Handle, summary: dict[str, Any] | None = None, owner: Any = None) -> None:
         self._handle, self._owner = handle, owner
-        self._lock = threading.Lock()  # one object of the library serves one thread at a time
         self.messages: list[str] = []  # what the training had to say
         self.interrupted = False  # by Ctrl-C
         self._info: dict[str, Any] = c.json_of("trainer_info", handle)
@@ -99,8 +97,7 @@ class Run:
 
     # -- what it has come to -------------------------------------------------------------------------
     def _measured(self, fine: bool) -> dict[str, Any]:
-        with self._lock:
-            return c.json_of("trainer_summary", self._handle, int(fine))
+        return c.json_of("trainer_summary", self._handle, int(fine))
 
     def errors(self, best: bool = True, norm: str = "l2") -> dict[str, float]:
         """Relative errors by field against the reference on the grid of ``lather eval``; empty where none is known.
@@ -124,8 +121,7 @@ class Run:
     def parameters(self, best: bool = True) -> np.ndarray:
         """All weights in one array."""
         values = np.empty(c.size_of("trainer_size", self._handle))
-        with self._lock:
-            c.call("trainer_parameters", self._handle, int(flag("best", best)), writes(values, "values", values.shape))
+        c.call("trainer_parameters", self._handle, int(flag("best", best)), writes(values, "values", values.shape))
         return values
 
     def predict(self, x: Any, derivatives: Sequence[str] = (), best: bool = True) -> dict[str, np.ndarray]:
@@ -147,17 +143,15 @@ class Run:
             if not name.isidentifier():
                 raise LatherError(f"derivatives: expected names such as u_x, got {shown(name)}")
         values = np.empty((len(points), len(names)))
-        with self._lock:
-            c.call("trainer_predict", self._handle, int(flag("best", best)), ",".join(names).encode(), len(points),
-                   reads(points, "points"), writes(values, "values", values.shape))
+        c.call("trainer_predict", self._handle, int(flag("best", best)), ",".join(names).encode(), len(points),
+               reads(points, "points"), writes(values, "values", values.shape))
         return {name: values[:, k].reshape(shape) for k, name in enumerate(names)}
 
     def reference(self, x: Any) -> dict[str, np.ndarray]:
         """The true fields at points, where they are known."""
         points, shape = self._points(x)
         values = np.empty((len(points), len(self.fields)))
-        with self._lock:
-            c.call("trainer_reference", self._handle, len(points), reads(points, "points"), writes(values, "values", values.shape))
+        c.call("trainer_reference", self._handle, len(points), reads(points, "points"), writes(values, "values", values.shape))
         return {name: values[:, k].reshape(shape) for k, name in enumerate(self.fields)
                 if not np.isnan(values[:, k]).all()}
 
