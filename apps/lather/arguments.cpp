@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lather/core/error.hpp"
+#include "lather/core/whole_number.hpp"
 
 namespace lather::command {
 
@@ -24,11 +25,11 @@ std::optional<Number> number_in(const std::string& text) {
 
 // Digits, or a number such as 1e3 that a double holds exactly.
 std::optional<std::uint64_t> whole_number_in(const std::string& text) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
   if (const auto digits = number_in<std::uint64_t>(text)) return digits;
   const auto real = number_in<double>(text);
-  if (!real || *real < 0 || *real > kExact || *real != std::floor(*real)) return {};
-  return static_cast<std::uint64_t>(*real);
+  const auto whole = real ? lather::whole_number(*real) : std::nullopt;
+  if (!whole || *whole < 0) return {};
+  return static_cast<std::uint64_t>(*whole);
 }
 
 std::vector<std::string> command_names(const CLI::App& app) {

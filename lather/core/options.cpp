@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lather/core/error.hpp"
+#include "lather/core/whole_number.hpp"
 
 namespace lather {
 
@@ -156,9 +157,10 @@ class Reader final : public FieldVisitor {
       value = given->integer;
       return;
     }
-    const double whole = number(name, *given, "a whole number");
-    if (whole != std::floor(whole) || std::abs(whole) > 9e15) fail(name, *given, "a whole number");
-    value = static_cast<std::int64_t>(checked(name, *given, whole, range));
+    const auto whole = whole_number(number(name, *given, "a whole number"));
+    if (!whole) fail(name, *given, "a whole number");
+    checked(name, *given, static_cast<double>(*whole), range);
+    value = *whole;
   }
   void natural(std::string_view name, std::uint64_t& value, std::string_view) override {
     const TomlValue* given = find(name);

@@ -1,10 +1,11 @@
-// Intersection and complement; the others follow: a + b = ~(~a & ~b), a - b = a & ~b.
+// Intersection of shapes and complements, and complement; the others follow: a + b = ~(~a & ~b), a - b = a & ~b.
 
 #include <fmt/format.h>
 
 #include "lather/core/error.hpp"
 #include "lather/geometry/primitives.hpp"
 #include "lather/geometry/r_functions.hpp"
+#include "lather/geometry/shape_tree.hpp"
 
 namespace lather::geometry {
 
@@ -15,8 +16,22 @@ constexpr double kOnBoundary = 1e-9;
 // How far to step to either side of a boundary, also relative.
 constexpr double kBeside = 1e-7;
 
-// More are a mistake, or too many for distances to be computed in reasonable time.
+// More are a mistake.
 constexpr std::size_t kMostParts = 1000;
+
+// The same piece of boundary, seen from the other side.
+void turn_around(Patch& patch) {
+  patch.at = [at = patch.at](double u, double v) {
+    SurfacePoint p = at(u, v);
+    p.normal = -p.normal;
+    return p;
+  };
+  if (patch.kept)
+    patch.kept = [kept = patch.kept](SurfacePoint p) {
+      p.normal = -p.normal;
+      return kept(p);
+    };
+}
 
 class Complement : public Shape {
  public:
@@ -26,18 +41,7 @@ class Complement : public Shape {
   std::size_t parts() const override { return a_->parts(); }
   std::vector<Patch> patches(const Box& clip) const override {
     auto list = a_->patches(clip);
-    for (Patch& patch : list) {
-      patch.at = [at = patch.at](double u, double v) {
-        SurfacePoint p = at(u, v);
-        p.normal = -p.normal;
-        return p;
-      };
-      if (patch.kept)
-        patch.kept = [kept = patch.kept](SurfacePoint p) {
-          p.normal = -p.normal;
-          return kept(p);
-        };
-    }
+    for (Patch& patch : list) turn_around(patch);
     return list;
   }
   std::optional<double> exact_boundary_measure() const override { return a_->exact_boundary_measure(); }
@@ -47,77 +51,135 @@ class Complement : public Shape {
   ShapePtr a_;
 };
 
+// Of the first shapes of the list, `inside` in number, and the complements of the others.
 class Intersection : public Shape {
  public:
-  Intersection(ShapePtr a, ShapePtr b) : Shape(a->dimension()), a_(std::move(a)), b_(std::move(b)) {
-    if (a_->dimension() != b_->dimension())
-      throw Error(
-          fmt::format("shapes of {} and {} dimensions cannot be combined", a_->dimension(), b_->dimension()));
-    if (parts() > kMostParts)
-      throw Error(fmt::format("a shape of {} parts; at most {} are combined", parts(), kMostParts));
+  Intersection(std::vector<ShapePtr> members, std::size_t inside)
+      : Shape(members.at(0)->dimension()), members_(std::move(members)), inside_(inside) {
+    for (const ShapePtr& member : members_) {
+      require_same_dimension(*members_[0], *member);
+      parts_ += member->parts();
+    }
+    if (parts_ > kMostParts)
+      throw Error(fmt::format("a shape of {} parts; at most {} are combined", parts_, kMostParts));
+    for (std::size_t i = 0; i < inside_; ++i) bounds_ = bounds_.meet(members_[i]->bounds());
+    without_ = ShapeTree({members_.begin() + static_cast<std::ptrdiff_t>(inside_), members_.end()});
   }
-  std::size_t parts() const override { return a_->parts() + b_->parts(); }
+  std::size_t parts() const override { return parts_; }
   double signed_distance(const Point& p) const override {
-    return std::min(a_->signed_distance(p), b_->signed_distance(p));
+    double least = Box::kInfinity;
+    for (std::size_t i = 0; i < inside_; ++i) least = std::min(least, members_[i]->signed_distance(p));
+    return std::min(least, -without_.largest(p));
   }
-  Box bounds() const override { return a_->bounds().meet(b_->bounds()); }
+  Box bounds() const override { return bounds_; }
+  // Any member bounds the distance; where boxes meet, distances to their intersection may be larger.
+  Box distance_bounds() const override {
+    Box least = Box::everything();
+    for (std::size_t i = 0; i < inside_; ++i)
+      if (const Box box = members_[i]->distance_bounds(); box.finite(dimension()))
+        if (!least.finite(dimension()) || box.diagonal() < least.diagonal()) least = box;
+    return least;
+  }
 
-  // The boundary of each operand inside the other. Where the two boundaries coincide, the first one's is
-  // used, if it separates inside from outside at all.
+  // The boundary of each member inside all others.
   std::vector<Patch> patches(const Box& clip) const override {
     const Box box = bounds().meet(clip);
     const double size = box.finite(dimension()) ? box.diagonal() : clip.diagonal();
-    auto list = a_->patches(box);
-    for (Patch& patch : list)
-      patch.kept = [kept = patch.kept, this, size](const SurfacePoint& p) {
-        if (kept && !kept(p)) return false;
-        const double other = b_->signed_distance(p.position);
-        if (std::abs(other) > kOnBoundary * size) return other > 0;
-        return signed_distance(p.position - kBeside * size * p.normal) > 0 &&
-               signed_distance(p.position + kBeside * size * p.normal) < 0;
-      };
-    for (Patch& patch : b_->patches(box)) {
-      patch.kept = [kept = patch.kept, this, size](const SurfacePoint& p) {
-        return (!kept || kept(p)) && a_->signed_distance(p.position) > kOnBoundary * size;
-      };
-      list.push_back(std::move(patch));
-    }
+    std::vector<Patch> list;
+    for (std::size_t i = 0; i < members_.size(); ++i)
+      for (Patch& patch : members_[i]->patches(box)) {
+        if (i >= inside_) turn_around(patch);
+        patch.kept = [kept = std::move(patch.kept), this, i, size](const SurfacePoint& p) {
+          return (!kept || kept(p)) && on_boundary(i, p, size);
+        };
+        list.push_back(std::move(patch));
+      }
     return list;
   }
   symbolic::Expr smooth_distance(const Coordinates& x) const override {
-    return r_and(a_->smooth_distance(x), b_->smooth_distance(x));
+    symbolic::Expr all;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const auto one = i < inside_ ? members_[i]->smooth_distance(x) : -members_[i]->smooth_distance(x);
+      all = i == 0 ? one : r_and(all, one);
+    }
+    return all;
   }
 
  private:
-  ShapePtr a_, b_;
+  // Whether a point on the boundary of member i belongs to the whole boundary. Where boundaries coincide, that
+  // of the first member is used, if it separates inside from outside at all.
+  bool on_boundary(std::size_t i, const SurfacePoint& p, double size) const {
+    const double close = kOnBoundary * size;
+    bool within = true, coincides = false;
+    const auto compare = [&](std::size_t other, double distance) {
+      if (other == i || distance > close) return true;
+      within = other > i && distance >= -close;
+      coincides = true;
+      return within;
+    };
+    for (std::size_t j = 0; within && j < inside_; ++j)
+      compare(j, j == i ? 0 : members_[j]->signed_distance(p.position));
+    if (within)
+      without_.for_each_above(p.position, -close, [&](std::size_t hole) {
+        const std::size_t j = inside_ + hole;
+        return compare(j, j == i ? 0 : -members_[j]->signed_distance(p.position));
+      });
+    if (!within || !coincides) return within;
+    return signed_distance(p.position - kBeside * size * p.normal) > 0 &&
+           signed_distance(p.position + kBeside * size * p.normal) < 0;
+  }
+
+  std::vector<ShapePtr> members_;
+  std::size_t inside_, parts_ = 0;
+  Box bounds_ = Box::everything();
+  ShapeTree without_;  // the members whose complements are meant
 };
 
 // A union is known to be bounded by its parts; its complement alone is not.
 class Union : public Shape {
  public:
-  Union(const ShapePtr& a, const ShapePtr& b)
-      : Shape(a->dimension()),
-        bounds_(a->bounds().join(b->bounds())),
-        inside_(std::make_shared<Complement>(std::make_shared<Intersection>(
-            std::make_shared<Complement>(a), std::make_shared<Complement>(b)))) {}
-  double signed_distance(const Point& p) const override { return inside_->signed_distance(p); }
+  explicit Union(const std::vector<ShapePtr>& members)
+      : Shape(members.at(0)->dimension()), outside_(members, 0) {
+    for (const ShapePtr& member : members) {
+      bounds_ = bounds_.join(member->bounds());
+      distance_bounds_ = distance_bounds_.join(member->distance_bounds());
+    }
+  }
+  double signed_distance(const Point& p) const override { return -outside_.signed_distance(p); }
   Box bounds() const override { return bounds_; }
-  std::size_t parts() const override { return inside_->parts(); }
-  std::vector<Patch> patches(const Box& clip) const override { return inside_->patches(bounds_.meet(clip)); }
-  symbolic::Expr smooth_distance(const Coordinates& x) const override { return inside_->smooth_distance(x); }
+  Box distance_bounds() const override { return distance_bounds_; }
+  std::size_t parts() const override { return outside_.parts(); }
+  std::vector<Patch> patches(const Box& clip) const override {
+    auto list = outside_.patches(bounds_.meet(clip));
+    for (Patch& patch : list) turn_around(patch);
+    return list;
+  }
+  symbolic::Expr smooth_distance(const Coordinates& x) const override { return -outside_.smooth_distance(x); }
 
  private:
-  Box bounds_;
-  ShapePtr inside_;
+  Box bounds_, distance_bounds_;
+  Intersection outside_;  // of the complements
 };
 
 }  // namespace
 
-ShapePtr complement(ShapePtr a) { return std::make_shared<Complement>(std::move(a)); }
-ShapePtr intersect(ShapePtr a, ShapePtr b) {
-  return std::make_shared<Intersection>(std::move(a), std::move(b));
+void require_same_dimension(const Shape& a, const Shape& b) {
+  if (a.dimension() != b.dimension())
+    throw Error(
+        fmt::format("shapes of {} and {} dimensions cannot be combined", a.dimension(), b.dimension()));
 }
-ShapePtr subtract(ShapePtr a, ShapePtr b) { return intersect(std::move(a), complement(std::move(b))); }
-ShapePtr unite(const ShapePtr& a, const ShapePtr& b) { return std::make_shared<Union>(a, b); }
+
+ShapePtr complement(ShapePtr a) { return std::make_shared<Complement>(std::move(a)); }
+ShapePtr intersect(std::vector<ShapePtr> members) {
+  const std::size_t count = members.size();
+  return count == 1 ? members[0] : std::make_shared<Intersection>(std::move(members), count);
+}
+ShapePtr subtract(ShapePtr from, std::vector<ShapePtr> parts) {
+  parts.insert(parts.begin(), std::move(from));
+  return std::make_shared<Intersection>(std::move(parts), 1);
+}
+ShapePtr unite(const std::vector<ShapePtr>& members) {
+  return members.size() == 1 ? members[0] : std::make_shared<Union>(members);
+}
 
 }  // namespace lather::geometry

@@ -54,6 +54,14 @@ class BoxShape : public Shape {
     return -(std::sqrt(outside) + std::min(inside, 0.0));
   }
   Box bounds() const override { return box_; }
+  Box distance_bounds() const override {
+    Box box = box_;
+    for (int k = 0; k < first_wall_; ++k) {
+      box.low[k] = -Box::kInfinity;
+      box.high[k] = Box::kInfinity;
+    }
+    return box;
+  }
   std::vector<Patch> patches(const Box&) const override {
     const Point size = box_.high - box_.low;
     std::vector<Patch> list;

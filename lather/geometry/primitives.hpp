@@ -1,6 +1,8 @@
 #pragma once
 // The simple shapes. Every function throws Error, with an actionable message, for sizes that make no shape.
 
+#include <cstdint>
+
 #include "lather/geometry/shape.hpp"
 
 namespace lather::geometry {
@@ -27,10 +29,11 @@ ShapePtr extrude(ShapePtr plane, double low, double high);
 // A polygon in the (r, z) half plane, r >= 0, revolved around the z-axis.
 ShapePtr revolve(const std::vector<Point>& corners);
 
-// Boolean operations on shapes of the same dimension.
-ShapePtr unite(const ShapePtr& a, const ShapePtr& b);
-ShapePtr intersect(ShapePtr a, ShapePtr b);
-ShapePtr subtract(ShapePtr a, ShapePtr b);
+// Boolean operations on shapes of the same dimension, at least one.
+void require_same_dimension(const Shape& a, const Shape& b);
+ShapePtr unite(const std::vector<ShapePtr>& members);
+ShapePtr intersect(std::vector<ShapePtr> members);
+ShapePtr subtract(ShapePtr from, std::vector<ShapePtr> parts);
 ShapePtr complement(ShapePtr a);
 
 ShapePtr translate(ShapePtr shape, const Point& by);
@@ -38,6 +41,7 @@ ShapePtr translate(ShapePtr shape, const Point& by);
 ShapePtr rotate(ShapePtr shape, double angle, const Point& about = {}, const Point& axis = {0, 0, 1});
 ShapePtr scale(ShapePtr shape, double factor, const Point& about = {});
 // The union of `copies` copies, each shifted by `step` from the one before.
-ShapePtr repeat(ShapePtr shape, const Point& step, int copies);
+constexpr std::int64_t kMostCopies = 1000;
+ShapePtr repeat(ShapePtr shape, const Point& step, std::int64_t copies);
 
 }  // namespace lather::geometry

@@ -47,7 +47,9 @@ class Shape {
   virtual double signed_distance(const Point& p) const = 0;
   bool contains(const Point& p) const { return signed_distance(p) > 0; }
   virtual Box bounds() const = 0;
-  // How many shapes it is made of: the cost of a signed distance.
+  // A box whose own signed distance is nowhere below that of this shape.
+  virtual Box distance_bounds() const { return bounds(); }
+  // How many shapes it is made of.
   virtual std::size_t parts() const { return 1; }
   // The whole boundary within `clip`, which must be finite where the shape is not.
   virtual std::vector<Patch> patches(const Box& clip) const = 0;

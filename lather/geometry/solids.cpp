@@ -28,12 +28,8 @@ class Extrusion : public Shape {
     if (across >= 0 && along >= 0) return std::min(across, along);
     return -std::hypot(std::min(across, 0.0), std::min(along, 0.0));
   }
-  Box bounds() const override {
-    Box box = plane_->bounds();
-    box.low[2] = low_;
-    box.high[2] = high_;
-    return box;
-  }
+  Box bounds() const override { return extruded(plane_->bounds()); }
+  Box distance_bounds() const override { return extruded(plane_->distance_bounds()); }
   std::vector<Patch> patches(const Box& clip) const override {
     std::vector<Patch> list;
     const double height = high_ - low_;
@@ -80,6 +76,11 @@ class Extrusion : public Shape {
   }
 
  private:
+  Box extruded(Box box) const {
+    box.low[2] = low_;
+    box.high[2] = high_;
+    return box;
+  }
   ShapePtr plane_;
   double low_, high_;
 };

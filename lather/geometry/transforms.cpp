@@ -28,15 +28,8 @@ class Similarity : public Shape {
   double signed_distance(const Point& p) const override {
     return map_.factor * shape_->signed_distance(back(p));
   }
-  Box bounds() const override {
-    const Box box = shape_->bounds();
-    Box result = box.finite(dimension()) ? Box{} : Box::everything();
-    if (box.finite(dimension()))
-      for (int corner = 0; corner < 8; ++corner)
-        result.include(forth({(corner & 1 ? box.high : box.low)[0], (corner & 2 ? box.high : box.low)[1],
-                              (corner & 4 ? box.high : box.low)[2]}));
-    return result;
-  }
+  Box bounds() const override { return moved(shape_->bounds()); }
+  Box distance_bounds() const override { return moved(shape_->distance_bounds()); }
   std::vector<Patch> patches(const Box& clip) const override {
     Box moved = Box::everything();
     if (clip.finite(dimension())) {
@@ -76,6 +69,15 @@ class Similarity : public Shape {
   }
 
  private:
+  // The box around a moved box.
+  Box moved(const Box& box) const {
+    if (!box.finite(dimension())) return Box::everything();
+    Box result;
+    for (int corner = 0; corner < 8; ++corner)
+      result.include(forth({(corner & 1 ? box.high : box.low)[0], (corner & 2 ? box.high : box.low)[1],
+                            (corner & 4 ? box.high : box.low)[2]}));
+    return result;
+  }
   Point turned(const Point& v) const {
     return {dot(map_.rows[0], v), dot(map_.rows[1], v), dot(map_.rows[2], v)};
   }
@@ -130,15 +132,14 @@ ShapePtr scale(ShapePtr shape, double factor, const Point& about) {
   return std::make_shared<Similarity>(std::move(shape), Similarity::Map{.factor = factor, .center = about});
 }
 
-ShapePtr repeat(ShapePtr shape, const Point& step, int copies) {
-  constexpr int kMostCopies = 1000;
+ShapePtr repeat(ShapePtr shape, const Point& step, std::int64_t copies) {
   if (copies < 1 || copies > kMostCopies)
     throw Error(fmt::format("a shape is repeated 1 to {} times, not {}", kMostCopies, copies));
   if (copies == 1) return shape;
   // A balanced tree: halves of halves.
-  const int half = copies / 2;
-  return unite(repeat(shape, step, half),
-               translate(repeat(shape, step, copies - half), static_cast<double>(half) * step));
+  const std::int64_t half = copies / 2;
+  return unite({repeat(shape, step, half),
+                translate(repeat(shape, step, copies - half), static_cast<double>(half) * step)});
 }
 
 }  // namespace lather::geometry

@@ -178,7 +178,7 @@ TEST(MeshShape, OfACubeIsTheBox) {
 }
 
 TEST(MeshShape, WorksInBooleans) {
-  const auto shape = subtract(mesh_shape(cube(), "cube"), ball(3, {0.5, 0.5, 0.5}, 0.3));
+  const auto shape = subtract(mesh_shape(cube(), "cube"), {ball(3, {0.5, 0.5, 0.5}, 0.3)});
   EXPECT_FALSE(shape->contains({0.5, 0.5, 0.5}));
   EXPECT_TRUE(shape->contains({0.1, 0.1, 0.1}));
   const Measure area = Boundary(*shape).measure(20'000);

@@ -126,8 +126,8 @@ TEST_P(EveryShape, HasASmoothDistanceWithItsSignAndSlopeOneAtTheBoundary) {
 TEST(Booleans, AreTheLogicOfTheirOperands) {
   const auto a = polygon({{-1, -1}, {1, -1}, {1, 0}, {0, 0}, {0, 1}, {-1, 1}}), b = ball(2, {0.2, 0.1}, 0.7),
              c = ellipse({0, 0}, 0.3, 1.2);
-  const auto shape = unite(subtract(a, b), intersect(complement(a), c));
-  for (const Point& p : points_around(*unite(a, c), 5000, 4)) {
+  const auto shape = unite({subtract(a, {b}), intersect({complement(a), c})});
+  for (const Point& p : points_around(*unite({a, c}), 5000, 4)) {
     const bool in_a = a->contains(p), in_b = b->contains(p), in_c = c->contains(p);
     EXPECT_EQ(shape->contains(p), (in_a && !in_b) || (!in_a && in_c));
   }
@@ -135,9 +135,9 @@ TEST(Booleans, AreTheLogicOfTheirOperands) {
 
 TEST(Booleans, CountASharedBoundaryOnce) {
   const auto square = box(2, {0, 0}, {1, 1});
-  EXPECT_NEAR(Boundary(*unite(square, box(2, {0, 0}, {1, 1}))).measure().value, 4, 1e-3);
-  EXPECT_NEAR(Boundary(*intersect(square, box(2, {0, -1}, {1, 1}))).measure().value, 4, 1e-3);
-  EXPECT_NEAR(Boundary(*subtract(square, box(2, {0.5, 0}, {1, 1}))).measure().value, 3, 1e-3);
+  EXPECT_NEAR(Boundary(*unite({square, box(2, {0, 0}, {1, 1})})).measure().value, 4, 1e-3);
+  EXPECT_NEAR(Boundary(*intersect({square, box(2, {0, -1}, {1, 1})})).measure().value, 4, 1e-3);
+  EXPECT_NEAR(Boundary(*subtract(square, {box(2, {0.5, 0}, {1, 1})})).measure().value, 3, 1e-3);
 }
 
 TEST(Channel, HasNoEnds) {
@@ -180,7 +180,10 @@ TEST(ShapeErrors, SayWhatIsWrong) {
   EXPECT_NE(message_of([] { polygon({{0, 0}, {2, 0}, {1, 0}}); }).find("cross or touch"), std::string::npos);
   EXPECT_NE(message_of([] { torus({}, 1, 2); }).find("wider than its tube"), std::string::npos);
   EXPECT_NE(message_of([] { revolve({{-1, 0}, {1, 0}, {1, 1}}); }).find("r >= 0"), std::string::npos);
-  EXPECT_NE(message_of([] { unite(ball(2, {}, 1), ball(3, {}, 1)); }).find("dimensions"), std::string::npos);
+  EXPECT_NE(message_of([] {
+              unite({ball(2, {}, 1), ball(3, {}, 1)});
+            }).find("dimensions"),
+            std::string::npos);
   EXPECT_NE(message_of([] { Boundary(*half_space(2, {}, {1, 0})); }).find("unbounded"), std::string::npos);
   EXPECT_NE(message_of([] { measure(*half_space(2, {}, {1, 0})); }).find("unbounded"), std::string::npos);
 }

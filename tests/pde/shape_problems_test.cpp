@@ -260,6 +260,8 @@ TEST(ShapeProblems, AreRefusedInWordsThatLead) {
       {kPlate + condition("\"0 < x < 1\""), "one comparison at a time"},
       {kPlate + condition("\"x = 0\"", "u", "\"u^2\""), "a weight may depend on"},
       {kPlate + condition("\"x = 0\"", "u*arc"), "length along a boundary"},
+      {replaced("plate - hole", "repeat(plate, [1, 0], 2.7)"), "a whole number in [1, 1000], not 2.7"},
+      {replaced("plate - hole", "repeat(plate, [1, 0], 3e9)"), "a whole number in [1, 1000], not 3000000000"},
       {kPlate + "[map]\nX = \"2*x\"\n", "[map] and [shape]"},
       {kPlate + "[[equation]]\nname = \"e\"\nwhere = \"x = 1\"\nresidual = \"u\"\n", "part of the interior"},
       {replaced("disk([0.5, 0.5], R)", "mesh('a.stl')"), "a shape of 3 dimensions"},

@@ -49,7 +49,7 @@ TEST(Vtu, OfABoxInSpaceHasHexahedra) {
 }
 
 TEST(Outline, FollowsWhatIsLeftOfABoundary) {
-  const auto shape = geometry::subtract(geometry::box(2, {0, 0}, {1, 1}), geometry::ball(2, {1, 1}, 0.5));
+  const auto shape = geometry::subtract(geometry::box(2, {0, 0}, {1, 1}), {geometry::ball(2, {1, 1}, 0.5)});
   double length = 0;
   for (const auto& line : geometry::outline(*shape))
     for (std::size_t i = 1; i < line.size(); ++i)

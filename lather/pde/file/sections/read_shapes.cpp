@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "lather/core/rng.hpp"
+#include "lather/core/whole_number.hpp"
 #include "lather/geometry/mesh.hpp"
 #include "lather/geometry/primitives.hpp"
 #include "lather/pde/file/problem_tables.hpp"
@@ -66,29 +67,49 @@ class ShapeReader {
   ShapePtr shape(const SourceText& text) {
     const Deeper deeper(*this, text);
     ShapePtr result;
-    char operation = ' ';
+    std::vector<ShapePtr> operands;  // a run of one operation: one union or difference of many
+    char operation = '+', next_operation = '+';
     std::size_t begin = 0;
     int depth = 0;
+    const auto apply = [&] {
+      auto run = std::exchange(operands, {});
+      if (operation == '-') return result = subtract(result, std::move(run));
+      if (result) run.insert(run.begin(), result);
+      return result = unite(run);
+    };
     for (std::size_t i = 0; i <= text.text.size(); ++i) {
       const char c = i < text.text.size() ? text.text[i] : '+';
       depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
       if (i < text.text.size() && (depth != 0 || (c != '+' && c != '-') || i == 0)) continue;
       const ShapePtr next = term(part_of(text, begin, i));
-      result = at(text.place(begin), [&] {
-        return operation == ' ' ? next : operation == '+' ? unite(result, next) : subtract(result, next);
+      at(text.place(begin), [&] {
+        if (next_operation != operation) apply();
+        operation = next_operation;
+        add(next, operands, result);
+        return i == text.text.size() ? apply() : next;
       });
-      operation = c;
+      next_operation = c;
       begin = i + 1;
     }
     return result;
   }
 
   ShapePtr term(const SourceText& text) {
+    std::vector<ShapePtr> operands;
     const auto factors = split(text, '&');
-    ShapePtr result = factor(factors[0]);
-    for (std::size_t i = 1; i < factors.size(); ++i)
-      result = at(factors[i].where, [&] { return intersect(result, factor(factors[i])); });
-    return result;
+    for (const auto& f : factors) {
+      const ShapePtr next = factor(f);
+      at(f.where, [&] { return add(next, operands, nullptr); });
+    }
+    return at(text.where, [&] { return geometry::intersect(operands); });
+  }
+
+  // One more operand; an error about it is that of its place.
+  static ShapePtr add(const ShapePtr& next, std::vector<ShapePtr>& operands, const ShapePtr& result) {
+    if (const ShapePtr& first = result ? result : operands.empty() ? next : operands[0])
+      geometry::require_same_dimension(*first, *next);
+    operands.push_back(next);
+    return next;
   }
 
   ShapePtr factor(const SourceText& text) {
@@ -116,6 +137,13 @@ class ShapeReader {
   }
 
   double number(const SourceText& text) { return builder_.parse_number(text, "a number of a shape"); }
+  std::int64_t whole(const SourceText& text, std::string_view what, std::int64_t most) {
+    const double value = number(text);
+    const auto count = whole_number(value);
+    if (!count || *count < 1 || *count > most)
+      throw Error(text.where, fmt::format("{} must be a whole number in [1, {}], not {}", what, most, value));
+    return *count;
+  }
   Point vector(const SourceText& text, int size) {
     const bool brackets = text.text.size() >= 2 && text.text.front() == '[' && text.text.back() == ']';
     const auto parts = brackets ? split(part_of(text, 1, text.text.size() - 1), ',') : std::vector{text};
@@ -218,7 +246,8 @@ class ShapeReader {
          {"repeat(shape, step, copies)", 0, 3, 3,
           [this](Arguments a) {
             const ShapePtr s = shape(a[0]);
-            return geometry::repeat(s, vector(a[1], s->dimension()), static_cast<int>(number(a[2])));
+            const auto copies = whole(a[2], "the number of copies", geometry::kMostCopies);
+            return geometry::repeat(s, vector(a[1], s->dimension()), copies);
           }}},
     };
     return functions_;
