@@ -8,6 +8,7 @@
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
 #include "lather/optim/foreign_parameters.hpp"
+#include "lather/train/needs.hpp"
 
 namespace lather::capi {
 
@@ -94,6 +95,9 @@ void draw_points(lather_objective& handle, std::uint64_t seed, std::span<const d
 std::unique_ptr<lather_objective> objective_of(const train::ProblemSource& source, const char* settings) {
   const train::Config config = train::resolve(read_settings(settings, source));
   const pde::Problem problem = train::read_problem(config);
+  train::Config alone = config;  // without the optimizer of the recipe, which is not used
+  alone.optimizer = optim::OptimizerSpec("sgd");
+  train::require_room(alone, problem);
   auto loss = std::make_unique<pde::PinnObjective>(
       problem, pde::EngineOptions{.device = config.device,
                                   .threads = static_cast<int>(config.threads),

@@ -18,7 +18,7 @@ void NetworkOptions::fields(FieldVisitor& v) {
            {{"mlp", NetworkType::mlp},
             {"modified-mlp", NetworkType::modified_mlp},
             {"piratenet", NetworkType::piratenet}});
-  v.integer("width", width, "neurons per hidden layer", between(1, 16384));
+  v.integer("width", width, "neurons per hidden layer", between(1, 1'000'000));
   v.integer("depth", depth, "hidden layers; for PirateNet, residual blocks of three layers",
             between(1, 1000));
   v.integer("networks", networks,

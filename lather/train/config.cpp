@@ -287,7 +287,7 @@ static TomlValue with_defaults(Config& config, const ConfigRequest& request, con
   if (!request.optimizer.empty()) set_toml(asked, "optimizer.name", request.optimizer);
   const auto folder = std::filesystem::path(config.problem.file).parent_path();
   auto defaults = size_defaults(seen, pde::read_problem(seen, folder), request.device, asked,
-                                request.precision == pde::Precision::float32);
+                                request.precision == pde::Precision::float32, request.seconds.value_or(0));
   merge_toml(root, defaults.layer);
   config.chosen = std::move(defaults.reasons);
   config.adapted = std::move(defaults.family);

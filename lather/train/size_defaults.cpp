@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/whole_number.hpp"
 #include "lather/optim/least_squares/output_layer/features.hpp"
 #include "lather/symbolic/differentiate.hpp"
 #include "lather/train/family_defaults.hpp"
+#include "lather/train/needs.hpp"
 #include "lather/train/recipe.hpp"
 
 namespace lather::train {
@@ -75,7 +77,26 @@ std::int64_t feature_count(const pde::Problem& problem, Device device) {
 
 std::int64_t integer_or(const TomlValue* table, std::string_view key, std::int64_t otherwise) {
   const TomlValue* found = table ? table->find(key) : nullptr;
-  return found && found->kind == TomlValue::Kind::integer ? found->integer : otherwise;
+  if (!found || !found->is_number()) return otherwise;
+  return whole_number(found->real).value_or(otherwise);
+}
+
+NetworkSize with_given_size(const TomlValue* network, const NetworkSize& otherwise) {
+  return {integer_or(network, "width", otherwise.width), integer_or(network, "depth", otherwise.depth)};
+}
+
+// For a number of residuals that is wanted.
+std::int64_t interior_points(std::int64_t rows) {
+  return std::clamp<std::int64_t>((rows + 511) / 512 * 512, 1024, 65536);
+}
+
+// Points of the largest set that has a number of its own.
+std::optional<std::int64_t> largest_given_set(const TomlValue* own, const TomlValue& asked) {
+  std::int64_t given = 0;
+  for (const TomlValue* table : {own, &asked})
+    if (const TomlValue* points = table ? table->find("points") : nullptr; points && points->is_table())
+      for (const auto& entry : points->entries) given = std::max(given, integer_or(points, entry.key, 0));
+  return given > 0 ? std::optional(given) : std::nullopt;
 }
 
 // The method that the file or an option names, in either of the two ways.
@@ -202,7 +223,7 @@ bool is_linear(const pde::Problem& problem) {
 }
 
 SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, Device device,
-                           const TomlValue& asked, bool single_precision) {
+                           const TomlValue& asked, bool single_precision, double seconds) {
   const TomlValue *training = root.find("training"), *network = root.find("network");
   const std::string method = own_method(training);
   const auto recipes = recipe_names(root);
@@ -219,7 +240,24 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
   Choices chosen(training, asked);
   const bool linear = is_linear(problem), cuda = device == Device::cuda;
   const int dimensions = problem.dimensions();
-  const bool features = is_for_linear(problem, linear, network, !method.empty() ? method : wanted);
+  bool features = is_for_linear(problem, linear, network, !method.empty() ? method : wanted);
+  if (method.empty() && wanted.empty() && !cuda) {
+    const auto given = largest_given_set(training, asked);
+    std::string why;
+    if (features) {
+      const std::int64_t columns = (feature_count(problem, device) + 1) * problem.outputs();
+      why = why_not("linear", columns, given.value_or(interior_points(4 * columns)), seconds);
+      features = why.empty();
+    }
+    if (!features) {
+      const auto n = parameters_of(problem, with_given_size(network, network_size(problem, linear, device)));
+      const auto too = why_not("lm", n, given.value_or(interior_points(3 * n)), seconds);
+      if (!too.empty())
+        return by_family(root, problem, "ss-esoap", asked,
+                         "method ss-esoap: " + (why.empty() ? too : why + "; " + too));
+    }
+    chosen.explain(why);
+  }
   if (method.empty())
     chosen.choose("optimizer", features ? "linear" : "lm",
                   features
@@ -230,8 +268,7 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
 
   const NetworkSize proposed =
       features ? NetworkSize{feature_count(problem, device), 1} : network_size(problem, linear, device);
-  const NetworkSize size{integer_or(network, "width", proposed.width),
-                         integer_or(network, "depth", proposed.depth)};
+  const NetworkSize size = with_given_size(network, proposed);
   Json own_size = Json::object();
   if (!network || !network->find("width")) own_size["width"] = size.width;
   if (!network || !network->find("depth")) own_size["depth"] = size.depth;
@@ -252,7 +289,7 @@ SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, D
       features ? (size.width + 1) * problem.outputs() : parameters_of(problem, size);
   const std::int64_t rows =
       (features ? 4 : 3) * parameters / std::max<std::int64_t>(1, equations_in(problem));
-  const std::int64_t interior = std::clamp<std::int64_t>((rows + 511) / 512 * 512, 1024, 65536);
+  const std::int64_t interior = interior_points(rows);
   const bool adaptive = dimensions > 1;
   Json points = Json::object();
   for (const auto& set : problem.point_sets)

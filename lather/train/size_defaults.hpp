@@ -22,10 +22,11 @@ struct SizeDefaults {
 
 // `root` and `problem`: the file with the changes of `--set`. `asked`: what options say about training, for
 // which no reasons are given; its `optimizer` decides what is chosen. Without one, `single_precision`, which
-// rules out least squares, selects ss-esoap. Empty for a file that has the recipe `quick`, or that names a
+// rules out least squares, selects ss-esoap; so does a network whose matrix this machine cannot hold, or cannot
+// factor within a minute or within `seconds`, the limit of the run (0: none). Empty for a file that has the recipe `quick`, or that names a
 // method other than least squares.
 SizeDefaults size_defaults(const TomlValue& root, const pde::Problem& problem, Device device,
-                           const TomlValue& asked = {}, bool single_precision = false);
+                           const TomlValue& asked = {}, bool single_precision = false, double seconds = 0);
 
 // Whether every residual is linear in the network's outputs, for given values of the unknowns.
 bool is_linear(const pde::Problem& problem);

@@ -12,6 +12,7 @@
 #include "lather/parallel/in_turn.hpp"
 #include "lather/pde/fit_output.hpp"
 #include "lather/train/accuracy/not_finite.hpp"
+#include "lather/train/needs.hpp"
 
 namespace lather::train {
 
@@ -32,6 +33,10 @@ Trainer::Trainer(const Config& config) : config_(config), plan_(config), control
   if (!config_.from.empty() && !config_.start)
     throw Error(fmt::format("the network of '{}', from which this run starts, is missing (start.json)",
                             config_.from));
+  parallel::first_rank_first(config_.ranks, [&] {
+    require_room(config_, plan_.problem());
+    return true;
+  });
   enter_stage(0);
 }
 

@@ -90,7 +90,7 @@ const Broken kBroken[] = {
     {"negative-weight", "10:10", "must not be negative"},
     {"network-unknown-option", "11:1", "did you mean 'width'?"},
     {"network-unknown-type", "11:8", "did you mean 'mlp'?"},
-    {"network-width-out-of-range", "11:9", "[1, 16384]"},
+    {"network-width-out-of-range", "11:9", "[1, 1e+06]"},
     {"number-runs-into-name", "9:20", "unexpected 'u' after the number '2'"},
     {"overflowing-parameter", "11:6", "not finite"},
     {"parameter-uses-coordinate", "11:8", "numbers and parameters only"},

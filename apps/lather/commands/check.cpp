@@ -13,6 +13,7 @@
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/report/draw/domain_picture.hpp"
+#include "lather/train/needs.hpp"
 #include "lather/train/recipe.hpp"
 #include "lather/train/trainer.hpp"
 #include "settings.hpp"
@@ -23,8 +24,8 @@ namespace lather::command {
 namespace {
 
 void print_training(const train::Config& config) {
+  say("memory       {}\n", train::estimate_needs(config, train::read_problem(config)).text());
   const train::Trainer trainer(config);
-  const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
   const auto names = train::recipe_names(config.problem.tree());
   say("recipe       {}{}{}\n", config.recipe, config.adapted.empty() ? "" : " with " + config.adapted,
       names.empty() ? "" : fmt::format(" (of: {})", fmt::join(names, ", ")));
@@ -38,8 +39,6 @@ void print_training(const train::Config& config) {
     if (set.kind == pde::PointSet::Kind::data)
       points.push_back(fmt::format("{} {} (data)", set.name, set.rows.size()));
   say("points       {}\n", fmt::join(points, ", "));
-  say("memory       {:.1f} MiB for points and network, {:.1f} MiB for the optimizer\n",
-      mebibytes(trainer.engine_bytes()), mebibytes(trainer.optimizer_bytes()));
 }
 
 // What an experiment would run, budget by budget.

@@ -9,11 +9,13 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/clock.hpp"
+#include "lather/core/memory.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/parallel/local_ranks.hpp"
 #include "lather/parallel/scaling_model.hpp"
 #include "lather/pde/engine/compiled_point_set.hpp"
 #include "lather/pde/sampling/point_source.hpp"
+#include "lather/train/needs.hpp"
 #include "lather/train/trainer.hpp"
 #include "settings.hpp"
 #include "terminal.hpp"
@@ -68,6 +70,7 @@ Measured measure(train::Config config) {
   config.threads = 1;
   config.device = Device::cpu;
   const pde::Problem problem = train::read_problem(config);
+  train::require_room(config, problem);
   pde::PinnObjective objective(problem, {.threads = 1, .shards = static_cast<int>(config.shards)});
   const auto x = objective.initialize(config.seed);
   pde::PointSource source(problem, pde::sampling_settings(config.training.points, problem), config.seed);
@@ -123,7 +126,7 @@ Measured measure(train::Config config) {
                                               w.values_per_step * here.value_seconds - here.normal_seconds);
   w.values_per_step +=
       1.0 / static_cast<double>(config.record.record_every);  // the loss in each history line
-  result.memory = static_cast<double>(trainer.engine_bytes() + trainer.optimizer_bytes());
+  result.memory = train::estimate_needs(config, problem).host_bytes();
   return result;
 }
 
@@ -179,9 +182,8 @@ void estimate(ConfigArguments& a, int most, bool json) {
   }
   say("{} with {}: {} parameters, {} points of {:.1f} derivative components, {} residuals\n",
       config.problem.name, config.optimizer.name, w.parameters, w.points, w.components, w.residuals);
-  say("a step: {:.2f} evaluations{}; memory of a rank: {:.0f} MiB\n",
-      w.gradients_per_step + w.values_per_step, w.least_squares ? ", JᵀJ and its factor" : "",
-      memory / (1 << 20));
+  say("a step: {:.2f} evaluations{}; memory of a rank: {}\n", w.gradients_per_step + w.values_per_step,
+      w.least_squares ? ", JᵀJ and its factor" : "", readable_bytes(memory));
   say("two processes on this machine, timed now: {} per message, {:.1f} GB/s\n", in_words(link.latency),
       link.bandwidth / 1e9);
   print_table(w, here, cluster, most, true);

@@ -10,8 +10,11 @@
 #include "arguments.hpp"
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/memory.hpp"
+#include "lather/core/threads.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/needs.hpp"
 #include "lather/train/session.hpp"
 #include "lather/train/size_defaults.hpp"
 #include "progress.hpp"
@@ -61,9 +64,9 @@ void print_end(const train::Outcome& outcome, const train::RunFolder& folder) {
   if (!s.reference.empty()) say("reference: {}\n", s.reference);
   if (!s.unsolved.empty()) say("{}\n", s.unsolved);
   if (!s.overfitting.empty()) say("overfitting: {}\n", s.overfitting);
-  say("memory: {:.0f} MiB at most{}\n", static_cast<double>(s.peak_host_bytes) / (1 << 20),
+  say("memory: {} at most{}\n", readable_bytes(static_cast<double>(s.peak_host_bytes)),
       s.peak_device_bytes > 0
-          ? fmt::format(", {:.0f} MiB on the GPU", static_cast<double>(s.peak_device_bytes) / (1 << 20))
+          ? fmt::format(", {} on the GPU", readable_bytes(static_cast<double>(s.peak_device_bytes)))
           : "");
   say("folder: {} (history.csv, summary.json, fields.json, checkpoints/)\n", folder.path().string());
 }
@@ -123,12 +126,20 @@ int resume(const TrainArguments& a) {
   return end(outcome, *session.folder, *session.trainer, a.mode);
 }
 
+// Before the run: what it will take.
 std::string memory(const train::Trainer& trainer) {
-  const auto mebibytes = [](std::size_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  std::string text = fmt::format("{:.1f} MiB", mebibytes(trainer.engine_bytes()));
-  if (trainer.optimizer_bytes() > 0)
-    text += fmt::format(" and {:.1f} MiB for the optimizer", mebibytes(trainer.optimizer_bytes()));
+  const train::Needs needs = train::estimate_needs(trainer.config(), trainer.problem());
+  std::string text = "about " + readable_bytes(needs.host_bytes()) + " of memory";
+  if (needs.device_bytes() > 0) text += fmt::format(", {} on the GPU", readable_bytes(needs.device_bytes()));
   return text;
+}
+
+void warn_of_threads(const train::Config& config) {
+  const int cores = available_cores();
+  if (config.device == Device::cpu && !config.ranks && config.threads > cores)
+    fmt::print(stderr,
+               "lather: warning: {} threads on {} core{} wait for one another; --threads {} is faster\n",
+               config.threads, cores, cores == 1 ? "" : "s", cores);
 }
 
 train::Config config_of(const TrainArguments& a) {
@@ -164,6 +175,7 @@ int start(const TrainArguments& a) {
   const train::Trainer& trainer = *session.trainer;
   warn_of_idle_ranks(config);
   if (!a.mode.quiet) {
+    warn_of_threads(config);
     for (const auto& warning : trainer.problem().warnings) say_aside("lather: warning: {}\n", warning);
     for (const auto& few : {train::warn_of_few_residuals(trainer.problem(), config.training, config.optimizer,
                                                          trainer.objective().layout()),

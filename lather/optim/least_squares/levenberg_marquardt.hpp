@@ -47,6 +47,15 @@ struct LevenbergMarquardtOptions {
   void fields(FieldVisitor& v);
 };
 
+// The form chosen for a source, its matrices limited to `memory_limit` bytes; `orthogonal`: rather than
+// primal, if it fits. Throws OutOfMemory if a form that was asked for does not fit.
+LeastSquaresForm choose_lm_form(const LevenbergMarquardtOptions& options, const Residuals& source,
+                                double memory_limit, bool orthogonal);
+// The share of free memory that matrices may take by default, and the bytes that those of the first step do.
+double lm_memory_limit(const LevenbergMarquardtOptions& options, const Residuals& source);
+double lm_matrix_bytes(const LevenbergMarquardtOptions& options, const Residuals& source,
+                       double memory_limit);
+
 class LevenbergMarquardt final : public Optimizer {
  public:
   LevenbergMarquardt(const ParameterLayout& layout, const LevenbergMarquardtOptions& options);
@@ -62,11 +71,7 @@ class LevenbergMarquardt final : public Optimizer {
   using Adaptation = LevenbergMarquardtOptions::Adaptation;
   // The linearized problem of this objective, in the form chosen for it.
   Linearization& linearization_of(Objective& objective);
-  Form choose_form(const Residuals& source) const;
   void use_form(Residuals& source, Form form);
-  LinearizationOptions options_of(const Residuals& source, Form form) const;
-  void choose_preconditioner(LinearizationOptions& o) const;
-  SketchSize sketch_of(const Residuals& source) const;
   bool turn_orthogonal(Objective& objective, std::span<const double> x, StepReport& report);
   void renew_preconditioner(std::span<const double> x);
   void judge_preconditioner();

@@ -27,90 +27,115 @@ SketchSize sketch_of_columns(const Residuals& source, std::size_t columns) {
   return {source.size(), residuals, columns, residuals > 2 * columns ? 2 * columns : 0};
 }
 
+SketchSize sketch_of(const LevenbergMarquardtOptions& options, const Residuals& source, double memory_limit) {
+  const auto asked = static_cast<std::size_t>(options.sketch_size);
+  SketchSize size = sketch_of_columns(source, asked > 0 ? asked : default_columns(source.size()));
+  while (asked == 0 && size.columns > 1 &&
+         source.sketched_factor_bytes(size.columns, size.rows) > memory_limit)
+    size = sketch_of_columns(source, size.columns - size.columns / 8 - 1);
+  return size;
+}
+
+// A requested rank must fit; the default is reduced to fit, and if none does, the diagonal is used.
+void choose_preconditioner(const LevenbergMarquardtOptions& options, std::size_t parameters,
+                           double memory_limit, LinearizationOptions& o) {
+  o.preconditioner = options.preconditioner;
+  if (o.preconditioner == Preconditioner::diagonal) return;
+  const double bytes_of_one = 2.0 * sizeof(double) * static_cast<double>(parameters);
+  o.rank = options.rank > 0 ? static_cast<std::size_t>(options.rank)
+                            : std::clamp(parameters / kRankPart, kLeastRank, kMostRank);
+  o.rank = std::min(o.rank, parameters);
+  const double bytes = bytes_of_one * static_cast<double>(o.rank);
+  if (bytes <= memory_limit) return;
+  if (options.rank > 0)
+    throw OutOfMemory(
+        fmt::format("lm: a Nyström approximation of rank {} needs {:.1f} GiB, max_memory is {:.1f} GiB; use "
+                    "a smaller rank or "
+                    "preconditioner=diagonal",
+                    o.rank, bytes / kGiB, memory_limit / kGiB));
+  o.rank = static_cast<std::size_t>(memory_limit / bytes_of_one);
+  if (o.rank == 0) o.preconditioner = Preconditioner::diagonal;
+}
+
+LinearizationOptions linearization_options(const LevenbergMarquardtOptions& options, const Residuals& source,
+                                           double memory_limit, LeastSquaresForm form) {
+  LinearizationOptions o{form, options.damping, options.cg_tolerance, options.cg_iterations};
+  if (form == LeastSquaresForm::sketch) {
+    const SketchSize size = sketch_of(options, source, memory_limit);
+    o.sketch_columns = size.columns;
+    o.sketch_rows = size.rows;
+  }
+  if (form == LeastSquaresForm::conjugate_gradients)
+    choose_preconditioner(options, source.size(), memory_limit, o);
+  return o;
+}
+
 }  // namespace
 
-LeastSquaresForm LevenbergMarquardt::choose_form(const Residuals& source) const {
+LeastSquaresForm choose_lm_form(const LevenbergMarquardtOptions& options, const Residuals& source,
+                                double memory_limit, bool orthogonal) {
+  using Form = LeastSquaresForm;
   const std::size_t residuals = source.residual_count();
   const auto fits = [&](std::size_t dimension) {
-    return source.normal_matrix_bytes(dimension) <= memory_limit_;
+    return source.normal_matrix_bytes(dimension) <= memory_limit;
   };
   const auto require_room = [&](std::string_view form, std::size_t dimension, std::string_view what,
                                 std::string_view instead) {
     if (!fits(dimension))
       throw OutOfMemory(fmt::format(
           "lm: the {} form needs {:.1f} GiB for {} {}, max_memory is {:.1f} GiB; use {}", form,
-          source.normal_matrix_bytes(dimension) / kGiB, dimension, what, memory_limit_ / kGiB, instead));
+          source.normal_matrix_bytes(dimension) / kGiB, dimension, what, memory_limit / kGiB, instead));
   };
-  if (options_.form == Form::primal) require_room("primal", size_, "parameters", "form=dual or form=cg");
-  if (options_.form == Form::dual)
+  if (options.form == Form::primal)
+    require_room("primal", source.size(), "parameters", "form=dual or form=cg");
+  if (options.form == Form::dual)
     require_room("dual", residuals, "residuals", "form=primal, form=cg, or fewer points");
-  if (options_.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit_)
+  if (options.form == Form::orthogonal && source.orthogonal_factor_bytes() > memory_limit)
     throw OutOfMemory(fmt::format(
         "lm: the orthogonal form needs {:.1f} GiB for {} parameters, max_memory is {:.1f} GiB; use "
         "form=primal, form=dual or form=cg",
-        source.orthogonal_factor_bytes() / kGiB, size_, memory_limit_ / kGiB));
-  if (options_.form == Form::sketch) {
-    const SketchSize size = sketch_of(source);
-    if (const double bytes = source.sketched_factor_bytes(size.columns, size.rows); bytes > memory_limit_)
+        source.orthogonal_factor_bytes() / kGiB, source.size(), memory_limit / kGiB));
+  if (options.form == Form::sketch) {
+    const SketchSize size = sketch_of(options, source, memory_limit);
+    if (const double bytes = source.sketched_factor_bytes(size.columns, size.rows); bytes > memory_limit)
       throw OutOfMemory(fmt::format(
           "lm: a sketch of {} columns needs {:.1f} GiB, max_memory is {:.1f} GiB; use a smaller sketch_size",
-          size.columns, bytes / kGiB, memory_limit_ / kGiB));
+          size.columns, bytes / kGiB, memory_limit / kGiB));
   }
-  if (options_.form != Form::automatic) return options_.form;
-  const bool dual = residuals < size_ && options_.damping == DampingMatrix::identity;
-  if (!fits(dual ? residuals : size_)) {
-    const SketchSize size = sketch_of_columns(source, default_columns(size_));
-    return source.sketched_factor_bytes(size.columns, size.rows) <= memory_limit_ ? Form::sketch
-                                                                                  : Form::conjugate_gradients;
+  if (options.form != Form::automatic) return options.form;
+  const bool dual = residuals < source.size() && options.damping == DampingMatrix::identity;
+  if (!fits(dual ? residuals : source.size())) {
+    const SketchSize size = sketch_of_columns(source, default_columns(source.size()));
+    return source.sketched_factor_bytes(size.columns, size.rows) <= memory_limit ? Form::sketch
+                                                                                 : Form::conjugate_gradients;
   }
   if (dual) return Form::dual;
-  return floor_.left() && source.orthogonal_factor_bytes() <= memory_limit_ ? Form::orthogonal : Form::primal;
+  return orthogonal && source.orthogonal_factor_bytes() <= memory_limit ? Form::orthogonal : Form::primal;
+}
+
+double lm_memory_limit(const LevenbergMarquardtOptions& options, const Residuals& source) {
+  return options.max_memory > 0 ? options.max_memory * kGiB : 0.6 * source.available_bytes();
+}
+
+double lm_matrix_bytes(const LevenbergMarquardtOptions& options, const Residuals& source,
+                       double memory_limit) {
+  const auto form = choose_lm_form(options, source, memory_limit, false);
+  const auto o = linearization_options(options, source, memory_limit, form);
+  switch (form) {
+    case LeastSquaresForm::dual: return source.normal_matrix_bytes(source.residual_count());
+    case LeastSquaresForm::orthogonal: return source.orthogonal_factor_bytes();
+    case LeastSquaresForm::sketch: return source.sketched_factor_bytes(o.sketch_columns, o.sketch_rows);
+    case LeastSquaresForm::conjugate_gradients:
+      // The block of vectors, their products, and copies of both while they are made orthonormal.
+      return 4.0 * sizeof(double) * static_cast<double>(source.size()) * static_cast<double>(o.rank);
+    default: return source.normal_matrix_bytes(source.size());
+  }
 }
 
 void LevenbergMarquardt::use_form(Residuals& source, Form form) {
   if (linear_ && linear_->form() == form && linear_->fits(source)) return;
   linear_ = nullptr;  // frees its memory for the next one
-  linear_ = make_linearization(source, options_of(source, form));
-}
-
-SketchSize LevenbergMarquardt::sketch_of(const Residuals& source) const {
-  const auto asked = static_cast<std::size_t>(options_.sketch_size);
-  SketchSize size = sketch_of_columns(source, asked > 0 ? asked : default_columns(size_));
-  while (asked == 0 && size.columns > 1 &&
-         source.sketched_factor_bytes(size.columns, size.rows) > memory_limit_)
-    size = sketch_of_columns(source, size.columns - size.columns / 8 - 1);
-  return size;
-}
-
-// A requested rank must fit; the default is reduced to fit, and if none does, the diagonal is used.
-void LevenbergMarquardt::choose_preconditioner(LinearizationOptions& o) const {
-  o.preconditioner = options_.preconditioner;
-  if (o.preconditioner == Preconditioner::diagonal) return;
-  const double bytes_of_one = 2.0 * sizeof(double) * static_cast<double>(size_);
-  o.rank = options_.rank > 0 ? static_cast<std::size_t>(options_.rank)
-                             : std::clamp(size_ / kRankPart, kLeastRank, kMostRank);
-  o.rank = std::min(o.rank, size_);
-  const double bytes = bytes_of_one * static_cast<double>(o.rank);
-  if (bytes <= memory_limit_) return;
-  if (options_.rank > 0)
-    throw OutOfMemory(
-        fmt::format("lm: a Nyström approximation of rank {} needs {:.1f} GiB, max_memory is {:.1f} GiB; use "
-                    "a smaller rank or "
-                    "preconditioner=diagonal",
-                    o.rank, bytes / kGiB, memory_limit_ / kGiB));
-  o.rank = static_cast<std::size_t>(memory_limit_ / bytes_of_one);
-  if (o.rank == 0) o.preconditioner = Preconditioner::diagonal;
-}
-
-LinearizationOptions LevenbergMarquardt::options_of(const Residuals& source, Form form) const {
-  LinearizationOptions o{form, options_.damping, options_.cg_tolerance, options_.cg_iterations};
-  if (form == Form::sketch) {
-    const SketchSize size = sketch_of(source);
-    o.sketch_columns = size.columns;
-    o.sketch_rows = size.rows;
-  }
-  if (form == Form::conjugate_gradients) choose_preconditioner(o);
-  return o;
+  linear_ = make_linearization(source, linearization_options(options_, source, memory_limit_, form));
 }
 
 // If Cholesky finds no better step and the form is ours to choose: the same x in the orthogonal form, which
@@ -132,9 +157,8 @@ bool LevenbergMarquardt::turn_orthogonal(Objective& objective, std::span<const d
 Linearization& LevenbergMarquardt::linearization_of(Objective& objective) {
   Residuals& source = objective.source();
   // Before the first matrix is allocated: the memory free at that point is what they may share.
-  if (memory_limit_ == 0)
-    memory_limit_ = options_.max_memory > 0 ? options_.max_memory * kGiB : 0.6 * source.available_bytes();
-  use_form(source, choose_form(source));
+  if (memory_limit_ == 0) memory_limit_ = lm_memory_limit(options_, source);
+  use_form(source, choose_lm_form(options_, source, memory_limit_, floor_.left()));
   return *linear_;
 }
 

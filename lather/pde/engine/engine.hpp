@@ -98,6 +98,9 @@ class Engine {
   }
 };
 
+// Threads that an engine starts; of more that are asked for, each still has its shard, so that sums are the same
+// bits on a machine with fewer cores.
+int most_threads();
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options);
 // Throws Error, saying what is missing, if no GPU can be used.
 std::unique_ptr<Engine> make_cuda_engine(const Problem& problem, const EngineOptions& options);

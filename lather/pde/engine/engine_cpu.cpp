@@ -29,10 +29,10 @@ class CpuEngine final : public Engine {
  public:
   CpuEngine(const Problem& given, const EngineOptions& engine_options)
       : Engine(given, engine_options),
-        team_(options.threads > 0 ? options.threads : available_cores()),
+        team_(std::min(threads_asked(), most_threads())),
         weights_(tape),
         sums_(tape, problem.terms.size(), problem.unknowns.size(),
-              options.shards > 0 ? options.shards : team_.size(), team_.size(), options.ranks),
+              options.shards > 0 ? options.shards : threads_asked(), team_.size(), options.ranks),
         tiles_(sums_.size(), options.shards > 0) {
     for (int s = 0; s < static_cast<int>(sets.size()); ++s) {
       const std::size_t points = tile_points_for(sets[s]), group = group_of(s);
@@ -230,6 +230,8 @@ class CpuEngine final : public Engine {
  private:
   using Worker = PointSetEvaluator<T>;
 
+  int threads_asked() const { return options.threads > 0 ? options.threads : available_cores(); }
+
   std::size_t tile_points_for(const CompiledPointSet& set) const {
     const std::size_t rows = options.tile_rows > 0 ? options.tile_rows : kTileRows;
     return std::max<std::size_t>(1, rows / set.jets.size());
@@ -389,6 +391,9 @@ class CpuEngine final : public Engine {
 };
 
 }  // namespace
+
+// A few more than cores do no harm and find faults in tests; thousands take gigabytes and make no step.
+int most_threads() { return 4 * available_cores(); }
 
 std::unique_ptr<Engine> make_cpu_engine(const Problem& problem, const EngineOptions& options) {
   if (options.precision == Precision::float32) return std::make_unique<CpuEngine<float>>(problem, options);

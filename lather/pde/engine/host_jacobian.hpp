@@ -24,8 +24,9 @@ class HostJacobian final : public EngineResiduals {
   void transposed_jacobian_times(std::span<const double> x, std::span<const double> w,
                                  std::span<double> Jtw) override;
   // Includes the sums of normal_equations.
+  static constexpr double kNormalMatrixCopies = 1.5;
   double normal_matrix_bytes(std::size_t dimension) const override {
-    return 1.5 * EngineResiduals::normal_matrix_bytes(dimension);
+    return kNormalMatrixCopies * EngineResiduals::normal_matrix_bytes(dimension);
   }
   // The same on all ranks, so that they choose the same form.
   double available_bytes() const override;

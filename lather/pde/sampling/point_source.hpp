@@ -76,8 +76,8 @@ struct SamplingSettings {
 // If a recipe gives no number of points: kInteriorPoints, kBoundaryPoints per piece, 1 for a piece that is
 // one point.
 inline constexpr std::size_t kInteriorPoints = 4096, kBoundaryPoints = 128;
-// More points than any memory can hold the jets of are a typo, not a wish.
-inline constexpr std::int64_t kMostPoints = 100'000'000;
+// So that 32 bits number them; what fits into memory is another matter (train/needs.hpp).
+inline constexpr std::int64_t kMostPoints = 2'000'000'000;
 // Throws Error for unknown names (with the nearest), bad values, boxes outside the domain, sets with fewer
 // points than pieces.
 SamplingSettings sampling_settings(const PointOptions& options, const Problem& problem);

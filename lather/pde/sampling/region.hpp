@@ -35,6 +35,7 @@ class Region {
   const std::string& text() const { return text_; }
   Carrier carrier() const { return carrier_; }
   const std::shared_ptr<const Geometry>& shapes() const { return geometry_; }
+  double share() const { return share_; }  // of the candidates that lie in it
 
   // Like points_in, with a value per point for every name in `columns` (see region_columns). Throws Error if
   // fewer than one candidate in kMostCandidates is a point of the region.

@@ -29,8 +29,8 @@ void read_network(const TomlValue& root, ProblemBuilder& builder) {
       throw Error(harmonics->where, "harmonics has no effect without periodic coordinates");
     builder.harmonics(static_cast<int>(count));
   }
-  // Rejects what cannot be meant, before memory is allocated.
-  constexpr double kMostWeights = 2e9;
+  // Rejects what cannot be meant. What a machine cannot hold is refused when a run begins (train/needs.hpp).
+  constexpr double kMostWeights = 1e11;
   const auto& network = builder.problem().network;
   const double weights =
       static_cast<double>(network.depth) * static_cast<double>(network.width * network.width);
