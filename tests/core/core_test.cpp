@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,6 +15,8 @@
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
 #include "lather/core/threads.hpp"
+#include "lather/core/whole_number.hpp"
+#include "temporary_folder.hpp"
 
 namespace lather {
 namespace {
@@ -187,6 +191,48 @@ TEST(Threads, ALockThatWasHeldAtAForkIsFreeInTheChild) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+TEST(Memory, IsWrittenInReadableUnits) {
+  EXPECT_EQ(readable_bytes(0), "0 bytes");
+  EXPECT_EQ(readable_bytes(1023), "1023 bytes");
+  EXPECT_EQ(readable_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(readable_bytes(1.25 * kGiB), "1.2 GiB");
+  EXPECT_EQ(readable_bytes(1023.9 * kGiB), "1.0 TiB");
+  EXPECT_EQ(readable_bytes(489747314.6 * 1024 * 1024), "467 TiB");
+}
+
+void write_text(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
+// Of a group and all groups around it the least room counts; unused pages of files are room.
+TEST(Memory, OfControlGroupsIsWhatTheirLimitsLeave) {
+  const test::TemporaryFolder folder;
+  const auto root = folder.path();
+  EXPECT_FALSE(room_in_control_groups("0::/a/b\n", root));
+  write_text(root / "a/memory.max", "1000000\n");
+  write_text(root / "a/memory.current", "300000\n");
+  write_text(root / "a/memory.stat", "anon 100\ninactive_file 50000\nactive_file 7\n");
+  write_text(root / "a/b/memory.max", "max\n");
+  write_text(root / "a/b/memory.current", "200000\n");
+  EXPECT_EQ(room_in_control_groups("0::/a/b\n", root), 750000);
+  EXPECT_EQ(room_in_control_groups("0::/elsewhere\n", root), std::nullopt);
+  // Version 1, in a container: the path is that of the outside.
+  write_text(root / "memory/memory.limit_in_bytes", "400000\n");
+  write_text(root / "memory/memory.usage_in_bytes", "390000\n");
+  EXPECT_EQ(room_in_control_groups("5:cpu:/x\n4:memory:/docker/1234\n0::/\n", root), 10000);
+  write_text(root / "memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_FALSE(room_in_control_groups("4:memory:/docker/1234\n", root));
+  EXPECT_GT(memory_room().bytes, 0);
+}
+
+TEST(WholeNumbers, AreNotMadeOfFractionsNorOfWhatIsTooLarge) {
+  EXPECT_EQ(whole_number(1e3), 1000);
+  EXPECT_EQ(whole_number(-2.0), -2);
+  for (const double none : {2.7, 1e300, -1e16, std::nan(""), HUGE_VAL})
+    EXPECT_FALSE(whole_number(none)) << none;
 }
 
 // Peaks stay; memory that was freed is not counted again.

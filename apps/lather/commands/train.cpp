@@ -137,9 +137,8 @@ std::string memory(const train::Trainer& trainer) {
 void warn_of_threads(const train::Config& config) {
   const int cores = available_cores();
   if (config.device == Device::cpu && !config.ranks && config.threads > cores)
-    fmt::print(stderr,
-               "lather: warning: {} threads on {} core{} wait for one another; --threads {} is faster\n",
-               config.threads, cores, cores == 1 ? "" : "s", cores);
+    say_aside("lather: warning: {} threads on {} core{} wait for one another; --threads {} is faster\n",
+              config.threads, cores, cores == 1 ? "" : "s", cores);
 }
 
 train::Config config_of(const TrainArguments& a) {
