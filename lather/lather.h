@@ -40,7 +40,8 @@ enum {
   LATHER_INVALID = 1,       /* an input, a file, a setting: the message names it and what was expected */
   LATHER_OUT_OF_MEMORY = 2,
   LATHER_CALLBACK = 3,      /* a function of the caller's failed: it threw, or returned something but 0 */
-  LATHER_FAILED = 4         /* anything else */
+  LATHER_FAILED = 4,        /* anything else */
+  LATHER_INTERRUPTED = 5    /* Ctrl-C has ended the call: lather_catch_interrupts() */
 };
 
 /* How a step went (lather_step.status). Everything but RUNNING: further steps would do nothing new. */
@@ -59,6 +60,16 @@ const char* lather_version(void);
 const char* lather_last_error(void);
 /* {"version", "cpu", "cores", "cuda": "the GPU, or what is missing", …} */
 int32_t lather_environment(const char** json);
+
+/* From now on Ctrl-C (SIGINT) ends the calls of this thread within a second. Training, comparisons and sweeps
+   save and return as if stopped; other calls return LATHER_INTERRUPTED, and what they were to change is as
+   before, but for arrays they had begun to fill. LATHER_INVALID: another thread catches already. */
+int32_t lather_catch_interrupts(void);
+/* The handler of before is in place again; around a function of the caller's, say, that library calls. Returns
+   1 if Ctrl-C came and no call has ended for it, else 0. */
+int32_t lather_release_interrupts(void);
+/* Whether Ctrl-C has ended the last call of this thread. */
+int32_t lather_interrupted(void);
 
 /* ---- Problems ------------------------------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@ campaigns=(
   "readers|tests/hostile/readers.sh|release"
   "kills|tests/hostile/kills.sh|release"
   "faults|tests/hostile/faults.sh|release"
+  "interrupts|$python tests/hostile/interrupts.py|release"
 )
 while [ $# -gt 0 ]; do
   case $1 in

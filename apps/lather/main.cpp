@@ -1,6 +1,7 @@
 // The command. Each subcommand lives in its own file in
 // commands/ and registers itself in commands/commands.hpp.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,7 @@
 int main(int argc, char** argv) {
   using lather::command::end_ranks;
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // progress lines appear as they are written, even in a pipe
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may grow no further is then an error with a message
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);  // more queues than 8, for more runs side by side than 8
   CLI::App app{"Lather trains physics-informed neural networks to high accuracy."};
   app.name("lather");

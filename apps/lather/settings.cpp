@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <limits>
@@ -17,11 +16,12 @@ namespace lather::command {
 
 namespace {
 
-std::atomic<int> interrupts = 0;  // lock-free, so that a signal handler may write it
+Stop asked_by_signals;
 
 void note_interrupt(int signal) {
-  interrupts = 1;
+  if (!asked_by_signals.ask()) return;
   std::signal(signal, SIG_DFL);
+  std::raise(signal);  // delivered when this function returns
 }
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};  // SIGHUP: the terminal was closed
@@ -39,7 +39,7 @@ CatchInterrupts::~CatchInterrupts() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) std::signal(kSignals[i], old_[i]);
 }
 
-bool CatchInterrupts::caught() { return interrupts != 0; }
+Stop& CatchInterrupts::stop() { return asked_by_signals; }
 
 std::vector<pde::Override> parse_settings(const std::vector<std::string>& settings) {
   std::vector<pde::Override> list;
@@ -112,7 +112,7 @@ train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& fo
   watcher.message = [&](const std::string& text) {
     if (!mode.quiet) line.message(text);
   };
-  watcher.interrupted = CatchInterrupts::caught;
+  watcher.stop = &CatchInterrupts::stop();
   return train::run(trainer, folder, watcher, seconds_before);
 }
 

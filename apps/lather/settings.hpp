@@ -37,7 +37,8 @@ class CatchInterrupts {
   ~CatchInterrupts();
   CatchInterrupts(const CatchInterrupts&) = delete;
   CatchInterrupts& operator=(const CatchInterrupts&) = delete;
-  static bool caught();
+  static bool caught() { return stop().asked(); }
+  static Stop& stop();  // which they ask
 
  private:
   std::array<void (*)(int), 3> old_{};

@@ -31,6 +31,10 @@ std::int32_t status_of_exception() noexcept {
   } catch (const CallbackFailed& error) {
     remember(error.what());
     return LATHER_CALLBACK;
+  } catch (const Interrupted&) {
+    remember("interrupted");
+    heed_interrupt();
+    return LATHER_INTERRUPTED;
   } catch (const std::bad_alloc&) {
     remember("out of memory");
     return LATHER_OUT_OF_MEMORY;

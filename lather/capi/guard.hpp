@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "lather/capi/interrupts.hpp"
 #include "lather/core/error.hpp"
 #include "lather/lather.h"
 
@@ -27,6 +28,7 @@ std::int32_t status_of_exception() noexcept;
 
 template <class F>
 std::int32_t guarded(F&& f) noexcept {
+  const CallScope interruptible;
   try {
     f();
     return LATHER_OK;

@@ -9,12 +9,14 @@
 // another kind, is refused in words.
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "lather/capi/guard.hpp"
 #include "lather/optim/foreign_parameters.hpp"
+#include "lather/train/rewind.hpp"
 #include "lather/train/session.hpp"
 
 namespace lather::capi {
@@ -142,6 +144,7 @@ struct lather_optimizer final : lather::capi::Handle {
   std::string name;
   lather::Device device = lather::Device::cpu;
   std::unique_ptr<lather::optim::ForeignParameters> foreign;  // made at the first lather_optimizer_apply
+  double seconds = std::numeric_limits<double>::infinity();   // that the last step took
 };
 
 struct lather_trainer final : lather::capi::Handle {
@@ -149,11 +152,12 @@ struct lather_trainer final : lather::capi::Handle {
   explicit lather_trainer(lather::train::Session given);
   const char* kind() const override { return kKind; }
   bool on_gpu() const override { return gpu; }
-  void freed_in_use() override { stop = true; }
+  void freed_in_use() override { stop.ask(); }
 
   lather::train::Session session;
   nlohmann::json finished;  // the summary of a run that has ended already
   std::string path;         // of its folder; empty: it has none
   const bool gpu;
-  std::atomic<bool> stop = false;
+  lather::Stop stop;
+  lather::train::Rewind rewind;  // for steps that are taken one by one
 };

@@ -56,6 +56,7 @@ class CallersFunction final : public optim::Objective {
   static void call(const char* name, F&& function) {
     const std::int32_t status = called_back(name, function);
     if (status != 0) throw CallbackFailed(fmt::format("{} has returned {}", name, status));
+    poll_stop();
   }
   double sum_of_squares(std::span<const double> x) {
     r_.resize(f_.residual_count);

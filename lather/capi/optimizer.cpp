@@ -8,6 +8,7 @@
 
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
+#include "lather/core/clock.hpp"
 #include "lather/core/files.hpp"
 #include "lather/optim/wrappers/composed.hpp"
 #include "lather/train/run_folder/checkpoint.hpp"
@@ -125,6 +126,27 @@ void load(optim::Optimizer& optimizer, std::string_view bytes) {
   restore_state(optimizer, saved.state);
 }
 
+// A step that Ctrl-C breaks off has not been taken: the optimizer is as before. After a short step the
+// next one is simply completed.
+optim::StepReport whole_step(lather_optimizer& handle, optim::Objective& function, std::span<double> x) {
+  constexpr double kShort = 0.05;  // seconds
+  auto& method = *handle.optimizer;
+  if (!StopScope::current()) return method.step(function, x);
+  if (handle.seconds < kShort) {
+    const auto completed = StopScope::only(nullptr);
+    return method.step(function, x);
+  }
+  StateWriter writer;
+  method.state(writer);
+  try {
+    return method.step(function, x);
+  } catch (const Interrupted&) {
+    StateReader reader(writer.bytes());
+    method.state(reader);
+    throw;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -155,7 +177,9 @@ std::int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective
     const In function(objective, "objective");
     const std::span<double> point(&required(x, "x"), method->optimizer->layout().size());
     std::vector<double> next(point.begin(), point.end());  // a step that fails leaves x alone
-    const auto report = method->optimizer->step(*function->objective, next);
+    const Stopwatch watch;
+    const auto report = whole_step(*method, *function->objective, next);
+    method->seconds = watch.seconds();
     std::copy(next.begin(), next.end(), point.begin());
     fill(step, report, 1);
   });

@@ -106,9 +106,13 @@ Json sweep_result(const lather_problem* problem, const char* text, const char* f
   options.jobs = static_cast<int>(wanted.jobs);
   options.device = wanted.device;
   options.say = [&](const std::string& words) { callers.say(words); };
-  options.interrupted = [&] { return callers.stopped(); };
+  Stop stop(interrupts_of_this_thread(), callers.known.stop);
+  options.stop = &stop;
+  options.interrupted = [&] { return callers.stopped() || stop.asked(); };
+  const auto to_its_end = StopScope::only(nullptr);  // but for the runs
   const auto result = wanted.collect ? experiment::collect_sweep(sweep, options.out, options.device)
                                      : experiment::run_sweep(sweep, options);
+  if (!result.complete && stop.asked()) heed_interrupt();
   callers.require_success();
   experiment::write_sweep(sweep, result, options.out);
   return {{"complete", result.complete},
@@ -167,8 +171,12 @@ Json comparison_result(const lather_problem& problem, const char* optimizers, co
   options.jobs = static_cast<int>(wanted.jobs);
   options.step = wanted.last ? report::ShownStep::last : report::ShownStep::best;
   options.say = [&](const std::string& words) { callers.say(words); };
-  options.interrupted = [&] { return callers.stopped(); };
+  Stop stop(interrupts_of_this_thread(), callers.known.stop);
+  options.stop = &stop;
+  options.interrupted = [&] { return callers.stopped() || stop.asked(); };
+  const auto to_its_end = StopScope::only(nullptr);  // but for the runs
   const auto result = experiment::run_comparison(request, runs, options);
+  if (!result.complete && stop.asked()) heed_interrupt();
   callers.require_success();
   Json groups = Json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {

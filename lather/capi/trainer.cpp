@@ -93,7 +93,7 @@ Json run_to_the_end(const In<lather_trainer>& in, const lather_watcher& callers)
       in.turn().let_read([&] { called_back(name, function); });
     } catch (const CallbackFailed& error) {
       failure = error;
-      handle.stop = true;
+      handle.stop.ask();
     }
   };
   Stopwatch since;
@@ -101,8 +101,9 @@ Json run_to_the_end(const In<lather_trainer>& in, const lather_watcher& callers)
   train::Watcher watcher;
   watcher.interrupted = [&] {
     in.turn().let_read_who_waits();
-    return handle.stop.load();
+    return false;
   };
+  watcher.stop = &handle.stop;
   if (callers.progress)
     watcher.progress = [&](const train::Progress& p) {
       if (!p.recorded && told && since.seconds() < callers.interval) return;
@@ -110,7 +111,7 @@ Json run_to_the_end(const In<lather_trainer>& in, const lather_watcher& callers)
       since.restart();
       const lather_progress progress = progress_of(p);
       call("lather_watcher.progress", [&] {
-        if (callers.progress(callers.user, &progress) != 0) handle.stop = true;
+        if (callers.progress(callers.user, &progress) != 0) handle.stop.ask();
       });
     };
   if (callers.message)
@@ -120,6 +121,7 @@ Json run_to_the_end(const In<lather_trainer>& in, const lather_watcher& callers)
   const auto outcome =
       train::run(*handle.session.trainer, *handle.session.folder, watcher, handle.session.seconds);
   handle.session.folder.reset();  // others may resume it
+  if (stop_is_asked()) heed_interrupt();
   Json summary = options::to_json(outcome.summary);
   handle.finished = summary;
   if (failure) throw *failure;
@@ -227,8 +229,16 @@ std::int32_t lather_trainer_step(lather_trainer* trainer, std::int64_t most, lat
     const In handle(trainer, "trainer");
     auto& t = *handle->session.trainer;
     const auto before = t.step();
-    const auto report = t.advance(most);
-    fill(step, report, t.step() - before);
+    auto& rewind = handle->rewind;
+    if (StopScope::current() && rewind.is_due()) rewind.keep(t, {});
+    try {
+      const auto report = t.advance(most);
+      fill(step, report, t.step() - before);
+    } catch (const Interrupted&) {
+      train::RunState none;
+      rewind.go_back(t, none);
+      throw;
+    }
   });
 }
 
@@ -245,7 +255,7 @@ std::int32_t lather_trainer_run(lather_trainer* trainer, const lather_watcher* w
 }
 
 void lather_trainer_stop(lather_trainer* trainer) {
-  if (trainer) trainer->stop = true;
+  if (trainer) trainer->stop.ask();
 }
 
 std::int32_t lather_trainer_summary(lather_trainer* trainer, std::int32_t fine, const char** json) {

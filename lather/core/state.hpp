@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lather/core/error.hpp"
@@ -30,12 +31,15 @@ class StateVisitor {
 // Appends named values to a byte string.
 class StateWriter final : public StateVisitor {
  public:
+  StateWriter() = default;
+  explicit StateWriter(std::string memory) : bytes_(std::move(memory)) { bytes_.clear(); }
   void real(std::string_view name, double& value) override;
   void integer(std::string_view name, std::int64_t& value) override;
   void array(std::string_view name, std::span<double> values) override;
   void array(std::string_view name, std::vector<double>& values) override;
   bool reading() const override { return false; }
   const std::string& bytes() const { return bytes_; }
+  std::string take() { return std::move(bytes_); }
 
  private:
   void put(char kind, std::string_view name, const void* data, std::uint64_t count);

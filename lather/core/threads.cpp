@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 
 namespace lather {
 
@@ -45,6 +46,7 @@ class ThreadTeam::Crew {
       std::lock_guard lock(mutex_);
       call_ = call;
       context_ = context;
+      scope_ = StopScope::current();
       running_ = workers_.size();
       failure_ = nullptr;
       ++round_;
@@ -94,6 +96,8 @@ class ThreadTeam::Crew {
 
   void guarded_call(int thread) {
     try {
+      if (thread == 0 || !scope_) return call_(context_, thread);
+      const auto of_the_caller = StopScope::like(scope_);
       call_(context_, thread);
     } catch (...) {
       std::lock_guard lock(mutex_);
@@ -106,6 +110,7 @@ class ThreadTeam::Crew {
   std::condition_variable start_, done_;
   Call call_ = nullptr;
   void* context_ = nullptr;
+  const StopScope* scope_ = nullptr;
   std::exception_ptr failure_;
   unsigned long round_ = 0;
   std::size_t running_ = 0;

@@ -68,7 +68,8 @@ class ComparisonWork {
   }
 
  private:
-  void train_one(std::size_t i, std::size_t s) {
+  void train_one(std::size_t i, std::size_t s) try {
+    const auto scope = StopScope::with(options_.stop);
     const auto& [config, folder] = runs_[i][s];
     const fs::path path = options_.out / folder;
     require_found_folder(path);
@@ -90,11 +91,14 @@ class ComparisonWork {
     if (std::none_of(summaries_[i].begin(), summaries_[i].end(),
                      [](const auto& one) { return one.is_null(); }))
       write();
+  } catch (const Interrupted&) {
+    interrupted_ = true;
   }
 
   train::Outcome trained(train::Session& session) const {
     train::Watcher watcher;
     watcher.interrupted = options_.interrupted;
+    watcher.stop = options_.stop;
     return train::run(*session.trainer, *session.folder, watcher, session.seconds);
   }
 

@@ -45,6 +45,7 @@ struct CompareOptions {
   report::ShownStep step = report::ShownStep::best;
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
+  Stop* stop = nullptr;  // breaks off steps of the runs, which are then saved
   // Trains a run; without it, runs train silently.
   std::function<train::Outcome(train::Session&)> train;
 };

@@ -225,6 +225,7 @@ class Reproduction {
         works_(works_of(plans, store_with_logs(plans, options.out))),
         left_(plans, jobs_) {
     watcher_.interrupted = options.interrupted;
+    watcher_.stop = options.stop;
   }
 
   // Runs that must be alone get rounds of their own.

@@ -19,6 +19,7 @@ struct ReproduceOptions {
   bool times_runs = true;  // false: runs that must be alone are left to another process
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
+  Stop* stop = nullptr;  // breaks off steps of the runs, which are then saved
   // Called at the end: what is left, and how long that will take.
   std::function<void(const WorkLeft&)> left = [](const WorkLeft&) {};
 };

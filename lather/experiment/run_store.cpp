@@ -136,6 +136,7 @@ bool train_in(const fs::path& path, const train::Config& config, const Kept& kep
   require_found_folder(path);
   auto folder = train::RunFolder::open_or_create(path, config);
   if (!ending_in(path).is_null()) return true;  // another process was faster
+  const auto scope = StopScope::with(watcher.stop);
   train::Trainer trainer(config);
   const double seconds = resume_or_start_over(trainer, folder, notes);
   train::Watcher own = watcher;
@@ -234,6 +235,8 @@ RunRecord RunStore::run(const RunSpec& spec, bool alone, Keep keep, const train:
     record = ended ? find(spec, alone) : RunRecord{RunStatus::interrupted, record.folder, ""};
     record.notes = std::move(notes);
     return record;
+  } catch (const Interrupted&) {  // before its training began
+    return {RunStatus::interrupted, record.folder, ""};
   } catch (const train::FolderInUse&) {
     return {RunStatus::elsewhere, record.folder, ""};
   } catch (const MemoryLimitExceeded& error) {

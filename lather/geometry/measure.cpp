@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/geometry/shape.hpp"
 
 namespace lather::geometry {
@@ -38,6 +39,7 @@ Measure measure(const Shape& shape, std::size_t cells) {
   Measure result;
   std::size_t used = 1;
   for (std::size_t next = 0; next < open.size(); ++next) {
+    poll_stop();
     const Cell cell = open[next];
     const double part = std::ldexp(1.0, -cell.level), cell_volume = volume * std::pow(part, d);
     const double half = 0.5 * part * box.diagonal(), s = shape.signed_distance(cell.center);
@@ -96,6 +98,7 @@ Measure Boundary::measure(std::size_t samples) const {
   std::size_t kept = 0, switches = 0;
   bool before = false;
   for (std::size_t i = 0; i < samples; ++i) {
+    poll_stop();
     const double golden = 0.6180339887498949 * static_cast<double>(i + 1);
     const bool now =
         at((static_cast<double>(i) + 0.5) / static_cast<double>(samples), golden - std::floor(golden))

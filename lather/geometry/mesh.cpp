@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 
 namespace lather::geometry {
 
@@ -79,6 +80,7 @@ MeshDiagnosis diagnose(const Mesh& mesh) {
   const double smallest = 1e-16 * box.diagonal() * box.diagonal();
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<int, int>> edges;  // forwards, backwards
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
+    poll_stop();
     if (!(length(area_normal(mesh, i)) > smallest)) ++result.degenerate;
     const auto& t = mesh.triangles[i];
     for (int k = 0; k < 3; ++k) {

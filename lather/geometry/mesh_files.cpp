@@ -6,6 +6,7 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/geometry/mesh.hpp"
 
 namespace lather::geometry {
@@ -34,6 +35,7 @@ class Words {
  public:
   Words(std::string_view text, std::string file) : text_(text), file_(std::move(file)) {}
   bool next_line() {
+    poll_stop();
     if (at_ >= text_.size()) return false;
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
     line_ = text_.substr(at_, end - at_);
@@ -117,6 +119,7 @@ Mesh parse_stl(std::string_view bytes, const std::string& file_name) {
       throw Error({file_name, 0, 0}, fmt::format("{} triangles; at most {} are read", count, kMostTriangles));
     VertexIndex index(mesh);
     for (std::size_t i = 0; i < count; ++i) {
+      poll_stop();
       std::array<float, 9> corners;
       std::memcpy(corners.data(), bytes.data() + 84 + 50 * i + 12, sizeof(corners));
       std::array<std::uint32_t, 3> triangle;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/geometry/r_functions.hpp"
 
 namespace lather::geometry {
@@ -74,7 +75,8 @@ Polygon::Polygon(std::vector<Point> corners) : Shape(2), corners_(std::move(corn
     if (length(edge(i)) == 0)
       throw Error(fmt::format("corners {} and {} of the polygon are the same point", i + 1, (i + 1) % n + 1));
   }
-  for (std::size_t i = 0; i < n; ++i)
+  for (std::size_t i = 0; i < n; ++i) {
+    poll_stop();
     for (std::size_t j = i + 1; j < n; ++j) {
       const Point &a = corners_[i], &b = corners_[(i + 1) % n], &c = corners_[j], &d = corners_[(j + 1) % n];
       const bool neighbours = j == i + 1 || (i == 0 && j == n - 1);
@@ -84,6 +86,7 @@ Polygon::Polygon(std::vector<Point> corners) : Shape(2), corners_(std::move(corn
         throw Error(
             fmt::format("edges {} and {} of the polygon cross or touch: it must be simple", i + 1, j + 1));
     }
+  }
   if (signed_area(corners_) < 0) std::reverse(corners_.begin(), corners_.end());
 }
 

@@ -1,6 +1,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/geometry/mesh.hpp"
 
 namespace lather::geometry {
@@ -58,6 +59,7 @@ TriangleTree::TriangleTree(const Mesh& mesh) : mesh_(mesh), order_(mesh.triangle
 
 // Splits at the median of the centres along the longest side of their box.
 std::uint32_t TriangleTree::build(std::uint32_t first, std::uint32_t count) {
+  poll_stop();
   const auto node = static_cast<std::uint32_t>(clusters_.size());
   clusters_.emplace_back();
   Cluster cluster;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/linalg/gemm.hpp"
 
 namespace lather::linalg {
@@ -43,7 +44,8 @@ std::size_t ColumnGram::parts() const {
 void ColumnGram::add_chunk(std::size_t rows, ThreadTeam& team, IndexRange parts) {
   std::atomic<std::size_t> next = parts.begin;
   team.run([&](int) {
-    for (std::size_t part = next++; part < parts.end; part = next++)
+    for (std::size_t part = next++; part < parts.end; part = next++) {
+      poll_stop();
       for (std::size_t row = 0; row < rows; row += kDepth) {
         const std::size_t depth = std::min(kDepth, rows - row);
         over_tiles(part, [&](std::size_t a, std::size_t b) {
@@ -51,6 +53,7 @@ void ColumnGram::add_chunk(std::size_t rows, ThreadTeam& team, IndexRange parts)
                     chunk_.data() + (b * kChunkRows + row) * kPanel, kPanel, kPanel, tile(a, b), kPanel);
         });
       }
+    }
   });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/formulas/canonical.hpp"
 #include "lather/linalg/products.hpp"
@@ -18,7 +19,12 @@ bool decompose(ConstMatrixView a, std::span<double> values, MatrixView vectors, 
   ++work_count().factorizations;
   const auto A = eigen(a);
   if (!A.allFinite()) return false;
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(A, what);
+  using Solver = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>;
+  constexpr std::size_t kLarge = 256;  // takes long, and cannot be stopped
+  const Solver solver =
+      a.rows <= kLarge
+          ? Solver(A, what)
+          : aside([copy = std::make_shared<const Eigen::MatrixXd>(A), what] { return Solver(*copy, what); });
   if (solver.info() != Eigen::Success) return false;
   const auto d = static_cast<Eigen::Index>(a.rows);
   for (Eigen::Index i = 0; i < d; ++i) values[i] = solver.eigenvalues()[d - 1 - i];
@@ -122,6 +128,7 @@ void reorthonormalize(MatrixView x, std::span<double> scratch) {
 void orthonormal_factor(ConstMatrixView a, MatrixView q) {
   assert(a.rows == a.cols && q.rows == a.rows && q.cols == a.cols);
   ++work_count().factorizations;
+  poll_stop();
   const Eigen::HouseholderQR<Eigen::MatrixXd> qr(eigen(a));
   eigen(q) = qr.householderQ() *
              Eigen::MatrixXd::Identity(static_cast<Eigen::Index>(a.rows), static_cast<Eigen::Index>(a.rows));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/products.hpp"
@@ -15,6 +16,16 @@ namespace lather::linalg {
 namespace {
 Eigen::Map<Eigen::VectorXd> eigen_vector(std::span<double> b) {
   return {b.data(), static_cast<Eigen::Index>(b.size())};
+}
+
+// Eigen's factorizations cannot be stopped. Those of larger matrices, which take long, go on aside on a copy.
+constexpr Eigen::Index kLarge = 256;
+
+template <class A, class F>
+auto stoppable(const A& a, F f) {
+  using Matrix = Eigen::MatrixXd;
+  if (std::min(a.rows(), a.cols()) <= kLarge) return f(Matrix(a));
+  return aside([copy = std::make_shared<const Matrix>(a), f] { return f(*copy); });
 }
 
 bool cholesky_plain(Eigen::Ref<EigenMatrix> A) {
@@ -37,6 +48,7 @@ bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {
       std::atomic<Index> next = 0;
       team.run([&](int) {
         for (Index i = next++; i < blocks; i = next++) {
+          poll_stop();
           const Index row = end + (blocks - 1 - i) * kBlock;
           work(row, std::min(kBlock, n - row));
         }
@@ -60,7 +72,15 @@ bool cholesky_in_blocks(Eigen::Ref<EigenMatrix> A, ThreadTeam& team) {
 bool cholesky(MatrixView a, ThreadTeam* team) {
   assert(a.rows == a.cols);
   ++work_count().factorizations;
-  return team && a.rows > 2 * kBlock ? cholesky_in_blocks(eigen(a), *team) : cholesky_plain(eigen(a));
+  const auto A = eigen(a);
+  if (team && a.rows > 2 * kBlock) return cholesky_in_blocks(A, *team);
+  if (A.rows() <= kLarge) return cholesky_plain(A);
+  const auto [factored, C] = aside([copy = std::make_shared<EigenMatrix>(A)] {
+    const bool done = cholesky_plain(*copy);
+    return std::pair(done, copy);
+  });
+  eigen(a).triangularView<Eigen::Lower>() = *C;
+  return factored;
 }
 
 void cholesky_solve(ConstMatrixView factor, std::span<double> b) {
@@ -82,7 +102,9 @@ bool thin_svd(ConstMatrixView a, MatrixView u, std::span<double> values, MatrixV
   ++work_count().factorizations;
   const auto A = eigen(a);
   if (!A.allFinite()) return false;
-  const Eigen::BDCSVD<Eigen::MatrixXd> svd(A, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  const auto svd = stoppable(A, [](const Eigen::MatrixXd& copy) {
+    return Eigen::BDCSVD<Eigen::MatrixXd>(copy, Eigen::ComputeThinU | Eigen::ComputeThinV);
+  });
   eigen(u) = svd.matrixU();
   eigen(v) = svd.matrixV();
   eigen_vector(values) = svd.singularValues();
@@ -94,21 +116,25 @@ bool singular_values(ConstMatrixView a, std::span<double> values) {
   ++work_count().factorizations;
   const auto A = eigen(a);
   if (!A.allFinite()) return false;
-  const Eigen::MatrixXd upright = a.rows >= a.cols ? Eigen::MatrixXd(A) : Eigen::MatrixXd(A.transpose());
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(upright);
-  const Eigen::MatrixXd R = qr.matrixQR().topRows(upright.cols()).triangularView<Eigen::Upper>();
-  eigen_vector(values) = Eigen::BDCSVD<Eigen::MatrixXd>(R).singularValues();
+  eigen_vector(values) = stoppable(A, [](const Eigen::MatrixXd& copy) -> Eigen::VectorXd {
+    const Eigen::MatrixXd upright = copy.rows() >= copy.cols() ? copy : copy.transpose();
+    const Eigen::HouseholderQR<Eigen::MatrixXd> qr(upright);
+    const Eigen::MatrixXd R = qr.matrixQR().topRows(upright.cols()).triangularView<Eigen::Upper>();
+    return Eigen::BDCSVD<Eigen::MatrixXd>(R).singularValues();
+  });
   return true;
 }
 
 void solve_least_squares(ConstMatrixView a, ConstMatrixView b, MatrixView x, double threshold) {
   assert(a.rows == b.rows && x.rows == a.cols && x.cols == b.cols);
   ++work_count().factorizations;
-  Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
-  solver.setThreshold(threshold);
-  solver.compute(eigen(a));
   const Eigen::MatrixXd B = eigen(b);
-  eigen(x) = solver.solve(B);
+  eigen(x) = stoppable(eigen(a), [=](const Eigen::MatrixXd& copy) -> Eigen::MatrixXd {
+    Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> solver;
+    solver.setThreshold(threshold);
+    solver.compute(copy);
+    return solver.solve(B);
+  });
 }
 
 }  // namespace lather::linalg

@@ -1,5 +1,6 @@
 #include "lather/linalg/products.hpp"
 
+#include "lather/core/interrupt.hpp"
 #include "lather/linalg/eigen_maps.hpp"
 
 namespace lather::linalg {
@@ -11,7 +12,9 @@ WorkCount& work_count() {
 
 namespace {
 
+// Before every product; those of layers' factors take less than a second.
 void count_product(std::size_t rows, std::size_t inner, std::size_t cols) {
+  poll_stop();
   auto& count = work_count();
   ++count.products;
   count.multiplications += static_cast<std::int64_t>(rows * inner * cols);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/linalg/eigen_maps.hpp"
 #include "lather/linalg/gemm.hpp"
@@ -194,9 +195,15 @@ void TallQr::rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill&
   for (auto& packed : packed_of)
     packed.pack(std::vector<double>(kPanelColumns * kBlockColumns).data(), kPanelColumns, kBlockColumns,
                 false);
+  // No thread throws while others wait for its panels.
+  std::atomic<bool> broken_off = false;
+  const auto ends = [&] {
+    if (!broken_off && stop_is_due()) broken_off = true;
+    return broken_off.load();
+  };
   const auto work = [&](int thread) {
     PackedMatrix<double>& packed = packed_of[static_cast<std::size_t>(thread)];
-    for (std::size_t b = next++; b < blocks; b = next++) {
+    for (std::size_t b = next++; b < blocks && !ends(); b = next++) {
       const std::size_t from = b * kBlockColumns, end = std::min(n, from + kBlockColumns);
       fill(b);
       const auto meet = [&](std::size_t k, std::size_t first) {
@@ -206,7 +213,8 @@ void TallQr::rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill&
                packed);
       };
       for (std::size_t k = begin; k < from; k += kPanelColumns) {
-        while (done.load(std::memory_order_acquire) <= k) std::this_thread::yield();
+        while (done.load(std::memory_order_acquire) <= k && !broken_off) std::this_thread::yield();
+        if (ends()) return;
         meet(k, from);
       }
       for (std::size_t k = std::max(begin, from); k < end; k += kPanelColumns) {
@@ -223,6 +231,7 @@ void TallQr::rotate(std::size_t rows, Shape shape, ThreadTeam* team, const Fill&
     team->run(work);
   else
     work(0);
+  if (broken_off) throw Interrupted();
 }
 
 namespace {

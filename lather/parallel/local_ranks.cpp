@@ -15,6 +15,7 @@
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 
 namespace lather::parallel {
 
@@ -31,9 +32,12 @@ class LocalRanks final : public Communicator {
   // Rank 0 waits for the others, who see at their next exchange that it is gone.
   ~LocalRanks() override {
     leave();
-    for (const pid_t child : children_)
+    for (const pid_t child : children_) {
+      if (lost_rank() >= 0)
+        ::kill(child, SIGKILL);  // it has nothing to save, and its work is no longer wanted
       while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
       }
+    }
   }
 
   std::string transport() const override { return "sockets on this machine"; }
@@ -78,7 +82,9 @@ class LocalRanks final : public Communicator {
         if (events != 0) waiting.push_back({peers_[t.peer], static_cast<short>(events), 0});
       }
       if (waiting.empty()) return;
-      ::poll(waiting.data(), waiting.size(), -1);  // a signal ends it early, which does no harm
+      poll_stop();
+      const int milliseconds = StopScope::current() ? 50 : -1;
+      ::poll(waiting.data(), waiting.size(), milliseconds);  // a signal ends it early, which does no harm
     }
   }
 

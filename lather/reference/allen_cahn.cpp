@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/reference/periodic.hpp"
 #include "lather/reference/registry.hpp"
 
@@ -108,6 +109,7 @@ class AllenCahnSolution final : public ReferenceSolution {
         out[i] = at_start(orders[0], orders[1], x);
     }
     for (const auto& [t, members] : with_tip) {
+      poll_stop();
       const KinkTip::AtTime tip(tip_, orders[0], orders[1], t);
       for (const std::size_t i : members) out[i] += tip(points[2 * i]);
     }

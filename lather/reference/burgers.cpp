@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/reference/registry.hpp"
 
 namespace lather::reference {
@@ -53,8 +54,10 @@ class Burgers final : public ReferenceSolution {
  protected:
   void evaluate_checked(std::span<const double> points, std::size_t count, int, std::span<const int> orders,
                         std::span<double> out) const override {
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
+      poll_stop();
       out[i] = at(points[2 * i], std::max(0.0, points[2 * i + 1]), orders[0], orders[1]);
+    }
   }
 
  private:

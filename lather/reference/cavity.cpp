@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/core/process_mutex.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/reference/cavity_solver.hpp"
@@ -77,6 +78,7 @@ class Cavity final : public ReferenceSolution {
     for (std::size_t i = 0; i < count; ++i) by_y[points[2 * i + 1]].push_back(i);
     std::vector<double> wx(n), wy(n), lines(n);
     for (const auto& [y, members] : by_y) {
+      poll_stop();
       interpolation_weights<double>(nodes_, y, wy);
       for (std::size_t k = 0; k < n; ++k) {
         lines[k] = 0;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/reference/numerics/chebyshev.hpp"
 
@@ -124,6 +125,7 @@ class PeriodicSolution final : public ReferenceSolution {
     const std::size_t dims = problem_.coordinates.size();
     std::vector<Complex> half(shape_.half_size());
     for (const std::size_t i : batch.members) {
+      poll_stop();
       const auto point = batch.points.subspan(i * dims, dims);
       const auto weights = time_weights(batch.segment, point.back(), batch.orders.back());
       std::fill(half.begin(), half.end(), Complex(0));
@@ -142,6 +144,7 @@ class PeriodicSolution final : public ReferenceSolution {
     std::vector<GriddedSum::Stencil> stencils;
     std::vector<std::vector<double>> weights;
     for (const std::size_t i : batch.members) {
+      poll_stop();
       const auto point = batch.points.subspan(i * dims, dims);
       stencils.push_back(sum.stencil(point.first(dims - 1)));
       weights.push_back(time_weights(batch.segment, point.back(), batch.orders.back()));
@@ -155,6 +158,7 @@ class PeriodicSolution final : public ReferenceSolution {
       team.run([&](int thread) {
         const auto [begin, end] = share_of(batch.members.size(), thread, team.size());
         for (std::size_t m = begin; m < end; ++m) {
+          poll_stop();
           const Complex both = sum.sum(grid, stencils[m]);
           out[batch.members[m]] += weights[m][j] * both.real() + (pair ? weights[m][j + 1] * both.imag() : 0);
         }

@@ -6,14 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lather/core/clock.hpp"
 #include "lather/core/error.hpp"
-#include "lather/core/files.hpp"
 #include "lather/core/memory.hpp"
-#include "lather/pde/coefficient_table.hpp"
 #include "lather/train/agreement.hpp"
 #include "lather/train/overfitting.hpp"
+#include "lather/train/rewind.hpp"
 #include "lather/train/run_folder/environment.hpp"
 #include "lather/train/run_folder/history.hpp"
 #include "lather/train/run_folder/summary.hpp"
@@ -30,24 +30,23 @@ class Run {
         folder_(folder),
         watcher_(watcher),
         agreement_(trainer.config().ranks),
+        around_(StopScope::current()),
         first_step_(trainer.step()) {}
 
   Outcome to_the_end(double seconds_before) {
     seconds_before_ = seconds_before;
-    look_at_clock();
-    begin();
-    Ending ending = check_limits({});
-    while (!ending) {
-      if (agreement_.alone()) trainer_.set_seconds(seconds());
-      const bool stage_ends = trainer_.stage_due();  // the report says what became of it
-      const auto report = trainer_.advance(steps_to_next_look());
+    const auto scope = leads() ? StopScope::with(watcher_.stop) : StopScope::only(nullptr);
+    Ending ending;
+    try {
       look_at_clock();
-      const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
-      record(report, last || trainer_.stage_due(), stage_ends);
-      log_events(false);
-      tell(report, stage_ends);  // first: the watcher may ask to end the run
-      ending = check_limits(report);
-      if (!ending && checkpoint_due()) save();
+      begin();
+      ending = check_limits({});
+      while (!ending) {
+        ending = advance();
+        if (!ending && checkpoint_due()) save();
+      }
+    } catch (const Interrupted&) {
+      ending = broken_off();
     }
     const bool interrupted = ending->reason == EndReason::interrupted;
     if (!interrupted) log_events(true);
@@ -56,6 +55,12 @@ class Run {
   }
 
  private:
+  // The first rank alone breaks off what is done; the others end with it, and have nothing to save.
+  bool leads() const { return !trainer_.config().ranks || trainer_.config().ranks->rank() == 0; }
+  void leave_other_ranks() {
+    if (!agreement_.alone()) trainer_.config().ranks->go_on_alone(parallel::RankLost(-1));
+  }
+
   struct End {
     EndReason reason;
     std::string message;
@@ -74,14 +79,19 @@ class Run {
     trainer_.set_seconds(agreement_.seconds());
     time_is_up_ = stop().seconds > 0 && agreement_.seconds() >= stop().seconds;
   }
-  bool asked_to_end() const { return watcher_.interrupted && watcher_.interrupted(); }
+  bool asked_to_end() const {
+    return (watcher_.interrupted && watcher_.interrupted()) || (watcher_.stop && watcher_.stop->asked()) ||
+           (around_ && around_->is_asked());
+  }
 
   template <class Measure>
   auto timed(Measure&& measure) {
-    const Stopwatch watch;
-    auto result = measure();
-    measuring_ += watch.seconds();
-    return result;
+    struct Timed {
+      double& sum;
+      const Stopwatch watch{};
+      ~Timed() { sum += watch.seconds(); }
+    } const timed{measuring_};
+    return measure();
   }
 
   void begin() {
@@ -93,7 +103,7 @@ class Run {
                       trainer_.reference_note().empty() ? "there is no reference"
                                                         : "the reference is " + trainer_.reference_note()));
     timed([&] { return trainer_.note_starting_loss(); });
-    keep_inputs();
+    keep_inputs(trainer_, folder_);
     folder_.write_json("environment.json", to_json(find_environment()));
     const auto sizes = folder_.log_sizes();
     if (sizes[static_cast<int>(Log::history_csv)] == 0)
@@ -101,27 +111,46 @@ class Run {
     if (sizes[static_cast<int>(Log::timing)] == 0) folder_.append(Log::timing, "step,seconds");
   }
 
-  // Copies the run's external inputs, so that the folder needs nothing else.
-  void keep_inputs() {
-    if (!folder_.writes()) return;
-    const auto data = folder_.path() / "data";
-    const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
-      const auto copy = data / name;
-      if (file.empty() || is_there(copy)) return;
-      if (!is_there(data)) std::filesystem::create_directory(data);
-      require_found_folder(data);
-      write_file_atomically(copy, read_file(file));
-    };
-    const auto& problem = trainer_.problem();
-    for (const auto& set : problem.point_sets) keep(set.file, set.name + ".csv");
-    for (const auto& table : problem.tables)
-      keep(table->file(), pde::CoefficientTable::kept_name(
-                              table->name(), std::filesystem::path(table->file()).extension().string()));
-    for (const std::filesystem::path file : problem.files) keep(file, file.filename().string());
-    const auto& config = trainer_.config();
-    if (config.start && !is_there(folder_.path() / "start.json"))
-      folder_.write_json("start.json", to_json(*config.start));
+  Ending advance() {
+    if (agreement_.alone()) trainer_.set_seconds(seconds());
+    if (rewind_.is_due()) rewind_.keep(trainer_, own_state());
+    const bool stage_ends = trainer_.stage_due();  // the report says what became of it
+    const auto report = step();
+    look_at_clock();
+    const bool last = trainer_.step() >= stop().steps || ends(report.status) || time_is_up_;
+    record(report, last || trainer_.stage_due(), stage_ends);
+    log_events(false);
+    tell(report, stage_ends);  // first: the watcher may ask to end the run
+    return check_limits(report);
   }
+
+  // Broken off when it takes much longer than the time that is left.
+  optim::StepReport step() {
+    if (stop().seconds > 0) {
+      constexpr double kLeast = 0.5, kShare = 0.05;  // seconds; of the limit
+      time_.end_in(stop().seconds - seconds() + std::max(kLeast, kShare * stop().seconds));
+    }
+    const auto scope = leads() ? StopScope(time_) : StopScope::only(nullptr);
+    return trainer_.advance(steps_to_next_look());
+  }
+
+  // The trainer goes back to the last completed step, or a moment further, and the logs with it.
+  End broken_off() {
+    leave_other_ranks();
+    RunState then;
+    if (rewind_.go_back(trainer_, then)) folder_.truncate_logs(then.log_sizes);
+    if (metrics_ && metrics_->step > trainer_.step()) metrics_.reset();
+    if (asked_to_end() || !time_.is_due()) return {EndReason::interrupted, "interrupted"};
+    if (trainer_.step() > 0) try {
+        metrics_ = timed([&] { return trainer_.validate(); });
+      } catch (const Interrupted&) {
+      }
+    return {EndReason::time,
+            fmt::format("time limit ({:g} s) reached within step {}, which was not completed", stop().seconds,
+                        trainer_.step() + 1)};
+  }
+
+  RunState own_state() const { return {folder_.log_sizes(), seconds()}; }
 
   std::int64_t steps_to_next_look() const {
     const auto& every = trainer_.config().record;
@@ -270,21 +299,36 @@ class Run {
   void save() {
     if (!folder_.writes()) return since_checkpoint_.restart();
     const Stopwatch watch;
-    RunState own{{}, seconds()};
     folder_.sync_logs();
-    own.log_sizes = folder_.log_sizes();
-    StateWriter writer;
-    own.state(writer);
-    trainer_.state(writer);
-    folder_.checkpoints().save({trainer_.step(), identity(trainer_.config()), writer.bytes()});
+    rewind_.keep(trainer_, own_state());
+    folder_.checkpoints().save({trainer_.step(), identity(trainer_.config()), rewind_.hand_over()});
     saving_ += watch.seconds();
     since_checkpoint_.restart();
   }
 
-  Outcome finish(const End& end) {
-    const bool in_a_hurry = end.reason == EndReason::interrupted;
-    Outcome outcome{end.reason, end.message, timed([&] { return summarize(trainer_, !in_a_hurry); })};
-    Summary& summary = outcome.summary;
+  // On the full grid. False: interrupted; resumed, the run ends in the same way and is measured then.
+  bool is_measured(const End& end, Summary& summary, std::string& fields) {
+    if (end.reason == EndReason::interrupted) return false;
+    const bool ends_again = end.reason == EndReason::steps || end.reason == EndReason::time;
+    try {
+      const auto scope = ends_again ? StopScope::with(nullptr) : StopScope::only(nullptr);
+      summary = timed([&] { return summarize(trainer_, true); });
+      fields = fields_text(trainer_);
+      return true;
+    } catch (const Interrupted&) {
+      leave_other_ranks();
+      return false;
+    }
+  }
+
+  Outcome finish(End end) {
+    Summary summary;
+    std::string fields;
+    if (!is_measured(end, summary, fields)) {
+      if (end.reason != EndReason::interrupted && !watcher_.keeps_end) save();
+      if (end.reason != EndReason::interrupted) end = {EndReason::interrupted, "interrupted after its end"};
+      summary = in_a_hurry(fields);
+    }
     summary.reason = name_of(end.reason);
     summary.message = end.message;
     summary.seconds = seconds();
@@ -294,15 +338,36 @@ class Run {
     summary.measuring_seconds = measuring_;
     summary.steps_per_second =
         static_cast<double>(trainer_.step() - first_step_) / std::max(seconds_now(), 1e-9);
-    folder_.write_file("fields.json", fields_text(trainer_));
+    if (!fields.empty()) folder_.write_file("fields.json", fields);
     folder_.write_json("summary.json", options::to_json(summary));  // last: it says that the run has ended
-    return outcome;
+    return {end.reason, end.message, std::move(summary)};
+  }
+
+  // What can be measured within a moment; else what was last.
+  Summary in_a_hurry(std::string& fields) {
+    Stop soon;
+    soon.end_in(0.3);  // seconds
+    const auto scope = StopScope::only(agreement_.alone() ? &soon : nullptr);
+    std::optional<Summary> summary;
+    try {
+      summary = summarize(trainer_, false);
+      fields = fields_text(trainer_);
+    } catch (const Interrupted&) {
+    }
+    if (summary) return *summary;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    Metrics last = metrics_.value_or(Metrics{});
+    if (!metrics_) last.step = trainer_.step(), last.residual = last.loss = last.training_loss = kNone;
+    return summarize(trainer_, {loss_, last, trainer_.best_step() < 0 ? last : trainer_.best()});
   }
 
   Trainer& trainer_;
   RunFolder& folder_;
   const Watcher& watcher_;
   Agreement agreement_;
+  const StopScope* around_;
+  Stop time_;  // within a step
+  Rewind rewind_;
   std::int64_t first_step_;
   double seconds_before_ = 0, measuring_ = 0, saving_ = 0, loss_ = 0;
   bool recorded_ = false, told_of_reference_ = false, time_is_up_ = false, overfitting_ = false;

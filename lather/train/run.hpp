@@ -13,6 +13,7 @@
 
 #include <functional>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/run_folder/summary.hpp"
 #include "lather/train/trainer.hpp"
@@ -35,9 +36,13 @@ struct Watcher {
   std::function<void(const Progress&)> progress;             // after every call of the optimizer
   std::function<void(const std::string&)> message;           // something worth saying
   std::function<bool()> interrupted = [] { return false; };  // asked after each of them
+  // Asked also within steps and measurements, which are broken off. So are those of stops around the call.
+  Stop* stop = nullptr;
   bool keeps_end = true;  // false: no checkpoint of a run that has ended, which nobody will read
 };
 
+// A step that is broken off, by a stop or where time is over, has not been taken: the run is saved as it was
+// before.
 enum class EndReason { steps, target, time, patience, interrupted, converged, stalled, non_finite };
 std::string_view name_of(EndReason reason);
 

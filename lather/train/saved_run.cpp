@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "lather/core/device.hpp"
 #include "lather/core/error.hpp"
+#include "lather/core/files.hpp"
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/train/agreement.hpp"
 
 namespace lather::train {
@@ -38,6 +42,27 @@ StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<
           trainer->objective().layout(),
           {x.begin(), x.end()},
           {frozen.begin(), frozen.end()}};
+}
+
+void keep_inputs(const Trainer& trainer, const RunFolder& run) {
+  if (!run.writes()) return;
+  const auto data = run.path() / "data";
+  const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
+    const auto copy = data / name;
+    if (file.empty() || is_there(copy)) return;
+    if (!is_there(data)) std::filesystem::create_directory(data);
+    require_found_folder(data);
+    write_file_atomically(copy, read_file(file));
+  };
+  const auto& problem = trainer.problem();
+  for (const auto& set : problem.point_sets) keep(set.file, set.name + ".csv");
+  for (const auto& table : problem.tables)
+    keep(table->file(), pde::CoefficientTable::kept_name(
+                            table->name(), std::filesystem::path(table->file()).extension().string()));
+  for (const std::filesystem::path file : problem.files) keep(file, file.filename().string());
+  const auto& config = trainer.config();
+  if (config.start && !is_there(run.path() / "start.json"))
+    run.write_json("start.json", to_json(*config.start));
 }
 
 namespace {

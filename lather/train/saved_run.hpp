@@ -31,6 +31,9 @@ struct RunState {
 // any checkpoint it starts from the beginning. Returns the computing time so far, in seconds.
 double restore(Trainer& trainer, RunFolder& folder, std::vector<std::string>& messages);
 
+// Copies the run's external inputs, so that its folder needs nothing else.
+void keep_inputs(const Trainer& trainer, const RunFolder& run);
+
 // The best network of a run, to start another from.
 StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<std::string>& messages);
 

@@ -25,6 +25,35 @@ void limit_by_time_only(Config& config) {
   config.stop.steps = config.training.steps = kNoEnd;
 }
 
+namespace {
+
+// What becomes of the learning rate under the new limits; empty: nothing that need be said.
+std::string schedule_note(const Trainer& trainer, const StopOptions& before) {
+  const Config& config = trainer.config();
+  const auto& schedule = config.optimizer.wrappers.schedule;
+  const StopOptions& stop = config.stop;
+  if (!schedule || schedule->decay != optim::Decay::cosine || trainer.step() >= stop.steps) return "";
+  if (!schedule->over_the_whole_run()) {
+    const auto end = schedule->warmup_steps + schedule->total_steps;
+    if (trainer.step() < end) return "";
+    return fmt::format(
+        "the learning rate's schedule has ended at step {}, as optimizer.schedule.total_steps says: the rate "
+        "stays at {:g} times its start",
+        end, schedule->final_factor);
+  }
+  const bool longer = stop.steps > std::max(before.steps, config.training.steps);
+  if (!longer && stop.seconds == before.seconds) return "";
+  const auto factor = trainer.scheduled_factor();
+  return fmt::format(
+      "the learning rate's schedule is now that of a run of {} steps{}: {}falling to {:g} times its start at "
+      "the end",
+      stop.steps, stop.seconds > 0 ? fmt::format(" or {:g} s", stop.seconds) : "",
+      factor ? fmt::format("{:.3g} times its start at step {}, ", *factor, trainer.step()) : "",
+      schedule->final_factor);
+}
+
+}  // namespace
+
 Session begin_session(const Config& config, fs::path path) {
   Session session;
   session.trainer = std::make_unique<Trainer>(config);
@@ -47,12 +76,15 @@ Session resume_session(const fs::path& path, const NewLimits& limits, parallel::
     return read_config_of_run(path);
   });
   const auto before = to_json(config);
+  const StopOptions limits_before = config.stop;
   config.ranks = ranks;
   if (config.shards > 0) config.threads = parallel::threads_of(ranks);
   apply_limits(config.stop, limits);
   require_measurable_target(config, read_problem(config));
   session.trainer = std::make_unique<Trainer>(config);
   session.seconds = restore(*session.trainer, *session.folder, session.messages);
+  if (auto note = schedule_note(*session.trainer, limits_before); !note.empty())
+    session.messages.push_back(std::move(note));
   if (to_json(config) != before) session.folder->write_json("config.json", to_json(config));
   return session;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "lather/core/error.hpp"
 #include "lather/optim/wrappers/composed.hpp"
@@ -169,10 +170,22 @@ optim::OptimizerSpec Trainer::optimizer_of_stage() const {
   optim::OptimizerSpec spec = config_.optimizer;
   auto& [schedule, clip, average, then] = spec.wrappers;
   if (schedule && schedule->over_the_whole_run() && then)
-    schedule->total_steps = then->when.at_step > 0
-                                ? then->when.at_step
-                                : std::max<std::int64_t>(1, control_.end_step(limit()) - step_);
+    schedule->total_steps = schedule_ends_with_stage()
+                                ? std::max<std::int64_t>(1, control_.end_step(limit()) - step_)
+                                : then->when.at_step;
   return spec;
+}
+
+// A schedule followed by a second optimizer that takes over at no given step.
+bool Trainer::schedule_ends_with_stage() const {
+  const auto& [schedule, clip, average, then] = config_.optimizer.wrappers;
+  return schedule && schedule->over_the_whole_run() && then && then->when.at_step == 0;
+}
+
+std::optional<double> Trainer::scheduled_factor() const {
+  const auto& [schedule, clip, average, then] = config_.optimizer.wrappers;
+  if (!schedule || !schedule->over_the_whole_run() || then) return {};
+  return learning_rate_factors(1)[0];
 }
 
 // A schedule without a number of steps runs over the stage's share, by steps or by time.
@@ -213,7 +226,6 @@ double Trainer::loss() { return stage_->objective().value(parameters_); }
 // An unavailable reference is no reason not to train.
 const TrueSolution* Trainer::truth() {
   if (truth_sought_) return truth_.get();
-  truth_sought_ = true;
   return parallel::first_rank_first(config_.ranks, [&] {  // computed once, then found in the cache
     try {
       truth_ = plan_.true_fields();
@@ -221,6 +233,7 @@ const TrueSolution* Trainer::truth() {
     } catch (const Error& error) {
       reference_note_ = std::string("not available: ") + error.what();
     }
+    truth_sought_ = true;  // not if it was broken off
     return truth_.get();
   });
 }
@@ -324,6 +337,10 @@ void Trainer::state(StateVisitor& v) {
     frozen_ = std::move(frozen);
   }
   control_.state(v);
+  if (v.reading() && schedule_ends_with_stage() && last_stage()) {  // perhaps later than when it was saved
+    const auto steps = std::max<std::int64_t>(1, control_.end_step(limit()) - control_.first_step());
+    if (steps != std::exchange(schedule->total_steps, steps)) make_optimizer();
+  }
   v.array("parameters", std::span<double>(parameters_));
   v.array("best_parameters", best_parameters_);
   v.integer("best_step", best_step_);

@@ -11,8 +11,10 @@
 //
 // train/run.hpp adds the run folder. The same configuration gives the same bits.
 
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,6 +52,8 @@ class Trainer {
   // "2 of 5 stages not solved: …", with what to do about it; empty: no stage that has ended is known to be
   // unsolved, and all were reached or still may be.
   std::string unsolved_stages() const;
+  // By which the next step multiplies the learning rate, where a schedule over the whole run says it.
+  std::optional<double> scheduled_factor() const;
   const std::vector<FinishedStage>& finished_stages() const { return finished_; }
   std::string stage_name(int index) const { return plan_.name(index); }
   int stage() const { return stage_index_; }
@@ -114,13 +118,18 @@ class Trainer {
   const TrueSolution* truth();  // nullptr: not known
   void enter_stage(int index);
   Budget spent() const { return {step_, seconds_}; }
-  Budget limit() const { return {config_.training.steps, config_.stop.seconds}; }
+  // Of the stages before the last one as planned; a run resumed with more steps extends the last one.
+  Budget limit() const {
+    const std::int64_t planned = config_.training.steps;
+    return {last_stage() ? std::max(planned, config_.stop.steps) : planned, config_.stop.seconds};
+  }
   StageEnd stage_end() const { return control_.end(spent(), limit()); }
   Judgement judge_stage(StageEnd end) const;
   std::string settle_stage();
   void note_beginning();
   void make_optimizer();
   optim::OptimizerSpec optimizer_of_stage() const;
+  bool schedule_ends_with_stage() const;
   std::vector<double> learning_rate_factors(std::int64_t most) const;
 
   Config config_;

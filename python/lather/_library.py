@@ -5,6 +5,9 @@ import ctypes
 import json
 import math
 import os
+import signal
+import threading
+from collections.abc import Callable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int32, c_int64, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from ._arguments import INT64, UINT64, LatherError, path, wrong_type
 from ._arrays import Borrowed
 
 API_VERSION = 2
-OK, INVALID, OUT_OF_MEMORY, CALLBACK, FAILED = range(5)
+OK, INVALID, OUT_OF_MEMORY, CALLBACK, FAILED, INTERRUPTED = range(6)
 RUNNING, CONVERGED, STALLED, NON_FINITE = range(4)
 STATUS_NAMES = ("running", "converged", "stalled", "non_finite")
 CPU, CUDA = 0, 1
@@ -178,6 +181,8 @@ def _load() -> ctypes.CDLL:
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, "lather_" + name)
         function.argtypes, function.restype = arguments, c_int32
+    for name in ("catch_interrupts", "release_interrupts", "interrupted"):
+        getattr(library, "lather_" + name).argtypes = []
     for name, kind in _SIZES.items():
         function = getattr(library, "lather_" + name)
         function.argtypes, function.restype = [kind], c_uint64
@@ -197,11 +202,34 @@ if _bundled.is_dir():
 library = _load()
 
 
+# Ctrl-C. Python notes a signal and handles it in the main thread when Python code runs again, which may be long after
+# a call of the library began, or while a callback is entered, where an exception would be lost. So while a call runs in
+# the main thread the library itself catches SIGINT, ends the call and says so; in callbacks Python catches it again.
+# A handler of the user's is left alone.
+def _python_handles_interrupts() -> bool:
+    return (threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+
+
+def _nothing() -> None:
+    """Where a signal that Python has noted is handled: at the latest on entering a function."""
+
+
 def _call(name: str, *arguments: Any) -> Any:
+    catches, unheeded = _python_handles_interrupts(), 0
     try:
-        return getattr(library, "lather_" + name)(*arguments)
+        if catches:
+            library.lather_catch_interrupts()
+            _nothing()
+        status = getattr(library, "lather_" + name)(*arguments)
     except ctypes.ArgumentError as error:
         raise TypeError(f"lather_{name}: {error}") from None
+    finally:
+        if catches:
+            unheeded = library.lather_release_interrupts()
+    if unheeded:
+        raise KeyboardInterrupt
+    return status
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -209,8 +237,27 @@ def call(name: str, *arguments: Any) -> None:
     status = _call(name, *arguments)
     if status == OK:
         return
+    if status == INTERRUPTED:
+        raise KeyboardInterrupt
     message = library.lather_last_error().decode("utf-8", "replace")
     raise {OUT_OF_MEMORY: MemoryError, FAILED: RuntimeError}.get(status, LatherError)(message)
+
+
+def called_back(work: Callable[[], int], failed: Callable[[BaseException], None]) -> int:
+    """What a callback returns: work(), in which Ctrl-C raises KeyboardInterrupt; 1 after an exception, given to failed."""
+    catches = _python_handles_interrupts()
+    try:
+        try:
+            if catches and library.lather_release_interrupts():
+                raise KeyboardInterrupt
+            return work()
+        finally:
+            if catches:
+                library.lather_catch_interrupts()
+                _nothing()
+    except BaseException as error:  # noqa: BLE001 - raised again when the library has returned
+        failed(error)
+        return 1
 
 
 def text_of(name: str, *arguments: Any) -> str:

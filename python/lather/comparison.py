@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import sys
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -117,38 +116,15 @@ class _Watch:
 
     def __init__(self, progress: bool | None) -> None:
         self._show = sys.stderr.isatty() if progress is None else progress
-        self._stop = ctypes.c_int32(0)
-        self.struct = c.RunsWatcher(size=ctypes.sizeof(c.RunsWatcher), message=c.MESSAGE(self._message),
-                                    stop=ctypes.pointer(self._stop))
+        self.struct = c.RunsWatcher(size=ctypes.sizeof(c.RunsWatcher), message=c.MESSAGE(self._message))
 
     def _message(self, _user: Any, text: bytes) -> None:
         if self._show:
             print(text.decode("utf-8", "replace"), file=sys.stderr, flush=True)
 
     def call(self, name: str, *arguments: Any) -> dict[str, Any]:
-        """In a thread of its own: Python's signal handlers run in this one, which waits."""
-        outcome: list[Any] = []
-        done = threading.Event()  # a join() interrupted by Ctrl-C takes the thread for ended (Python 3.11)
-
-        def work() -> None:
-            try:
-                outcome.append(c.json_of(name, *arguments, ctypes.byref(self.struct)))
-            except BaseException as error:  # noqa: BLE001 - raised again below
-                outcome.append(error)
-            finally:
-                done.set()
-
-        threading.Thread(target=work).start()
-        interrupted = False
-        while not done.is_set():
-            try:
-                done.wait(0.1)
-            except KeyboardInterrupt:
-                interrupted, self._stop.value = True, 1
-        [result] = outcome
-        if isinstance(result, BaseException):
-            raise result
-        if interrupted or not result["complete"]:
+        result = c.json_of(name, *arguments, ctypes.byref(self.struct))
+        if not result["complete"]:
             raise KeyboardInterrupt(f"interrupted and saved; the same call with folder={result['folder']!r} goes on")
         return result
 

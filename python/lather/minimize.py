@@ -152,12 +152,10 @@ class _Callbacks:
             self._rows: tuple[bytes, np.ndarray] | None = None
 
     def _guard(self, work: Callable[[], None]) -> int:
-        try:
-            work()
-            return 0
-        except BaseException as error:  # noqa: BLE001 - raised again when the library has returned
-            self.error = error
-            return 1
+        return c.called_back(lambda: work() or 0, self._failed)
+
+    def _failed(self, error: BaseException) -> None:
+        self.error = error
 
     def _x(self, address: int) -> Any:
         return self._p.unflatten(memory(address, (self._n,)).copy())

@@ -33,6 +33,7 @@ class Run:
         self.interrupted = False  # by Ctrl-C
         self._info: dict[str, Any] = c.json_of("trainer_info", handle)
         optional(mapping, "summary", summary)
+        self.messages += self._info["messages"]
         if summary is None and self.folder:
             file = Path(self.folder) / "summary.json"
             summary = json.loads(read_found(file)) if os.path.lexists(file) else None
@@ -292,18 +293,19 @@ class _Watch:
                                 message=c.MESSAGE(self._message), interval=0.2)
 
     def _progress(self, _user: Any, pointer: Any) -> int:
-        # Python's signal handlers run while Python code does: Ctrl-C shows here, at the latest after `interval`.
-        try:
+        def work() -> int:
             p = pointer.contents
             now = Progress(p.step, p.steps, p.stage, p.stages, p.loss, p.gradient_norm, p.residual, p.l2, p.seconds,
                            p.steps_per_second, p.seconds_left)
             self._bar.update(now)
             return int(bool(p.recorded and self._callback is not None and self._callback(now)))
-        except KeyboardInterrupt:
+        return c.called_back(work, self._failed)
+
+    def _failed(self, error: BaseException) -> None:
+        if isinstance(error, KeyboardInterrupt):
             self.interrupted = True
-        except BaseException as error:  # noqa: BLE001 - raised again when the library has returned
+        elif self.error is None:
             self.error = error
-        return 1
 
     def _message(self, _user: Any, text: bytes) -> None:
         self.messages.append(text.decode("utf-8", "replace"))
@@ -317,14 +319,15 @@ def _run(handle: c.Handle, callback: Callback | None, progress: bool | None, own
     text = ctypes.c_char_p()
     try:
         c.call("trainer_run", handle, ctypes.byref(watch.struct), ctypes.byref(text))
+        watch.interrupted = watch.interrupted or bool(c.library.lather_interrupted())
         summary = json.loads((text.value or b"{}").decode("utf-8"))
     finally:
         watch.close()
     if watch.error is not None:
         raise watch.error
     run = Run(handle, summary, owner)
-    run.messages, run.interrupted = watch.messages, watch.interrupted
-    if watch.interrupted:
+    run.messages, run.interrupted = run.messages + watch.messages, watch.interrupted
+    if run.reason == "interrupted" and watch.interrupted:
         print(f"interrupted at step {run.step} and saved; go on with lather.resume({run.folder!r})")
     return run
 

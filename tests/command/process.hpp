@@ -42,7 +42,6 @@ class Process {
       if (s.largest_file != RLIM_INFINITY) {
         const rlimit limit{s.largest_file, s.largest_file};
         ::setrlimit(RLIMIT_FSIZE, &limit);
-        ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG
       }
       std::vector<char*> arguments;
       for (auto& word : command) arguments.push_back(word.data());

@@ -67,8 +67,10 @@ std::vector<Contestant> contestants_of(const CompareArguments& a) {
 
 // Works on runs that no other process has taken, until all are done; false: interrupted. Each process starts
 // at a different place in the list.
-bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, std::size_t place, bool quiet) {
+bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, std::size_t place,
+                bool quiet) try {
   const CatchInterrupts guard;
+  const StopScope scope(CatchInterrupts::stop());
   for (;;) {
     bool done = true, worked = false;
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -90,6 +92,8 @@ bool share_runs(const std::vector<ComparedRun>& runs, const fs::path& folder, st
     if (CatchInterrupts::caught()) return false;
     if (!worked) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
+} catch (const Interrupted&) {
+  return false;
 }
 
 int interrupted_in(const fs::path& folder) {
@@ -132,7 +136,8 @@ int compare(CompareArguments& a) {
   options.out = folder;
   options.jobs = a.jobs;
   options.step = a.last ? report::ShownStep::last : report::ShownStep::best;
-  options.interrupted = [] { return CatchInterrupts::caught(); };
+  options.interrupted = CatchInterrupts::caught;
+  options.stop = &CatchInterrupts::stop();
   if (!a.quiet) options.say = [](const std::string& words) { say("{}\n", words); };
   if (a.jobs == 1)
     options.train = [&](train::Session& session) {

@@ -103,6 +103,8 @@ int reproduce_all(const ReproduceArguments& a) {
                                 experiment::rough_time(*seconds), jobs)
                   : "");
     };
+    options.stop = &CatchInterrupts::stop();
+    if (a.time_limit > 0) options.stop->end_in(a.time_limit + Stop::kGrace);
     options.interrupted = [&] {
       return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
     };

@@ -42,6 +42,8 @@ int sweep(const SweepArguments& a) {
   options.jobs = a.jobs > 0 ? a.jobs : available_cores();
   options.device = device;
   if (!a.quiet) options.say = [](const std::string& words) { say("{}\n", words); };
+  options.stop = &CatchInterrupts::stop();
+  if (a.time_limit > 0) options.stop->end_in(a.time_limit + Stop::kGrace);
   options.interrupted = [&] {
     return CatchInterrupts::caught() || (a.time_limit > 0 && watch.seconds() > a.time_limit);
   };

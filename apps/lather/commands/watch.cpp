@@ -1,10 +1,10 @@
 // lather watch [RUNS…], lather status [RUNS…]
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -71,8 +71,9 @@ void watch_runs(const WatchArguments& a) {
   if (a.open) open_in_browser(address);
   if (::nice(10) == -1) {  // training goes first; a failure does not matter
   }
-  const CatchInterrupts guard;
-  while (!CatchInterrupts::caught() && (!a.with_parent || parent_lives())) service->serve(0.25);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})  // nothing is to be saved
+    if (std::signal(signal, [](int) { ::_exit(0); }) == SIG_IGN) std::signal(signal, SIG_IGN);
+  while (!a.with_parent || parent_lives()) service->serve(0.25);
   service->finish(kFarewellSeconds);
   std::_Exit(0);  // without waiting for a picture that is being computed
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 
 namespace lather {
 
@@ -80,6 +81,7 @@ CsvTable parse_csv(std::string_view text, const std::string& file, CsvNumbers nu
   CsvTable table;
   std::string_view comment;  // the last one
   for (int number = 1; !text.empty(); ++number) {
+    poll_stop();
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     if (line.find_first_not_of(kBlanks) == line.npos) continue;

@@ -124,6 +124,7 @@ class SweepWork {
         paused = looked && (static_cast<double>(p.step) >= goal.step || p.seconds >= goal.seconds);
       };
       watcher.interrupted = [&] { return paused || options_.interrupted(); };
+      watcher.stop = options_.stop;
       run = store_.run(config, false, sweep_.keep, watcher, company);
     }
     if (run.status != RunStatus::crowded_out) say(i, s, run, goal);

@@ -18,6 +18,7 @@ struct SweepOptions {
   Device device = Device::cpu;
   std::function<void(const std::string&)> say = [](const std::string&) {};
   std::function<bool()> interrupted = [] { return false; };
+  Stop* stop = nullptr;  // breaks off steps of the runs, which are then saved
 };
 
 struct PointResult {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/pde/engine/dealt_tiles.hpp"
 #include "lather/pde/engine/engine.hpp"
@@ -126,6 +127,7 @@ class CpuEngine final : public Engine {
         const auto [first, last] = share_of(own.end - own.begin, t, team_.size());
         for (std::size_t i = own.begin + first; i < own.begin + last; ++i) {
           const std::size_t begin = i * tile, size = std::min(tile, count - begin);
+          poll_stop();
           worker.evaluate(at, begin, size, weights_, unknowns_of(x));
           for (std::size_t e = 0; e < expressions.size(); ++e)
             std::copy_n(worker.values(static_cast<int>(e)), size, values[e].data() + begin);
@@ -148,6 +150,7 @@ class CpuEngine final : public Engine {
     weights_.update(x, frozen);
     with_ranks([&] {
       over_tiles(true, [&](Worker& worker, Shard& shard, const Tile& tile) {
+        poll_stop();
         worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
         const std::size_t group = group_of(tile.set);
         for (int k : terms_of[tile.set])
@@ -203,6 +206,7 @@ class CpuEngine final : public Engine {
         const auto [begin, end] = share_of(tiles, t, shards());
         for (std::size_t i = begin; i < end; ++i) {
           const std::size_t start = i * tile_size, size = std::min(tile_size, count - start);
+          poll_stop();
           worker.evaluate(points[set], (first + start) * group, size * group, weights_, unknowns_of(x));
           for (int other : terms_of[set])
             for (std::size_t j = 0; j < group; ++j) {
@@ -272,6 +276,7 @@ class CpuEngine final : public Engine {
 
   void compute_sum(std::span<const double> x, double* gradient) {
     over_tiles(gradient != nullptr, [&](Worker& worker, Shard& shard, const Tile& tile) {
+      poll_stop();
       worker.evaluate(points[tile.set], tile.begin, tile.count, weights_, unknowns_of(x));
       for (int k : terms_of[tile.set]) add_term(shard, worker, tile, k, gradient != nullptr);
       if (gradient) worker.backward(weights_, *shard.gradient, shard.unknown_bars);
@@ -302,6 +307,7 @@ class CpuEngine final : public Engine {
       over_sums(true, [&](int thread, std::size_t s, Shard& shard) {
         Worker& worker = workers_[thread][set];
         for (const Tile& tile : tiles_.of_shard(set, s)) {
+          poll_stop();
           worker.evaluate(points[set], tile.begin, tile.count, weights_, unknowns_of(x));
           for (int other : terms_of[set]) {
             if (other == static_cast<int>(k))
@@ -359,6 +365,7 @@ class CpuEngine final : public Engine {
         const std::size_t i = pair / shards.size(), s = shards[pair % shards.size()];
         for (const Tile& tile : tiles_of(s)) {
           Worker& worker = workers_[t][tile.set];
+          poll_stop();
           worker.evaluate(points[tile.set], tile.begin, tile.count, trials_[i].weights,
                           unknowns_of(x_at(xs, i)));
           f(worker, i, s, tile);

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/linalg/gemm.hpp"
 #include "lather/pde/engine/host_jacobian.hpp"
 #include "lather/pde/engine/row_writer.hpp"
@@ -274,6 +275,7 @@ void HostJacobian::fill_gram(std::span<const double> x, double* JJt) {
       for (std::size_t b = 0; b <= a; ++b, ++pair) {
         if (pair < own.begin || pair >= own.end || pair % team.size() != static_cast<std::size_t>(t))
           continue;
+        poll_stop();
         const Rows &p = row_blocks[a], &q = row_blocks[b];
         const SignalStore &left = *stores[p.term], &right = *stores[q.term];
         K.assign(p.count * q.count, 0.0);

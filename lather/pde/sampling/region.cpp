@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lather/core/interrupt.hpp"
+
 namespace lather::pde {
 
 using geometry::Box;
@@ -17,8 +19,10 @@ namespace {
 
 std::vector<char> farther_inside_than(double distance, const Geometry* geometry, const Points& points) {
   std::vector<char> inside(points.count(), 1);
-  for (std::size_t i = 0; i < inside.size() && geometry; ++i)
+  for (std::size_t i = 0; i < inside.size() && geometry; ++i) {
+    poll_stop();
     inside[i] = geometry->domain->signed_distance(geometry->place(points, i)) > distance;
+  }
   return inside;
 }
 
@@ -98,13 +102,15 @@ Region::Candidates Region::candidates(std::span<const Interval> box, const Piece
   if (on_boundary) {
     drawn.surface.resize(n);
     std::vector<char> there(n);
-    for (std::size_t i = 0; i < n; ++i)
-      if (const auto p = boundary_->at(u[0][i], parameters > 1 ? u[1][i] : 0.5)) {
-        there[i] = 1;
-        drawn.surface[i] = *p;
-        for (std::size_t k = 0; k < geometry_->coordinates.size(); ++k)
-          coordinates[geometry_->coordinates[k]][i] = p->position[k];
-      }
+    for (std::size_t i = 0; i < n; ++i) {
+      poll_stop();
+      const auto p = boundary_->at(u[0][i], parameters > 1 ? u[1][i] : 0.5);
+      if (!p) continue;
+      there[i] = 1;
+      drawn.surface[i] = *p;
+      for (std::size_t k = 0; k < geometry_->coordinates.size(); ++k)
+        coordinates[geometry_->coordinates[k]][i] = p->position[k];
+    }
     std::size_t next = 0;
     for (std::size_t i = 0; i < n; ++i) {
       if (!there[i]) continue;
@@ -129,8 +135,10 @@ std::vector<char> Region::are_kept(const Candidates& drawn, const Piece& piece) 
                                 [&](int k) { return piece.empty() || std::isnan(piece[k]); });
   const double least = open ? std::numeric_limits<double>::min() : -geometry_->tolerance();
   if (!whole_boundary)
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
+      poll_stop();
       if (kept[i]) kept[i] = geometry_->domain->signed_distance(geometry_->place(drawn.points, i)) >= least;
+    }
   return kept;
 }
 
@@ -191,8 +199,10 @@ std::shared_ptr<const Region> Region::close_to(const geometry::ShapePtr& shape, 
   }
   const auto filter = [known = geometry_, inner = filter_, shape, within](const Points& points) {
     auto kept = inner ? inner(points) : std::vector<char>(points.count(), 1);
-    for (std::size_t i = 0; i < kept.size(); ++i)
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      poll_stop();
       kept[i] = kept[i] && std::abs(shape->signed_distance(known->place(points, i))) <= within;
+    }
     return kept;
   };
   const auto part = std::make_shared<Region>(geometry_, carrier_, shape_, filter, bounds_.meet(bounds),
@@ -254,6 +264,7 @@ void Region::fill(Candidates& drawn, std::span<const std::string> columns) const
   // Normals point outward from the domain on its own boundary, from the shape elsewhere.
   const double beside = 100 * geometry_->tolerance();
   for (std::size_t i = 0; i < drawn.surface.size(); ++i) {
+    poll_stop();
     SurfacePoint& p = drawn.surface[i];
     if (shape_ != geometry_->domain &&
         std::abs(geometry_->domain->signed_distance(p.position)) <= geometry_->tolerance() &&
@@ -263,6 +274,7 @@ void Region::fill(Candidates& drawn, std::span<const std::string> columns) const
   for (const auto& name : columns) {
     auto& values = drawn.points.columns.emplace_back(drawn.surface.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
+      poll_stop();
       const SurfacePoint& p = drawn.surface[i];
       if (name == "sdf") {
         values[i] = shape_ == geometry_->domain ? 0 : geometry_->domain->signed_distance(p.position);
@@ -288,6 +300,7 @@ void fill_columns(const Geometry& geometry, Points& points, std::span<const std:
       throw Error("'arc' is the length along a boundary: it has no value on this set of points");
     auto& values = points.columns.emplace_back(points.count());
     for (std::size_t i = 0; i < values.size(); ++i) {
+      poll_stop();
       const Point p = geometry.place(points, i);
       if (name == "sdf") {
         values[i] = geometry.domain->signed_distance(p);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/pde/formulas/sampling.hpp"
 #include "lather/pde/sampling/region.hpp"
 #include "lather/pde/sampling/sobol.hpp"
@@ -84,6 +85,7 @@ void fill_grid(Coordinates& u, std::size_t count) {
 std::vector<std::vector<double>> unit_points(SamplingMethod method, std::size_t count, int dimensions,
                                              std::uint64_t seed, std::uint64_t stream, std::uint64_t first) {
   assert(dimensions <= kSobolDimensions);
+  poll_stop();
   Coordinates u(dimensions, std::vector<double>(count));
   const Random random(seed, stream);
   switch (method) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "lather/core/interrupt.hpp"
 #include "lather/reference/boussinesq/fields.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/reference/numerics/dense_newton.hpp"
@@ -71,6 +72,7 @@ class Boussinesq final : public ReferenceSolution {
   void evaluate_checked(std::span<const double> points, std::size_t count, int field,
                         std::span<const int> orders, std::span<double> out) const override {
     for (std::size_t i = 0; i < count; ++i) {
+      poll_stop();
       const double x1 = points[2 * i], x2 = points[2 * i + 1];
       const auto physical = static_cast<BoussinesqFields::Physical>(field);
       switch (options_.chart) {

@@ -8,6 +8,7 @@
 #include <Eigen/LU>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 #include "lather/reference/boussinesq/solver.hpp"
 
 namespace lather::reference {
@@ -115,6 +116,7 @@ Vector Relaxation::stream(const Vector& vorticity) const {
 }
 
 void Relaxation::step() {
+  poll_stop();
   const Eigen::Index corner = (nq_ - 1) * ne_;  // q = 1, eta = 0: the origin
   const Eigen::RowVectorXd at_q = Dq_.row(corner), at_qq = Dq_.row(corner) * Dq_,
                            at_q_eta = De_.row(corner) * Dq_;

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "lather/core/error.hpp"
+#include "lather/core/interrupt.hpp"
 
 namespace lather::reference {
 namespace {
@@ -18,25 +20,31 @@ namespace {
 // rows of the Jacobian are contiguous.
 class Factor {
  public:
-  Factor(std::size_t n, const NewtonProblem& problem) : transpose_(n, n), scale_(n) {
+  Factor(std::size_t n, const NewtonProblem& problem) {
     const auto size = static_cast<Eigen::Index>(n);
+    of_->transpose.resize(size, size);
+    of_->scale.resize(size);
     for (Eigen::Index row = 0; row < size; ++row) {
-      auto entries = transpose_.col(row);
+      poll_stop();
+      auto entries = of_->transpose.col(row);
       entries.setZero();
       problem.jacobian_row(static_cast<std::size_t>(row), {entries.data(), n});
-      scale_[row] = 1 / entries.cwiseAbs().maxCoeff();
-      entries *= scale_[row];
+      of_->scale[row] = 1 / entries.cwiseAbs().maxCoeff();
+      entries *= of_->scale[row];
     }
-    lu_ = std::make_unique<Eigen::PartialPivLU<Eigen::Ref<Eigen::MatrixXd>>>(transpose_);
+    run_aside([of = of_] { of->lu.emplace(of->transpose); });
   }
   Eigen::VectorXd solve(const Eigen::VectorXd& rhs) const {
-    return lu_->transpose().solve(rhs.cwiseProduct(scale_));
+    return of_->lu->transpose().solve(rhs.cwiseProduct(of_->scale));
   }
 
  private:
-  Eigen::MatrixXd transpose_;
-  Eigen::VectorXd scale_;
-  std::unique_ptr<Eigen::PartialPivLU<Eigen::Ref<Eigen::MatrixXd>>> lu_;
+  struct Parts {
+    Eigen::MatrixXd transpose;
+    Eigen::VectorXd scale;
+    std::optional<Eigen::PartialPivLU<Eigen::Ref<Eigen::MatrixXd>>> lu;
+  };
+  std::shared_ptr<Parts> of_ = std::make_shared<Parts>();
 };
 
 }  // namespace

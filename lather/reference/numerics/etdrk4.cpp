@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "lather/core/interrupt.hpp"
+
 namespace lather::reference {
 
 Etdrk4::Etdrk4(std::span<const Complex> L, Nonlinear nonlinear, ThreadTeam& team)
@@ -52,6 +54,7 @@ const std::vector<Etdrk4::Weights>& Etdrk4::weights_for(double h) {
 }
 
 void Etdrk4::step(double h, std::span<WideComplex> wide) {
+  poll_stop();
   const auto& table = weights_for(h);
   const auto for_each_mode = [&](auto&& f) {
     team_.run([&](int thread) {

@@ -160,6 +160,13 @@ std::vector<StageSummary> stages_of(const Trainer& trainer, double final_residua
 }  // namespace
 
 Summary summarize(Trainer& trainer, bool fine) {
+  Measured now{trainer.loss(), trainer.measure(fine), {}};
+  const bool last_is_best = trainer.best_step() < 0 || trainer.best_step() == trainer.step();
+  now.best = last_is_best ? now.final : trainer.measure(fine, true);
+  return summarize(trainer, now);
+}
+
+Summary summarize(Trainer& trainer, const Measured& measured) {
   const auto& config = trainer.config();
   Summary s;
   s.problem = config.problem.name;
@@ -178,12 +185,11 @@ Summary summarize(Trainer& trainer, bool fine) {
     for (const auto& layer : log->tau) s.tau[std::string(layer.block)] = tau_summary(layer);
   const auto& blocks = trainer.objective().layout().blocks();
   s.matrices = std::count_if(blocks.begin(), blocks.end(), [](const auto& block) { return block.matrix; });
-  s.loss = number(trainer.loss());
+  s.loss = number(measured.loss);
   s.starting_loss = number(trainer.starting_loss());
-  s.final = named(trainer, trainer.measure(fine));
+  s.final = named(trainer, measured.final);
   s.reference = trainer.reference_note();
-  const bool last_is_best = trainer.best_step() < 0 || trainer.best_step() == trainer.step();
-  s.best = last_is_best ? s.final : named(trainer, trainer.measure(fine, true));
+  s.best = named(trainer, measured.best);
   const auto& unknowns = trainer.problem().unknowns;
   for (std::size_t k = 0; k < unknowns.size(); ++k)
     s.unknowns[unknowns[k].name] = {number(trainer.unknowns(true)[k]), number(trainer.unknowns()[k]),

@@ -72,6 +72,12 @@ struct Summary {
 
 // Everything but why it ended and the times. `fine`: errors on the full grid, which may take seconds.
 Summary summarize(Trainer& trainer, bool fine);
+// The same with what was measured before.
+struct Measured {
+  double loss = 0;
+  Metrics final, best;
+};
+Summary summarize(Trainer& trainer, const Measured& measured);
 
 // The best fields, the true ones and the residuals on a grid for pictures, as JSON text:
 //   {"step", "coordinates": […], "axes": [[…], …],

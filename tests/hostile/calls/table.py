@@ -96,7 +96,7 @@ WEIGHTS = {"lather_sweep": 1, "lather_compare": 1, "lather_trainer_run": 8, "lat
            "lather_trainer_reference": 10, "lather_trainer_summary": 8, "lather_optimizer_catalogue": 4,
            "lather_api_version": 2, "lather_version": 2, "lather_last_error": 4, "lather_optimizer_step": 40,
            "lather_optimizer_apply": 40}
-NO_STATUS = {"lather_api_version"}  # an int32_t that is not a status
+NO_STATUS = {"lather_api_version", "lather_release_interrupts", "lather_interrupted"}  # an int32_t that is not a status
 MEMBERS = {
     "lather_step": "size loss gradient_norm step_norm steps evaluations basis_updates status message",
     "lather_tensor": "parameter gradient type count",
