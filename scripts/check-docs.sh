@@ -7,7 +7,7 @@ faults=0
 fault() { echo "$1"; faults=1; }
 
 anchors() { grep -E '^#+ ' "$1" | sed -E 's/^#+ //' | tr '[:upper:]' '[:lower:]' | sed -E 's/[^[:alnum:] _-]//g; s/ /-/g'; }
-pages=(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md)
+pages=(README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs/*.md lab/README.md lab/docs/*.md)
 for page in "${pages[@]}"; do
   folder=$(dirname "$page")
   while IFS= read -r link; do

@@ -2,7 +2,7 @@
 # Includes point one way: a file in lather/<folder> may include only its own folder and those before it in this list.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-order=(core parallel linalg symbolic geometry optim net pde local reference train report watch experiment capi)
+order=(core parallel linalg symbolic geometry optim net pde local reference train report watch batch capi)
 
 position() {
   for i in "${!order[@]}"; do [ "${order[$i]}" = "$1" ] && { echo "$i"; return; }; done

@@ -2,7 +2,7 @@
 # The `short` budget of all experiments on a machine with a GPU that is lent for minutes at a time and forgets everything: call it again and
 # again, it goes on where the last call stopped. Needs .staged (scripts/stage-headers.sh) where packages are missing.
 #   scripts/gpu-reproduce.sh SECONDS [STATE]     stop after SECONDS; STATE: what the last call left in $OUT, if the machine is a new one
-# Leaves all runs in $OUT/runs.txz.00, .01, …. With all of them in RUNS: lather reproduce all --budget short --device cuda --collect --out RUNS
+# Leaves all runs in $OUT/runs.txz.00, .01, …. With all of them in RUNS: lab/reproduce all --budget short --device cuda --collect --out RUNS
 #   LATHER_COMMIT=… names the commit in the runs if the tree is a copy without its history. PARTS=timed or untimed: only these experiments.
 # Timed experiments come last and alone. Matrix problems need no GPU: run them elsewhere, and all on one machine, since rounding decides where some of them end.
 set -uo pipefail
@@ -14,16 +14,16 @@ export PATH=/usr/local/cuda/bin:$PATH LATHER_CACHE=$work/cache
 OUT=${OUT:-build/gpu-logs}
 mkdir -p "$OUT" "$work"
 if [ ! -d "$work/short" ] && [ -n "$state" ]; then cat "$state"/runs.txz.* | tar xJ -C "$work" && echo "restored: $(ls "$work/short/runs" | wc -l) runs"; fi
-lather=build/cuda/bin/lather
-{ cmake --preset cuda -DLATHER_COMMIT="${LATHER_COMMIT:-}" && cmake --build --preset cuda --target lather_command; } >"$work/build.log" 2>&1 ||
+{ cmake --preset cuda -DLATHER_COMMIT="${LATHER_COMMIT:-}" && cmake --build --preset cuda --target lather_command lather_shared lab_matrix; } >"$work/build.log" 2>&1 ||
   { tail -n 30 "$work/build.log"; exit 1; }
+export LATHER_COMMAND=$PWD/build/cuda/bin/lather LATHER_LIBRARY=$PWD/build/cuda/lib/liblather.so LATHER_LAB_MATRIX=$PWD/build/cuda/bin/lab_matrix
 timed=(trigger-sensitivity wall-clock width-scaling)
 # K-FAC first: its runs take the longest.
 others=(kfac ablation-basis ablation-tau cavity-width final-residual gamma-transient inner-optimizer paper-size physical-errors pinn-methods self-scaled
         small-network storage trigger-diagnostics trigger-region)
 reproduce() {
   [ "$(left)" -gt 20 ] || return 1
-  "$lather" reproduce "$@" --budget short --device cuda --jobs "$(nproc)" --time-limit "$(left)" --out "$work/short" >>"$work/log" 2>&1
+  lab/reproduce "$@" --budget short --device cuda --jobs "$(nproc)" --time-limit "$(left)" --out "$work/short" >>"$work/log" 2>&1
 }
 case ${PARTS:-all} in
   untimed) reproduce "${others[@]}" ;;

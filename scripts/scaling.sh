@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures what ranks cost and gain on an idle machine, beside what `lather estimate` predicts for them.
+# Measures what ranks cost and gain on an idle machine, beside what lab_scaling predicts for them.
 #   scripts/scaling.sh [LATHER]      default: build/release/bin/lather; RANKS="1 2" are measured
 # One thread per rank, seconds per step without validations and with one line of history, which costs an evaluation of the loss; the
 # best of three. Without mpirun its lines are left out.
@@ -35,7 +35,7 @@ printf '|%s|%s|%s|%s|%s|%s|\n' ---------------------------------- --------------
 for case in "${cases[@]}"; do
   IFS=';' read -r label steps arguments <<<"$case"
   read -ra words <<<"$arguments"
-  "$lather" estimate "${words[@]}" --steps "$steps" --set training.record_every="$steps" --ranks 8 --json >"$work/estimate.json"
+  "$(dirname "$lather")/lab_scaling" "${words[@]}" --steps "$steps" --set training.record_every="$steps" --ranks 8 --json >"$work/estimate.json"
   one=$(milliseconds "$lather" train "${words[@]}" --shards 16)
   row() { printf '| %-32s | %-14s | %9.2f | %9.2f | %9.2f | %9.2f |\n' "$label" "$1" "$2" "$(python3 -c "print($one / $2)")" $(python3 -c "
 import json

@@ -31,7 +31,7 @@ std::vector<std::string> flag_names(const CLI::App& app) {
 }
 
 // Words that complete to names the program itself knows.
-constexpr const char* kProblemCommands = "train|check|compare|estimate";
+constexpr const char* kProblemCommands = "train|check|compare";
 
 std::string quoted(std::string text) {
   for (std::size_t i = 0; (i = text.find('\'', i)) != std::string::npos; i += 4) text.replace(i, 1, "'\\''");
@@ -218,6 +218,9 @@ An error, described on standard error.
 .TP
 3
 Training ended without reaching its target, or the loss became NaN.
+.TP
+4
+There is not enough memory.
 .TP
 130
 Training was interrupted and saved.

@@ -1,4 +1,4 @@
-"""lab/reproduce NAME… --budget quick|short|paper: runs experiments of the paper and compares with its numbers."""
+"""lab/reproduce NAME… --budget quick|short|paper: runs experiments and compares with the paper."""
 from __future__ import annotations
 
 import argparse
@@ -112,7 +112,8 @@ def describe(plan: Plan) -> None:
         else ""
     )
     print(
-        f"  {plan.budget_name:<8} {len(plan.cells)} cells, {plan.run_count()} runs, {plan.budget.steps} steps{how}"
+        f"  {plan.budget_name:<8} {len(plan.cells)} cells, {plan.run_count()} runs, "
+        f"{plan.budget.steps} steps{how}"
     )
     for metric in plan.experiment.metrics:
         if metric.step > plan.budget.steps:
@@ -139,8 +140,10 @@ def check_runs(plan: Plan) -> None:
             and not programs.has_reference(spec.problem)
         ):
             raise LabError(
-                f"{plan.experiment.name}: {cell.problem.name} with {cell.variant.name}: errors cannot be "
-                "measured: the problem has no [reference]; `training.reference = false` in the settings of "
+                f"{plan.experiment.name}: {cell.problem.name} with {cell.variant.name}: errors "
+                "cannot be "
+                "measured: the problem has no [reference]; `training.reference = false` in the "
+                "settings of "
                 "its row leaves them out"
             )
 
@@ -191,10 +194,12 @@ def run_all(plans: list[Plan], store: RunStore, a: argparse.Namespace) -> bool:
 def print_estimate(plans: list[Plan], jobs: int) -> None:
     cost, known = sum(p.budget.cost for p in plans), all(p.budget.cost for p in plans)
     print(
-        f"{len(plans)} experiment{'' if len(plans) == 1 else 's'}, {sum(len(p.cells) for p in plans)} cells, at most "
+        f"{len(plans)} experiment{'' if len(plans) == 1 else 's'}, "
+        f"{sum(len(p.cells) for p in plans)} cells, at most "
         f"{sum(p.run_count() for p in plans)} runs, {jobs} at a time"
         + (
-            f"; measured once: {'' if known else 'more than '}{rough_time(cost)} one after another, so about "
+            f"; measured once: {'' if known else 'more than '}{rough_time(cost)} one after "
+            "another, so about "
             f"{rough_time(cost / jobs)} here, less what is done"
             if cost
             else ""
@@ -247,7 +252,7 @@ def write_everything(
         write_atomically(file, page.markdown(folder.name))
         for section in sections:
             for picture in section.pictures:
-                if picture.whole:
+                if picture.whole and picture.svg.parent.resolve() != folder.resolve():
                     shutil.copyfile(picture.svg, folder / picture.svg.name)
 
 
@@ -289,7 +294,8 @@ def main(arguments: list[str]) -> int:
     if complete == len(all_facts):
         return 0
     print(
-        f"{complete} of {len(all_facts)} experiments are complete; the same command goes on from here"
+        f"{complete} of {len(all_facts)} experiments are complete; the same command goes on from "
+        "here"
     )
     if failures := sum(facts.failure_count() for facts in all_facts):
         print(

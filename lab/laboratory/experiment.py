@@ -231,9 +231,8 @@ class Experiment:
         return any(m.quantity in quantities.TIMED for m in self.metrics)
 
     def shows_errors(self, problem: Problem) -> bool:
-        return problem.name in self.maps.problems or any(
-            entry.quantity in quantities.ERRORS for entry in (*self.metrics, *self.figures)
-        )
+        shown = {m.quantity for m in self.metrics} | {f.quantity for f in self.figures}
+        return problem.name in self.maps.problems or bool(shown & set(quantities.ERRORS))
 
     def wants_errors(self, problem: Problem) -> bool:
         """Errors are measured to be shown, and so that a small residual of something that is not

@@ -234,12 +234,12 @@ def load(plan: Plan, folder: Path) -> Facts:
         by_seed[row["problem"], row["variant"], row["metric"]][int(row["seed"])] = Outcome(
             float(row["value"]) if row["value"] else math.nan, frozenset(notes)
         )
-    for key, outcomes in by_seed.items():
-        facts.outcomes[key] = [
+    for label, outcomes in by_seed.items():
+        facts.outcomes[label] = [
             outcomes.get(seed, Outcome(notes=frozenset({NOT_RUN})))
             for seed in range(1, plan.budget.seeds + 1)
         ]
-        facts.runs[key[:2]] = [RunFacts(_status_of(outcome)) for outcome in facts.outcomes[key]]
+        facts.runs[label[:2]] = [RunFacts(_status_of(o)) for o in facts.outcomes[label]]
     for row in _rows_of(folder / "events.csv", plan):
         facts.events.setdefault((row["problem"], row["variant"]), {})[row["quantity"]] = float(
             row["value"]

@@ -152,9 +152,8 @@ def loss_ratios(folder: Path) -> dict[int, list[float]]:
     """Losses divided by that at a change of bases, by how many steps later they are."""
     losses = {p.step: p.value for p in run_files.curve_of(folder, "training_loss")}
     ratios: dict[int, list[float]] = defaultdict(list)
-    for step in {
-        event.get("step") for event in run_files.changes_of_bases(folder)
-    }:  # several layers count once
+    # Several layers may change their bases in one step, which counts once.
+    for step in {run_files.number(event, "step") for event in run_files.changes_of_bases(folder)}:
         if losses.get(step, 0) > 0:
             for k in range(-BEFORE, AFTER + 1):
                 if step + k in losses:

@@ -10,7 +10,7 @@ from .experiment import Experiment, LabError
 from .reading import read_experiment
 from .toml_tables import at, unknown
 
-EXPERIMENTS = Path(__file__).resolve().parent.parent.parent / "experiments"
+EXPERIMENTS = Path(__file__).resolve().parent.parent / "experiments"
 
 
 def read_experiment_file(file: str | os.PathLike[str]) -> Experiment:
@@ -64,7 +64,8 @@ def read_experiments(names: Iterable[str]) -> list[Experiment]:
                 other, earlier = writers[output]
                 if file.samefile(other):
                     raise LabError(
-                        f"the experiment '{experiment.name}' is given twice (`all` includes those of the "
+                        f"the experiment '{experiment.name}' is given twice (`all` includes "
+                        "those of the "
                         "paper)"
                     )
                 raise LabError(

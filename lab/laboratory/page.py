@@ -82,7 +82,8 @@ class Section:
             sorted({e.get(key, "") for e in environments}) for key in ("version", "commit")
         )
         return (
-            f"{', '.join(machines)}; Lather {', '.join(versions)}, commit{'' if len(commits) == 1 else 's'} "
+            f"{', '.join(machines)}; Lather {', '.join(versions)}, "
+            f"commit{'' if len(commits) == 1 else 's'} "
             f"{', '.join(commits)}"
         )
 

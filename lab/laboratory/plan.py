@@ -257,12 +257,14 @@ class Plan:
             owner, _, key = path.partition(".")
             if owner not in parts:
                 raise LabError(
-                    f"{self._place(cell)}: {path}: a matrix problem has settings optimizer.… and task.… "
+                    f"{self._place(cell)}: {path}: a matrix problem has settings optimizer.… and "
+                    "task.… "
                     "only"
                 )
             if path == "task.seed":
                 raise LabError(
-                    f"{self._place(cell)}: task.seed: the seed of a matrix problem is that of the run, 1, "
+                    f"{self._place(cell)}: task.seed: the seed of a matrix problem is that of "
+                    "the run, 1, "
                     "2, … up to `seeds`"
                 )
             parts[owner][key] = value

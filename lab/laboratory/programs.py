@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,8 @@ from .plan import MatrixRun, RunSpec, Training
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "release" / "bin"
+# Exit statuses of the programs; 3: not a number at the end, or a target missed.
+ENDED_STATUSES, NO_MEMORY_STATUS, INTERRUPTED_STATUS = (0, 3), 4, 130
 
 
 @cache
@@ -29,7 +31,8 @@ def program(name: str, variable: str) -> str:
         if candidate and os.access(candidate, os.X_OK):
             return candidate
     raise LabError(
-        f"the program '{name}' is not there: build it (make build), or set {variable} to where it is"
+        f"the program '{name}' is not there: build it (make build), or set {variable} to where "
+        "it is"
     )
 
 
@@ -80,6 +83,41 @@ def command_for(spec: RunSpec, folder: Path, resumes: bool) -> list[str]:
     if spec.seconds:
         command += ["--time", repr(spec.seconds)]
     return command + (["--device", spec.device] if spec.device != "cpu" else [])
+
+
+def train_here(
+    spec: Training, folder: Path, resumes: bool, stopped: Callable[[], bool]
+) -> tuple[int, str]:
+    """In this process, by the Python package: runs side by side on one GPU then overlap, which
+    those of several processes do not. Returns what `lather train` would: its exit status and
+    the last line of what was said."""
+    lather = package()
+
+    def watch(_: Any) -> bool:
+        return stopped()
+
+    try:
+        if resumes:
+            run = lather.resume(folder, callback=watch, progress=False)
+        else:
+            run = problem_called(spec.problem).train(
+                spec.optimizer,
+                recipe=spec.recipe,
+                settings=settings_of(spec),
+                seed=spec.seed,
+                steps=spec.steps,
+                seconds=spec.seconds or None,
+                threads=1,
+                device=spec.device,
+                folder=folder,
+                callback=watch,
+                progress=False,
+            )
+    except MemoryError as error:
+        return NO_MEMORY_STATUS, str(error)
+    except lather.LatherError as error:
+        return 2, str(error)
+    return INTERRUPTED_STATUS if run.reason == "interrupted" else 0, run.message
 
 
 @cache

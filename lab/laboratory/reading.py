@@ -156,7 +156,8 @@ def read_check(r: Reader, e: Experiment) -> Check:
         or bool(check.variant) == bool(check.not_tested)
     ):
         raise LabError(
-            "a check needs a variant and one of `below`, `range`, `over` with `range`, `events` with "
+            "a check needs a variant and one of `below`, `range`, `over` with `range`, `events` "
+            "with "
             "`range`, `result`; or, without a variant, `not_tested`"
         )
     if bounds and check.high <= 0 and check.events != "gradient_cosine_after_10":
@@ -177,16 +178,13 @@ def read_table(r: Reader, variants: list[str]) -> Table:
         raise LabError("variants must name two of them at least")
     if table.pairs and len(table.variants) % 2:
         raise LabError("a table with pairs = true must name an even number of variants")
-    rows = (
-        [tuple(table.variants[i : i + 2]) for i in range(0, len(table.variants), 2)]
-        if table.pairs
-        else table.variants
-    )
+    size = 2 if table.pairs else 1
+    rows = [table.variants[i : i + size] for i in range(0, len(table.variants), size)]
     for row in rows:
         if table.pairs and row[0] == row[1]:
             raise LabError(f"the table compares the variant '{row[0]}' with itself")
         if rows.count(row) > 1:
-            raise LabError(f"variants has '{' with '.join(row) if table.pairs else row}' twice")
+            raise LabError(f"variants has '{' with '.join(row)}' twice")
     return table
 
 
@@ -248,7 +246,8 @@ def read_budget(r: Reader, e: Experiment) -> Budget:
         raise LabError("tuning_seeds has no effect without tuning_steps: nothing is tuned")
     if budget.seeds >= TUNING_SEED:
         raise LabError(
-            f"seeds must be less than {TUNING_SEED}: settings are chosen on seed {TUNING_SEED}, which must "
+            f"seeds must be less than {TUNING_SEED}: settings are chosen on seed {TUNING_SEED}, "
+            "which must "
             f"not be reported; got {budget.seeds}"
         )
     run = [p for p in e.problems for v in e.variants if budget.runs(p, v)]
@@ -266,7 +265,8 @@ def read_budget(r: Reader, e: Experiment) -> Budget:
             and {**e.settings, **budget.settings}.get("training.record_every") != 1
         ):
             raise LabError(
-                f"the figure '{figure.name}' is over changes of bases: `[settings]` or the budget must "
+                f"the figure '{figure.name}' is over changes of bases: `[settings]` or the "
+                "budget must "
                 "have training.record_every = 1"
             )
     return budget
@@ -299,13 +299,15 @@ def require_measured(e: Experiment, quantity: str) -> None:
     if quantities.is_task_metric(quantity):
         if not measured:
             raise LabError(
-                f"{quantity} is measured on matrix problems, and this experiment has none: they have a "
+                f"{quantity} is measured on matrix problems, and this experiment has none: they "
+                "have a "
                 "`task`"
             )
         require_known("task metric", quantity.removeprefix("task."), measured)
     elif e.only_tasks() and quantity not in quantities.OF_MATRIX_PROBLEMS:
         raise LabError(
-            f"{quantity} is not measured on matrix problems, and this experiment has no others; they have "
+            f"{quantity} is not measured on matrix problems, and this experiment has no others; "
+            "they have "
             f"{', '.join(quantities.OF_MATRIX_PROBLEMS)} and task.NAME with NAME one of: "
             f"{', '.join(dict.fromkeys(measured))}"
         )
@@ -374,7 +376,8 @@ def require_effects(r: Reader, e: Experiment) -> None:
         require_measured(e, metric.quantity)
         if metric.step > longest:
             raise LabError(
-                f"no budget has the step {metric.step} of the metric '{metric.label}'; the longest has "
+                f"no budget has the step {metric.step} of the metric '{metric.label}'; the "
+                "longest has "
                 f"{longest}"
             )
         if labels.count(metric.label) > 1:

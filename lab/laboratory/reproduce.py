@@ -184,8 +184,9 @@ class Reproduction:
     def _add_tuning(
         self, work: CellWork, index: int, priority: int | None = None, alone: bool | None = None
     ) -> None:
-        plan, alone = work.plan, work.plan.tunes_alone() if alone is None else alone
-        if alone and not self._times_runs:
+        plan = work.plan
+        exclusive = plan.tunes_alone() if alone is None else alone
+        if exclusive and not self._times_runs:
             return
         candidate, seed = work.tunings[index]
         words = ", ".join(
@@ -204,9 +205,9 @@ class Reproduction:
                 plan.tuning_run(work.cell, work.tunings[index]),
                 plan.tunes_alone(),
                 KEEP_SUMMARY,
-                self._jobs > 1 and not alone,
+                self._jobs > 1 and not exclusive,
             )
-            if self._again(record, alone, lambda p, a: self._add_tuning(work, index, p, a)):
+            if self._again(record, exclusive, lambda p, a: self._add_tuning(work, index, p, a)):
                 return
             complete = work.tuned(index, record)
             self._tell(work, True, which, record, time.monotonic() - start)
@@ -214,7 +215,9 @@ class Reproduction:
                 self._add_seeds(work)
 
         self._queue.add(
-            (TUNING_ALONE if alone else TUNING) if priority is None else priority, task, alone
+            (TUNING_ALONE if exclusive else TUNING) if priority is None else priority,
+            task,
+            exclusive,
         )
 
     def _add_seeds(self, work: CellWork) -> None:

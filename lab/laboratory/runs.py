@@ -22,6 +22,7 @@ import numpy as np
 from . import programs, run_files
 from .measured import FAILED, OUT_OF_MEMORY
 from .plan import RunSpec, Training
+from .programs import ENDED_STATUSES, INTERRUPTED_STATUS, NO_MEMORY_STATUS
 
 # How a run stands; the first three are results, which are never repeated.
 DONE = "done"  # whatever the result: also without reaching a target, or not a number at the end
@@ -29,17 +30,9 @@ MISSING, INTERRUPTED = "not begun", "interrupted, to be resumed"
 ELSEWHERE = "another process has it"
 CROWDED_OUT = "no memory beside other runs"  # to be repeated alone
 
-NO_MEMORY_STATUS, INTERRUPTED_STATUS = (
-    4,
-    130,
-)  # of the programs; 3: not a number at the end, or a target missed
-ENDED_STATUSES = (0, 3)
-
 # What is kept of a finished run (there are hundreds of them): its history with the data for maps,
-# its history, or only
-# its configuration and its summary. A history comes with the log of changes of bases, unless that
-# is long and nobody has
-# asked for it.
+# its history, or only its configuration and its summary. A history comes with the log of changes of
+# bases, unless that is long and nobody has asked for it.
 KEEP_MAPS, KEEP_HISTORY, KEEP_SUMMARY = "maps", "history", "summary"
 MOST_EVENT_BYTES = 1 << 20
 MOST_MAP_POINTS = 65  # along an axis, if it can be halved down to that
@@ -110,18 +103,21 @@ class RunStore:
                 record.was_there = True
                 return record
             (folder / "failure.json").unlink(missing_ok=True)
-            return self._go_on(spec, record, keep, has_company and not alone, lock)
+            return self._go_on(spec, record, keep, alone, has_company, lock)
 
     def _go_on(
-        self, spec: RunSpec, record: RunRecord, keep: str, has_company: bool, lock: int
+        self, spec: RunSpec, record: RunRecord, keep: str, alone: bool, has_company: bool, lock: int
     ) -> RunRecord:
         folder, notes = record.folder or Path(), list[str]()
         resumes = record.status == INTERRUPTED
-        status, said = self._start(programs.command_for(spec, folder, resumes), lock)
-        if resumes and status not in (*ENDED_STATUSES, INTERRUPTED_STATUS, NO_MEMORY_STATUS):
+        here = isinstance(spec, Training) and spec.device == "cuda" and not alone
+        start = self._start_here if here else self._start
+        status, said = start(spec, folder, resumes, lock)
+        expected = (*ENDED_STATUSES, INTERRUPTED_STATUS, NO_MEMORY_STATUS)
+        if resumes and status not in expected and not self._stopped:
             notes.append(f"it starts over: {said}")
             shutil.rmtree(folder, ignore_errors=True)
-            status, said = self._start(programs.command_for(spec, folder, False), lock)
+            status, said = start(spec, folder, False, lock)
         if status in ENDED_STATUSES and run_files.read_summary(folder) is not None:
             leave_out(folder, keep, folder in self._whole_logs)
             found = run_files.read_summary(folder) or {}
@@ -129,10 +125,9 @@ class RunStore:
         if status == INTERRUPTED_STATUS or self._stopped:
             leave_out_of_interrupted(folder)
             return RunRecord(INTERRUPTED, folder, notes=notes)
-        if (
-            status == NO_MEMORY_STATUS and has_company
-        ):  # only a run that had the memory to itself has shown that
-            return RunRecord(CROWDED_OUT, folder, said)  # it needs more than there is
+        # Only a run that had the memory to itself has shown that it needs more than there is.
+        if status == NO_MEMORY_STATUS and has_company and not alone:
+            return RunRecord(CROWDED_OUT, folder, said)
         kind = OUT_OF_MEMORY if status == NO_MEMORY_STATUS else FAILED
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "failure.json").write_text(
@@ -140,9 +135,14 @@ class RunStore:
         )
         return RunRecord(kind, folder, said, notes=notes)
 
-    def _start(self, command: list[str], lock: int) -> tuple[int, str]:
-        """The exit status and the last line of what was said. The lock is the child's as well:
-        it holds even if this process is killed."""
+    def _start_here(self, spec: RunSpec, folder: Path, resumes: bool, lock: int) -> tuple[int, str]:
+        assert isinstance(spec, Training)
+        return programs.train_here(spec, folder, resumes, lambda: self._stopped)
+
+    def _start(self, spec: RunSpec, folder: Path, resumes: bool, lock: int) -> tuple[int, str]:
+        """The exit status and the last line of what was said. The lock is the child's as well: it
+        holds even if this process is killed."""
+        command = programs.command_for(spec, folder, resumes)
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._guard:
             if self._stopped:

@@ -340,7 +340,8 @@ def sorted_words(facts: Facts, entry: Table, metric: Metric) -> str:
         if other != name:
             ratio = facts.ratio(metric, name, other)
             arms.setdefault(ratio.kind(), []).append(
-                f"{facts.plan.experiment.variant(name).label} ({factor_text(ratio.factor) if ratio.pairs else '–'})"
+                f"{facts.plan.experiment.variant(name).label} "
+                f"({factor_text(ratio.factor) if ratio.pairs else '–'})"
             )
     return "; ".join(
         f"{kind}: {', '.join(arms[kind])}"

@@ -76,7 +76,8 @@ LATEX_SIGNS = {
         letter: f"$\\{name}$"
         for letter, name in zip(
             "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩµ",
-            "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
+            "alpha beta gamma delta varepsilon zeta eta theta iota kappa lambda mu nu xi pi rho "
+            "sigma tau "
             "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega mu".split(),
         )
     },

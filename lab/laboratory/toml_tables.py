@@ -69,7 +69,8 @@ class Reader:
         name = self.text(key, NOTHING)
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", name):
             raise LabError(
-                f"{key} must be 1 to 64 letters, digits, '-', '_' and '.', the first one neither '-' nor "
+                f"{key} must be 1 to 64 letters, digits, '-', '_' and '.', the first one neither "
+                "'-' nor "
                 f"'.', since files are named after it; got '{name}'{hint}"
             )
         return name

@@ -5,7 +5,7 @@ from laboratory import facts, tables, verdicts
 from laboratory.plan import Plan
 from laboratory.finding import read_experiments
 
-DOCS = LAB.parent / "docs"
+DOCS = LAB / "docs"
 
 
 def tables_of(text):

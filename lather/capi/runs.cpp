@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "lather/batch/compare.hpp"
+#include "lather/batch/sweep/sweep_page.hpp"
 #include "lather/capi/handles.hpp"
 #include "lather/capi/settings.hpp"
 #include "lather/core/formats/toml.hpp"
-#include "lather/experiment/compare.hpp"
-#include "lather/experiment/sweep/sweep_page.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 
 namespace lather::capi {
@@ -76,7 +76,7 @@ struct Callers {
   std::atomic<bool> failed = false;
 };
 
-Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& result) {
+Json points_json(const batch::Sweep& sweep, const batch::SweepResult& result) {
   Json points = Json::array();
   for (const auto& entry : result.points) {
     Json values = Json::object(), runs = Json::array();
@@ -96,13 +96,12 @@ Json points_json(const experiment::Sweep& sweep, const experiment::SweepResult& 
 Json sweep_result(const lather_problem* problem, const char* text, const char* folder,
                   const char* options_text, Callers& callers) {
   const auto wanted = options::from_json<SweepCallOptions>("options", parse_object(options_text, "options"));
-  experiment::GivenProblem given;
+  batch::GivenProblem given;
   if (problem) given = {problem->source.file, problem->source.text};
-  const auto sweep =
-      experiment::read_sweep(parse_toml(required_text(text, "sweep"), "sweep"),
-                             problem ? problem->source.name : "sweep", problem ? &given : nullptr);
-  experiment::SweepOptions options;
-  options.out = experiment::sweep_folder(folder ? folder : "", sweep);
+  const auto sweep = batch::read_sweep(parse_toml(required_text(text, "sweep"), "sweep"),
+                                       problem ? problem->source.name : "sweep", problem ? &given : nullptr);
+  batch::SweepOptions options;
+  options.out = batch::sweep_folder(folder ? folder : "", sweep);
   options.jobs = static_cast<int>(wanted.jobs);
   options.device = wanted.device;
   options.say = [&](const std::string& words) { callers.say(words); };
@@ -110,27 +109,27 @@ Json sweep_result(const lather_problem* problem, const char* text, const char* f
   options.stop = &stop;
   options.interrupted = [&] { return callers.stopped() || stop.asked(); };
   const auto to_its_end = StopScope::only(nullptr);  // but for the runs
-  const auto result = wanted.collect ? experiment::collect_sweep(sweep, options.out, options.device)
-                                     : experiment::run_sweep(sweep, options);
+  const auto result = wanted.collect ? batch::collect_sweep(sweep, options.out, options.device)
+                                     : batch::run_sweep(sweep, options);
   if (!result.complete && stop.asked()) heed_interrupt();
   callers.require_success();
-  experiment::write_sweep(sweep, result, options.out);
+  batch::write_sweep(sweep, result, options.out);
   return {{"complete", result.complete},
           {"folder", options.out.string()},
           {"page", (options.out / "index.html").string()},
-          {"table", report::to_markdown(experiment::sweep_table(sweep, result))},
+          {"table", report::to_markdown(batch::sweep_table(sweep, result))},
           {"metric", name_of(sweep.metric)},
           {"points", points_json(sweep, result)}};
 }
 
-std::vector<experiment::Contestant> read_contestants(const char* text) {
+std::vector<batch::Contestant> read_contestants(const char* text) {
   const Json list = train::parse_json(required_text(text, "optimizers"), "optimizers");
   if (!list.is_array() || list.empty())
     throw Error("optimizers: expected a list with at least one optimizer");
-  std::vector<experiment::Contestant> contestants;
+  std::vector<batch::Contestant> contestants;
   for (Json item : list) {
     if (!item.is_object()) throw Error("optimizers: expected objects with name, label and set");
-    experiment::Settings settings;
+    batch::Settings settings;
     if (const auto changes = item.find("set"); changes != item.end()) {
       settings = read_changes(*changes);
       item.erase(changes);
@@ -158,16 +157,16 @@ std::vector<std::uint64_t> take_seeds(Json& json) {
 Json comparison_result(const lather_problem& problem, const char* optimizers, const char* settings,
                        const char* folder, const char* options_text, Callers& callers) {
   Json json = parse_object(options_text, "options");
-  experiment::ComparisonRequest request;
+  batch::ComparisonRequest request;
   request.seeds = take_seeds(json);
   const auto wanted = options::from_json<CompareCallOptions>("options", json);
   request.request = read_settings(settings, problem.source);
   if (wanted.jobs > 1 && request.request.threads == 0) request.request.threads = 1;
   request.contestants = read_contestants(optimizers);
   request.equal_time = wanted.equal_time;
-  const auto runs = experiment::compared_runs(request);
-  experiment::CompareOptions options;
-  options.out = experiment::comparison_folder(folder ? folder : "", problem.source.name);
+  const auto runs = batch::compared_runs(request);
+  batch::CompareOptions options;
+  options.out = batch::comparison_folder(folder ? folder : "", problem.source.name);
   options.jobs = static_cast<int>(wanted.jobs);
   options.step = wanted.last ? report::ShownStep::last : report::ShownStep::best;
   options.say = [&](const std::string& words) { callers.say(words); };
@@ -175,7 +174,7 @@ Json comparison_result(const lather_problem& problem, const char* optimizers, co
   options.stop = &stop;
   options.interrupted = [&] { return callers.stopped() || stop.asked(); };
   const auto to_its_end = StopScope::only(nullptr);  // but for the runs
-  const auto result = experiment::run_comparison(request, runs, options);
+  const auto result = batch::run_comparison(request, runs, options);
   if (!result.complete && stop.asked()) heed_interrupt();
   callers.require_success();
   Json groups = Json::array();

@@ -1,5 +1,4 @@
 #include "lather/core/memory.hpp"
-#include "lather/core/peak_memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -12,9 +11,6 @@
 #include <limits>
 #include <sstream>
 #include <string>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 namespace lather {
 
@@ -116,7 +112,7 @@ MemoryRoom memory_room() {
 double available_memory_bytes() { return memory_room().bytes; }
 
 std::size_t peak_host_memory_bytes() {
-  // Unlike the system's ru_maxrss, this one can be reset.
+  // Unlike the system's ru_maxrss, this one can be reset from outside.
   std::ifstream file("/proc/self/status");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("VmHWM:")) return 1024 * static_cast<std::size_t>(std::stod(line.substr(6)));
@@ -126,20 +122,6 @@ std::size_t peak_host_memory_bytes() {
 }
 
 std::size_t peak_device_memory_bytes() { return static_cast<std::size_t>(most_device_bytes.load()); }
-
-void use_one_heap() {
-#ifdef __GLIBC__
-  ::mallopt(M_ARENA_MAX, 1);
-#endif
-}
-
-void forget_peak_memory() {
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
-  std::ofstream("/proc/self/clear_refs") << 5;  // if that is not allowed, the old peak stays
-  most_device_bytes = device_bytes.load();
-}
 
 void count_device_memory(std::ptrdiff_t bytes) {
   const std::ptrdiff_t now = device_bytes += bytes;

@@ -1,6 +1,6 @@
 #pragma once
-// What an optimizer may ask of the function it minimizes. PINN losses and the paper's matrix problems are
-// both Objectives. value and gradient are required; the rest is optional (asking an objective that does
+// What an optimizer may ask of the function it minimizes. PINN losses are Objectives, and so
+// are functions of your own. value and gradient are required; the rest is optional (asking an objective that does
 // not offer it throws Error). A sum of squares offers its residuals: value = sum_i r_i(x)^2, all weights and
 // means folded into r.
 

@@ -17,10 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using Folders = std::vector<fs::path>;
 
-constexpr const char* kOnMatrixProblems =
-    "on matrix problems, which are not trainings: their tables and figures (SVG and PDF) are written by "
-    "`lather reproduce NAME --out FOLDER --collect`";
-
 nlohmann::json read_or_null(const fs::path& file) {
   try {
     return train::read_json(file);
@@ -29,7 +25,8 @@ nlohmann::json read_or_null(const fs::path& file) {
   }
 }
 
-bool is_on_matrix_problem(const fs::path& run) {
+// Programs beside Lather may keep runs of other kinds in such a folder.
+bool is_no_training(const fs::path& run) {
   const auto config = read_or_null(run / "config.json");
   return config.is_object() && config.contains("task");
 }
@@ -77,14 +74,14 @@ FoundRuns find_runs(std::span<const fs::path> paths) {
     const auto is_link = [](const fs::path& run) { return fs::is_symlink(run); };
     if (!single)
       leave_out(runs, is_link, path, "reached by links, which can be named themselves", found.notes);
-    leave_out(runs, is_on_matrix_problem, path, kOnMatrixProblems, found.notes);
+    leave_out(runs, is_no_training, path, "of another kind than trainings", found.notes);
     if (nested)
       leave_out(
           runs, [](const fs::path& run) { return !has_ended(run); }, path, "that did not end", found.notes);
     if (std::any_of(runs.begin(), runs.end(), has_history))
       leave_out(
-          runs, [](const fs::path& run) { return !has_history(run); }, path,
-          "without a history (`lather reproduce` keeps none of the runs it tunes with)", found.notes);
+          runs, [](const fs::path& run) { return !has_history(run); }, path, "without a history",
+          found.notes);
     found.folders.insert(found.folders.end(), runs.begin(), runs.end());
   }
   if (found.folders.empty()) throw Error("no run folder was given");

@@ -14,9 +14,8 @@ struct FoundRuns {
 };
 
 // The runs among `paths`: run folders, folders of runs as `lather compare` makes them, or folders with such a folder named
-// `runs`, as `lather reproduce` and `lather sweep` make them. Left out are runs on matrix problems, which are not trainings,
-// runs that keep no history where others do (`lather reproduce` tunes with them), and, of a folder named `runs`, those that
-// did not end. Throws Error naming what is neither, and where nothing is left.
+// `runs`, as `lather sweep` makes them. Left out are runs that are not trainings, runs that keep no history where others do,
+// and, of a folder named `runs`, those that did not end. Throws Error naming what is neither, and where nothing is left.
 FoundRuns find_runs(std::span<const std::filesystem::path> paths);
 
 }  // namespace lather::report

@@ -29,7 +29,7 @@ Report make_report(std::span<const std::filesystem::path> runs, ShownStep step =
 
 // The page that `lather watch` serves: it asks the server for its data.
 std::string live_page();
-// The page of a sweep from its data (lather/experiment/sweep/sweep_page.cpp).
+// The page of a sweep from its data (lather/batch/sweep/sweep_page.cpp).
 std::string sweep_page(const std::string& title, const nlohmann::ordered_json& data);
 
 // NAME.md, NAME.csv, NAME.tex of every table.

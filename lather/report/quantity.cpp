@@ -7,21 +7,13 @@ namespace lather::report {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Quantity>, 14> kQuantities{{
+constexpr std::array<std::pair<std::string_view, Quantity>, 6> kQuantities{{
     {"residual", Quantity::residual},
     {"mean_square", Quantity::mean_square},
     {"loss", Quantity::loss},
     {"training_loss", Quantity::training_loss},
     {"l2", Quantity::l2},
     {"h1", Quantity::h1},
-    {"seconds", Quantity::seconds},
-    {"seconds_to_target", Quantity::seconds_to_target},
-    {"seconds_per_1000_steps", Quantity::seconds_per_1000_steps},
-    {"memory", Quantity::memory},
-    {"basis_share", Quantity::basis_share},
-    {"tau_at_one", Quantity::tau_at_one},
-    {"tau_at_least", Quantity::tau_at_least},
-    {"storage", Quantity::storage},
 }};
 
 }  // namespace
@@ -30,25 +22,6 @@ std::string_view name_of(Quantity quantity) {
   for (const auto& [name, value] : kQuantities)
     if (value == quantity) return name;
   return "";
-}
-
-bool is_share(Quantity quantity) {
-  return quantity == Quantity::basis_share || quantity == Quantity::tau_at_one ||
-         quantity == Quantity::tau_at_least;
-}
-
-bool is_timed(Quantity quantity) {
-  return quantity == Quantity::seconds || quantity == Quantity::seconds_to_target ||
-         quantity == Quantity::seconds_per_1000_steps || quantity == Quantity::memory;
-}
-
-bool is_residual(Quantity quantity) {
-  return quantity == Quantity::residual || quantity == Quantity::mean_square || quantity == Quantity::loss ||
-         quantity == Quantity::training_loss;
-}
-
-bool is_of_the_solution(Quantity quantity) {
-  return is_residual(quantity) || quantity == Quantity::l2 || quantity == Quantity::h1;
 }
 
 std::optional<Quantity> find_quantity(std::string_view wanted) {
@@ -71,8 +44,8 @@ std::string axis_name(Quantity quantity) {
     case Quantity::training_loss: return "loss at training points";
     case Quantity::l2: return "relative L² error";
     case Quantity::h1: return "relative H¹ error";
-    default: return std::string(name_of(quantity));
   }
+  return std::string(name_of(quantity));
 }
 
 bool is_recorded_in(Quantity quantity, std::string_view column) {
@@ -83,8 +56,8 @@ bool is_recorded_in(Quantity quantity, std::string_view column) {
     case Quantity::training_loss: return column == "loss";
     case Quantity::l2: return column.starts_with("l2.");
     case Quantity::h1: return column.starts_with("h1.");
-    default: return false;
   }
+  return false;
 }
 
 double value_from(Quantity quantity, double largest) {

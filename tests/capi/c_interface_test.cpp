@@ -15,8 +15,8 @@
 #include "lather/core/files.hpp"
 #include "lather/lather.h"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/problems/test_functions.hpp"
 #include "lather/train/run.hpp"
+#include "optim/test_functions.hpp"
 
 namespace lather {
 namespace {

@@ -33,7 +33,6 @@ TEST_F(FirstHour, LooksAround) {
   const Finished one = run({"list", "optimizers", "adam"});
   EXPECT_TRUE(contains(one.out, "optimizer.learning_rate")) << one.out;
   EXPECT_TRUE(contains(run({"list", "networks"}).out, "piratenet"));
-  EXPECT_EQ(run({"list", "experiments"}).status, 0);
   const Finished doctor = run({"doctor"});
   EXPECT_EQ(doctor.status, 0);
   for (const char* word : {"threads", "vectors", "memory", "GPU", "CUDA"})

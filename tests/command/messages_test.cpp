@@ -118,66 +118,21 @@ TEST_F(OfARun, PointsMayComeFromASpreadsheetOrNumPy) {
   EXPECT_EQ(run({"predict", "run", "numpy.csv"}).out, plain.out);
 }
 
-// An experiment of one run that takes a moment.
-class OfAnExperiment : public Messages {
- protected:
-  void write_experiment(const std::string& file, const std::string& name) {
-    write(file, "name = \"" + name +
-                    "\"\ntitle = \"T\"\nrecipe = \"quick\"\n[[problem]]\nname = \"p\"\nproblem = \"" +
-                    problem_ +
-                    "\"\n[[variant]]\nname = \"adam\"\n[[metric]]\nquantity = \"residual\"\n"
-                    "[[figure]]\nname = \"steps\"\n[budget.quick]\nsteps = 2\n");
-  }
-};
-
-TEST_F(OfAnExperiment, CheckHasNoOptionsOfAProblem) {
-  write_experiment("own.toml", "own");
-  EXPECT_EQ(run({"check", "own.toml"}).status, 0);
-  for (const auto& [option, value] :
-       std::vector<std::pair<std::string, std::string>>{{"--optimizer", "soap"},
-                                                        {"--set", "network.width=8"},
-                                                        {"--svg", "x.svg"},
-                                                        {"--device", "cpu"},
-                                                        {"--target", "residual=1"},
-                                                        {"--recipe", "quick"}})
-    expect_refused({"check", "own.toml", option, value}, 2, option + ": 'own.toml' is an experiment");
-  EXPECT_EQ(run({"check", problem_, "--set", "network.width=8"}).status, 0);
-}
-
-TEST_F(OfAnExperiment, CheckSuggestsProblemsAndExperiments) {
-  expect_refused({"check", "kfca"}, 2, "unknown problem or experiment 'kfca'; did you mean 'kfac'?");
+TEST_F(Messages, CheckSuggestsProblems) {
   expect_refused({"check", "burgrs"}, 2, "did you mean 'burgers'?");
   expect_refused({"check", "none.toml"}, 2, "there is no file 'none.toml'");
   fs::create_directory(folder_ / "dir.toml");
-  expect_refused({"check", "dir.toml"}, 2, "'dir.toml' is a folder, not a problem or experiment file");
+  expect_refused({"check", "dir.toml"}, 2, "'dir.toml' is a folder, not a problem file");
 }
 
-TEST_F(OfAnExperiment, NoneOfThoseGivenIsIgnoredOrOverwritten) {
-  write_experiment("own.toml", "own");
-  write_experiment("same.toml", "own");
-  write_experiment("clash.toml", "own-steps");
-  expect_refused({"reproduce", "all", "nosuchname"}, 2, "unknown experiment 'nosuchname'");
-  expect_refused({"reproduce", "all", "kfac"}, 2, "the experiment 'kfac' is given twice");
-  expect_refused({"reproduce", "own.toml", "./own.toml"}, 2, "the experiment 'own' is given twice");
-  expect_refused({"reproduce", "own.toml", "same.toml"}, 2, "own.toml ('own') and same.toml ('own')");
-  write_experiment("evil.toml", "../evil");
-  expect_refused({"reproduce", "evil.toml", "--out", "out"}, 2, "got '../evil'");
-  const Finished both = run({"reproduce", "own.toml", "clash.toml", "--out", "out", "--quiet"});
-  EXPECT_EQ(both.status, 0) << both.err;
-  EXPECT_TRUE(fs::exists(folder_ / "out" / "own.csv") && fs::exists(folder_ / "out" / "own-steps.csv"));
-}
-
-TEST_F(OfAnExperiment, CollectRunsNothingAndNeedsAFolder) {
-  write_experiment("own.toml", "own");
-  const std::vector<std::string> collect = {"reproduce", "own.toml", "--collect", "--out", "out"};
-  expect_refused(collect, 2, "--collect: there is no folder 'out' with runs to write about");
-  ASSERT_EQ(run({"reproduce", "own.toml", "--out", "out", "--quiet"}).status, 0);
-  for (const char* option : {"--jobs", "--ranks", "--time-limit"}) {
-    auto with_option = collect;
-    with_option.insert(with_option.end(), {option, "1"});
-    expect_refused(with_option, 2, std::string(option) + " has no meaning with --collect");
-  }
-  EXPECT_EQ(run(collect).status, 0);
+TEST_F(Messages, CommandsThatMovedSayWhereTo) {
+  for (const auto& [command, place] :
+       std::vector<std::pair<std::string, std::string>>{{"reproduce", "lab/reproduce"},
+                                                        {"task", "lab/reproduce"},
+                                                        {"replay", "tests/optim"},
+                                                        {"estimate", "lab_scaling"}})
+    expect_refused({command, "all", "--budget", "quick"}, 2, "`lather " + command + "` has moved to");
+  EXPECT_EQ(run({"--help"}).out.find("reproduce"), std::string::npos);
 }
 
 TEST_F(Messages, TrainingOnARoughCoefficientIsWarnedOf) {

@@ -10,7 +10,6 @@
 #include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/core/options.hpp"
-#include "lather/core/peak_memory.hpp"
 #include "lather/core/process_mutex.hpp"
 #include "lather/core/rng.hpp"
 #include "lather/core/state.hpp"
@@ -245,24 +244,6 @@ TEST(Memory, ThePeakOnTheDeviceIsTheMostHeldAtOneTime) {
   EXPECT_EQ(peak_device_memory_bytes(), before + 1000);
   count_device_memory(-10);
   EXPECT_GT(peak_host_memory_bytes(), std::size_t{1} << 20);
-}
-
-// Memory that was freed below memory still in use stays with the process until it is asked to return it.
-TEST(Memory, ThePeakOnTheHostBeginsAgainWithoutWhatWasFreed) {
-#if !defined(__GLIBC__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the allocator is not glibc's";
-#endif
-  if (::access("/proc/self/clear_refs", W_OK) != 0) GTEST_SKIP() << "the system does not restart its count";
-  constexpr std::size_t kMegabyte = 1 << 20;
-  forget_peak_memory();
-  const std::size_t before = peak_host_memory_bytes();
-  std::vector<std::vector<char>> blocks(100 * 1024, std::vector<char>(1024));
-  const auto last = std::move(blocks.back());
-  blocks.clear();
-  EXPECT_GT(peak_host_memory_bytes(), before + 90 * kMegabyte);
-  forget_peak_memory();
-  EXPECT_LT(peak_host_memory_bytes(), before + 10 * kMegabyte);
-  EXPECT_EQ(last.size(), 1024U);
 }
 
 }  // namespace

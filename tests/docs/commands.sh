@@ -7,7 +7,7 @@ build=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-ln -s "$root"/{tests,problems,examples,experiments,bench} .
+ln -s "$root"/{tests,problems,examples,bench} .
 mkdir docs
 ln -s "$build/bin/lather" lather
 PATH=$work:$PATH
@@ -23,7 +23,7 @@ commands() {
 
 shorten() {  # COMMAND NUMBER
   local text=$1
-  text=$(sed -E 's/--device cuda//; s/--reduction nccl(-sum)?//; s/--seed S\b/--seed 1/; s/--tune//' <<<"$text")
+  text=$(sed -E 's/--device cuda//; s/--reduction nccl(-sum)?//; s/--seed S\b/--seed 1/' <<<"$text")
   case $text in
     "lather doctor" | "lather status") ;;
     "lather "*[!a-z]*[!\ ]*) ;;
@@ -34,11 +34,8 @@ shorten() {  # COMMAND NUMBER
     "lather train --"*) ;;  # --resume, --config: for existing runs
     "lather train "*) text="$(sed -E 's/--watch//; s/--(steps|time|out|threads|target) [^ ]+//g' <<<"$text") --steps 1 --time 5 --threads 2 --quiet --out out-$2 --set training.reference=false" ;;
     "lather compare "*) text="$(sed -E 's/--(steps|time|equal-time|out|seeds) [^ ]+//g' <<<"$text") --steps 1 --time 5 --seeds 1 --out out-$2 --set training.reference=false" ;;
-    "lather task "*) text="$(sed -E 's/--(size|steps|seeds|out) [^ ]+//g' <<<"$text") --size small --steps 2 --seeds 1" ;;
-    "lather reproduce "*) text="mkdir out-$2; $(sed -E 's/--(budget|jobs|time-limit|out|page) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;
     "lather sweep "*) text="$(sed -E 's/--(jobs|time-limit|out) [^ ]+//g' <<<"$text") --collect --out out-$2" ;;
     "lather watch"*) text="" ;;             # serves until it is interrupted
-    "lather reference"*"--tables"*) text="" ;;  # minutes
   esac
   echo "$text"
 }

@@ -11,14 +11,14 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/formats/csv.hpp"
-#include "lather/optim/replay/quasi_newton.hpp"
-#include "lather/optim/replay/replay.hpp"
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/reference/cache.hpp"
 #include "lather/train/config.hpp"
 #include "lather/train/run_folder/run_folder.hpp"
 #include "lather/train/weighting/weighting.hpp"
+#include "optim/replay/quasi_newton.hpp"
+#include "optim/replay/replay.hpp"
 
 namespace lather::testing {
 
@@ -132,7 +132,7 @@ inline std::string try_csv(std::string_view text) {
   return first;
 }
 
-// As `lather replay FILE` does, all kinds.
+// As tests/optim/replay_test.cpp does, all kinds.
 inline std::string try_replay_text(std::string_view text) {
   std::string first;
   nlohmann::json record = nlohmann::json::parse(text, nullptr, false);

@@ -1,32 +1,55 @@
 // Trainings side by side on one GPU, each on its own stream, equal those of runs alone.
 #include <gtest/gtest.h>
 
-#include "experiment/small_experiment.hpp"
 #include "gpu/require_gpu.hpp"
+#include "lather/batch/sweep/run_sweep.hpp"
 #include "lather/core/files.hpp"
-#include "lather/experiment/reproduce.hpp"
 #include "temporary_folder.hpp"
 
-namespace lather::experiment {
+namespace lather::batch {
 namespace {
+
+constexpr const char* kSmallSweep = R"(
+problem = "heat-1d"
+recipe = "quick"
+seeds = 2
+steps = 40
+
+[settings]
+network.width = 6
+network.depth = 2
+training.points.interior = 64
+training.points.initial = 16
+training.points.walls = 16
+training.sampling.every = 10
+
+[axes]
+optimizer.learning_rate = [1e-3, 1e-2]
+
+[[optimizer]]
+name = "adam"
+
+[[optimizer]]
+name = "ss-esoap"
+)";
 
 TEST(SideBySideOnTheDevice, HistoriesAreThoseOfRunsAlone) {
   REQUIRE_GPU();
-  const Experiment e = small_experiment::read_text(small_experiment::kSmallExperiment);
-  const std::vector<Plan> plans{make_plan(e, "quick", Device::cuda)};
+  const Sweep sweep = read_sweep(parse_toml(kSmallSweep, "small.toml"), "small");
   const test::TemporaryFolder folder;
   const auto histories = [&](const char* out, int jobs) {
-    ReproduceOptions options;
+    SweepOptions options;
     options.out = folder / out;
     options.jobs = jobs;
-    const auto results = reproduce(plans, options);
-    std::vector<std::string> texts;
-    for (const auto& cell : results[0].cells)
-      for (const auto& run : cell.seeds) texts.push_back(read_file(run.folder / "history.jsonl"));
+    options.device = Device::cuda;
+    std::map<std::string, std::string> texts;
+    for (const auto& point : run_sweep(sweep, options).points)
+      for (const auto& run : point.runs)
+        texts[run.folder.filename().string()] = read_file(run.folder / "history.jsonl");
     return texts;
   };
   EXPECT_EQ(histories("together", 8), histories("alone", 1));
 }
 
 }  // namespace
-}  // namespace lather::experiment
+}  // namespace lather::batch

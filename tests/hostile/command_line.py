@@ -12,7 +12,6 @@ from pathlib import Path
 
 from campaign import Campaign, lather
 
-SOURCE = Path(__file__).resolve().parents[2]
 # What each subcommand is called with, so that it has little to do. {run}: a finished run.
 BASES = {
     "train": ["small.toml", "--steps", "2", "--quiet", "--threads", "1"],
@@ -21,20 +20,16 @@ BASES = {
     "sweep": ["sweep.toml", "--quiet"],
     "report": ["{run}"],
     "status": ["{run}"],
-    "reproduce": ["cavity-width", "--collect", "--out", "pages"],
     "predict": ["{run}", "points.csv"],
     "export": ["{run}"],
     "list": ["problems"],
     "check": ["small.toml"],
     "reference": ["--cache", "cache"],
-    "replay": [str(SOURCE / "tests/golden/adam.json")],
-    "task": ["quadratic", "--size", "small", "--steps", "2", "--seeds", "1", "--optimizers", "adam"],
-    "estimate": ["small.toml", "--threads", "1"],
     "doctor": [],
     "completion": ["bash"],
     "watch": None,  # serves until it is stopped: a campaign of its own
 }
-LEFT_OUT = {"--watch", "--share", "--help", "--tune", "--tables"}  # serve, wait for others, say all, compute for minutes
+LEFT_OUT = {"--watch", "--share", "--help"}  # serve, wait for others, say all
 ESCAPE = "\x1b[2J\x1b]0;title\x07"
 # Small, or refused: a caller who asks for much work is not hostile.
 NUMBERS = ["-1", "0", "1", "2", "1.5", "", "x", "nan", "inf", "-inf", "1e400", "1e-400", "0x10", "1e3x", "99999999999999999999", "-9223372036854775809",

@@ -13,7 +13,7 @@
 #include "lather/optim/least_squares/solvers/conjugate_gradients.hpp"
 #include "lather/optim/least_squares/solvers/kronecker_sum.hpp"
 #include "lather/optim/line_search/grid.hpp"
-#include "lather/optim/problems/test_functions.hpp"
+#include "optim/test_functions.hpp"
 #include "residual_problems.hpp"
 
 namespace lather::optim {

@@ -6,7 +6,7 @@
 
 #include "from_json.hpp"
 #include "lather/optim/catalogue.hpp"
-#include "lather/optim/problems/test_functions.hpp"
+#include "optim/test_functions.hpp"
 
 namespace lather::optim {
 namespace {

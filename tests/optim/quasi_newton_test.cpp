@@ -9,7 +9,7 @@
 #include "lather/optim/quasi_newton/bfgs.hpp"
 #include "lather/optim/quasi_newton/ss_bfgs.hpp"
 #include "lather/optim/quasi_newton/ss_broyden.hpp"
-#include "lather/optim/replay/quasi_newton.hpp"
+#include "optim/replay/quasi_newton.hpp"
 #include "paths.hpp"
 #include "quasi_support.hpp"
 #include "small_matrices.hpp"

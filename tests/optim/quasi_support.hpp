@@ -1,6 +1,7 @@
 #pragma once
 // Problems and criteria for the optimizer × problem matrix.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -13,9 +14,8 @@
 #include "lather/core/rng.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/optimizer.hpp"
-#include "lather/optim/problems/matrix_problems.hpp"
-#include "lather/optim/problems/test_functions.hpp"
 #include "lather/optim/quasi_newton/lbfgs.hpp"
+#include "optim/test_functions.hpp"
 
 namespace lather::optim::testing {
 
@@ -74,6 +74,49 @@ class NetworkFit final : public Objective {
   ParameterLayout layout_;
 };
 
+// f(X) = sum_ij log(1 + exp(-c_ij (A X B)_ij)) with labels c by coin flips: convex, one matrix.
+class LogisticFit final : public Objective {
+ public:
+  LogisticFit() {
+    layout_.add_matrix("X", kRows, kCols);
+    for (int i = 0; i < kSamples * kRows; ++i) A_[i] = Random(1, 2).normal(static_cast<std::uint64_t>(i));
+    for (int i = 0; i < kCols * kLabels; ++i) B_[i] = Random(1, 3).normal(static_cast<std::uint64_t>(i));
+    for (int i = 0; i < kSamples * kLabels; ++i)
+      C_[i] = Random(1, 4).normal(static_cast<std::uint64_t>(i)) > 0 ? 1 : -1;
+  }
+  static std::vector<double> start() {
+    std::vector<double> x(kRows * kCols);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = Random(1, 1).uniform(i, -1, 1);
+    return x;
+  }
+  const ParameterLayout& layout() const override { return layout_; }
+  double value(std::span<const double> x) override {
+    std::vector<double> gradient(x.size());
+    return value_and_gradient(x, gradient);
+  }
+  double value_and_gradient(std::span<const double> x, std::span<double> g) override {
+    std::fill(g.begin(), g.end(), 0.0);
+    double f = 0;
+    for (int s = 0; s < kSamples; ++s)
+      for (int label = 0; label < kLabels; ++label) {
+        double z = 0;
+        for (int i = 0; i < kRows; ++i)
+          for (int j = 0; j < kCols; ++j) z += A_[s * kRows + i] * x[i * kCols + j] * B_[j * kLabels + label];
+        const double c = C_[s * kLabels + label], margin = c * z;
+        f += std::log1p(std::exp(-std::abs(margin))) + std::max(0.0, -margin);
+        const double w = -c / (1 + std::exp(margin));
+        for (int i = 0; i < kRows; ++i)
+          for (int j = 0; j < kCols; ++j) g[i * kCols + j] += w * A_[s * kRows + i] * B_[j * kLabels + label];
+      }
+    return f;
+  }
+
+ private:
+  static constexpr int kRows = 6, kCols = 3, kSamples = 60, kLabels = 4;
+  ParameterLayout layout_;
+  double A_[kSamples * kRows], B_[kCols * kLabels], C_[kSamples * kLabels];
+};
+
 inline std::vector<double> normal_point(std::size_t n, std::uint64_t seed, double scale = 1) {
   const Random random(seed, 99);
   std::vector<double> x(n);
@@ -103,8 +146,6 @@ struct Trial {
 inline std::vector<Trial> trials() {
   std::vector<double> spectrum;
   for (int i = 0; i < 10; ++i) spectrum.push_back(std::pow(10.0, 4.0 * i / 9));
-  LogisticRegressionOptions logistic{
-      .m = 6, .n = 3, .N = 60, .q = 4, .batch = 0, .seed = 1, .labels = Labels::random};
   const double unknown = std::nan("");
   return {
       {"rosenbrock", [] { return std::make_unique<Rosenbrock>(2); }, {-1.2, 1}, 0, 100, 1e-14, 4000, 1e-2},
@@ -118,8 +159,8 @@ inline std::vector<Trial> trials() {
        1e-3},
       {"ill_conditioned_quadratic", [spectrum] { return std::make_unique<DiagonalQuadratic>(spectrum); },
        std::vector<double>(10, 1.0), 0, 150, 1e-10, 3000, 1e-2},
-      {"logistic", [logistic] { return std::make_unique<LogisticRegression>(logistic); },
-       LogisticRegression(logistic).initial_point(), unknown, 100, 1e-8, 1500, 2e-2},
+      {"logistic", [] { return std::make_unique<LogisticFit>(); }, LogisticFit::start(), unknown, 100, 1e-8,
+       1500, 2e-2},
       {"network_fit", [] { return std::make_unique<NetworkFit>(); }, normal_point(88, 3, 0.5), 0, 600, 1e-4,
        2000, 0.1},
   };

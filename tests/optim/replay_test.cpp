@@ -1,6 +1,6 @@
 // Trajectories recorded from the reference implementations, replayed through ours.
 
-#include "lather/optim/replay/replay.hpp"
+#include "optim/replay/replay.hpp"
 
 #include <gtest/gtest.h>
 

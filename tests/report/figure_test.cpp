@@ -13,6 +13,7 @@
 #include "lather/core/error.hpp"
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/contour.hpp"
+#include "lather/report/draw/panels.hpp"
 #include "lather/report/draw/pdf.hpp"
 #include "lather/report/draw/svg.hpp"
 #include "small_run.hpp"
@@ -260,7 +261,6 @@ TEST_F(Figure, DrawsTheQuantityThatIsAskedFor) {
   history.erase("h1.u");
   list[0].history = history;
   EXPECT_THROW(drawn(Quantity::h1), Error);
-  EXPECT_THROW(drawn(Quantity::memory), Error);
 }
 
 // Ends at 10⁻² and 10⁻⁴: at 10⁻³ in the geometric mean.
@@ -376,6 +376,25 @@ TEST_F(Figure, DrawsAnErrorOfZeroAtItsLowerEdge) {
   const std::string zeros = svg_figure(list, {FigurePanel::curves, FigureClock::steps});
   EXPECT_EQ(count(zeros, kBottom), 2u);
   for (const char* foreign : {"nan", "inf"}) EXPECT_EQ(count(svg + zeros, foreign), 0u) << foreign;
+}
+
+TEST(Panels, OfNothingButSeedsThatDivergedShowWhereTheyStart) {
+  PanelFigure drawing;
+  drawing.methods = {{"Adam", 0}};
+  PanelCurve curve{0, {0, 1, 2}, {1, 10, 1e300}, {}, {}};
+  curve.cut = curve.diverged = true;
+  drawing.panels = {{"", {curve}}};
+  const std::string svg = svg_panels(drawing);
+  for (const char* number : {">10²<", ">10³<"}) EXPECT_NE(svg.find(number), svg.npos) << svg;
+  EXPECT_NE(svg.find("Adam (1 seed diverged)"), svg.npos);
+}
+
+TEST(Panels, WithoutZerosAreNotNumberedFromZero) {
+  PanelFigure drawing;
+  drawing.methods = {{"Adam", 0}};
+  drawing.panels = {{"", {{0, {1, 2}, {1, 0.1}, {}, {}}}}};
+  EXPECT_EQ(svg_panels(drawing).find("text-anchor=\"end\" fill=\"#6a6f78\" font-size=\"11\">0<"),
+            std::string::npos);
 }
 
 TEST_F(Figure, OfRunsWithoutAnyHistoryIsAnError) {

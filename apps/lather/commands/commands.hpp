@@ -11,8 +11,6 @@ using AddCommand = std::function<void(CLI::App& app, int& exit_status)>;
 
 void add_check(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
-void add_replay(CLI::App& app, int& exit_status);
-void add_task(CLI::App& app, int& exit_status);
 void add_reference(CLI::App& app, int& exit_status);
 void add_train(CLI::App& app, int& exit_status);
 void add_eval(CLI::App& app, int& exit_status);
@@ -23,10 +21,11 @@ void add_watch(CLI::App& app, int& exit_status);
 void add_status(CLI::App& app, int& exit_status);
 void add_sweep(CLI::App& app, int& exit_status);
 void add_report(CLI::App& app, int& exit_status);
-void add_reproduce(CLI::App& app, int& exit_status);
-void add_estimate(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);
 void add_completion(CLI::App& app, int& exit_status);
+
+// Words that were commands: each says where it is now.
+void add_moved(CLI::App& app, int& exit_status);
 
 std::vector<AddCommand> all_commands();
 

@@ -11,9 +11,9 @@
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
+#include "lather/batch/compare.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/files.hpp"
-#include "lather/experiment/compare.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/train/session.hpp"
 #include "ranks.hpp"
@@ -37,8 +37,8 @@ struct CompareArguments {
   bool quiet = false, last = false, share = false;
 };
 
-using experiment::ComparedRun;
-using experiment::Contestant;
+using batch::ComparedRun;
+using batch::Contestant;
 
 // "slow=adam" is adam under the name slow, with settings of its own.
 std::vector<Contestant> contestants_of(const CompareArguments& a) {
@@ -109,15 +109,15 @@ int compare(CompareArguments& a) {
   if ((ranks || a.share) && a.jobs > 1)
     throw Error("--jobs cannot be combined with --ranks, mpirun or --share: start more processes instead");
   if (a.jobs > 1 && a.config.threads == 0) a.config.threads = 1;
-  experiment::ComparisonRequest wanted;
+  batch::ComparisonRequest wanted;
   const auto runs = parallel::first_rank_first(ranks, [&] {
     wanted = {request_from(a.config), contestants_of(a), {}, a.equal_time.has_value()};
     for (std::uint64_t seed = 0; seed < a.seeds; ++seed) wanted.seeds.push_back(seed);
-    return experiment::compared_runs(wanted);
+    return batch::compared_runs(wanted);
   });
   const std::string problem = runs[0][0].config.problem.name;
   std::string chosen;
-  if (speaks()) chosen = experiment::comparison_folder(a.out, problem).string();
+  if (speaks()) chosen = batch::comparison_folder(a.out, problem).string();
   if (ranks) ranks->broadcast(chosen);
   const fs::path folder = chosen;
   if (ranks || a.share) {
@@ -132,7 +132,7 @@ int compare(CompareArguments& a) {
   }
 
   const CatchInterrupts guard;
-  experiment::CompareOptions options;
+  batch::CompareOptions options;
   options.out = folder;
   options.jobs = a.jobs;
   options.step = a.last ? report::ShownStep::last : report::ShownStep::best;
@@ -143,7 +143,7 @@ int compare(CompareArguments& a) {
     options.train = [&](train::Session& session) {
       return train_with_progress(*session.trainer, *session.folder, {a.quiet, false}, session.seconds);
     };
-  const auto result = experiment::run_comparison(wanted, runs, options);
+  const auto result = batch::run_comparison(wanted, runs, options);
   if (!result.complete) return interrupted_in(folder);
   say("\n{} ({} seed{}, mean ± standard deviation, at the {} step{})\n\n{}\n{} (table.md, table.csv, "
       "table.tex and the runs)\n",

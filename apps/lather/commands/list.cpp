@@ -1,4 +1,4 @@
-// lather list problems|optimizers|networks|experiments [NAME]
+// lather list problems|optimizers|networks [NAME]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,6 @@
 
 #include "commands/commands.hpp"
 #include "lather/core/error.hpp"
-#include "lather/experiment/experiment.hpp"
 #include "lather/net/architecture.hpp"
 #include "lather/optim/catalogue.hpp"
 #include "lather/optim/optimizer_spec.hpp"
@@ -155,35 +154,10 @@ void list_networks(const ListArguments& a) {
   print_options(options::describe(net::NetworkOptions{}), "network.");
 }
 
-void list_experiments(const ListArguments& a) {
-  if (!a.name.empty()) {
-    const auto e = experiment::read_experiment_file(experiment::find_experiment(a.name));
-    say("{}: {}\n", e.name, e.title);
-    for (const auto& text : {e.paper, e.claim, e.about})
-      if (!text.empty()) say("\n{}\n", text);
-    say("\nproblems\n");
-    for (const auto& problem : e.problems) say("  {:<24} {}\n", problem.name, problem.label);
-    say("\nvariants\n");
-    for (const auto& variant : e.variants) say("  {:<24} {}\n", variant.name, variant.label);
-    return;
-  }
-  for (const auto& name : experiment::list_experiments()) {
-    if (a.names) {
-      say("{}\n", name);
-      continue;
-    }
-    try {
-      say("{:<24} {}\n", name, experiment::read_experiment_file(experiment::find_experiment(name)).title);
-    } catch (const std::exception& error) {
-      say("{:<24} (unreadable: {})\n", name, error.what());
-    }
-  }
-}
-
 }  // namespace
 
 void add_list(CLI::App& app, int&) {
-  auto* list = app.add_subcommand("list", "List problems, optimizers, networks, experiments");
+  auto* list = app.add_subcommand("list", "List problems, optimizers, networks");
   list->require_subcommand(1);
   list->footer(
       "Examples:\n  lather list problems\n  lather list optimizers ss-esoap\n  lather list networks");
@@ -199,7 +173,6 @@ void add_list(CLI::App& app, int&) {
   add("optimizers", "Optimizers; with a name, its options and their defaults", list_optimizers)
       ->add_flag("--markdown", a->markdown, "print all options as docs/optimizer-options.md");
   add("networks", "Networks and their options", list_networks);
-  add("experiments", "Bundled experiments and those in $LATHER_EXPERIMENTS", list_experiments);
 }
 
 }  // namespace lather::command

@@ -1,4 +1,4 @@
-// lather reference NAME [--set key=value]… [--at "0.5,0.25"]… [--check], lather reference [NAME] --tables
+// lather reference NAME [--set key=value]… [--at "0.5,0.25"]…
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +9,6 @@
 #include "lather/core/cache_folder.hpp"
 #include "lather/core/error.hpp"
 #include "lather/reference/reference.hpp"
-#include "lather/reference/studies.hpp"
 #include "terminal.hpp"
 
 namespace lather::command {
@@ -74,44 +73,27 @@ void print_summary(const std::string& name, const reference::ReferenceSolution& 
 
 }  // namespace
 
-void add_reference(CLI::App& app, int& exit_status) {
+void add_reference(CLI::App& app, int&) {
   struct Arguments {
     std::string name, cache;
     std::vector<std::string> assignments, points;
-    bool check = false, tables = false;
   };
   auto arguments = std::make_shared<Arguments>();
-  auto* command = app.add_subcommand("reference", "Compute, cache, check and evaluate reference solutions");
+  auto* command = app.add_subcommand("reference", "Compute, cache and evaluate reference solutions");
   command->add_option("name", arguments->name, "name of the reference; without it, list all names");
   command->add_option("--set", arguments->assignments, "set an option of the reference: KEY=VALUE");
   command->add_option("--at", arguments->points,
                       "print fields and first derivatives at a point such as 0.5,0.25");
   command->add_option("--cache", arguments->cache,
                       "cache folder (default: $LATHER_CACHE, $XDG_CACHE_HOME/lather or ~/.cache/lather)");
-  command->add_flag("--check", arguments->check,
-                    "compare the two finest resolutions; exit status 1 if they differ too much");
-  command->add_flag("--tables", arguments->tables,
-                    "print the self-convergence of this or of all references as Markdown");
   command->footer(
       "Examples:\n  lather reference\n  lather reference burgers --at 0.5,0.25\n"
-      "  lather reference kdv --set modes=512 --check");
-  command->callback([arguments, &exit_status] {
+      "  lather reference kdv --set modes=512");
+  command->callback([arguments] {
     const std::filesystem::path cache =
         arguments->cache.empty() ? default_cache_folder() : std::filesystem::path(arguments->cache);
-    if (arguments->tables) {
-      const auto progress = [](const std::string& what) { say_aside("solving {}\n", what); };
-      say("{}", arguments->name.empty() ? reference::convergence_page(cache, progress)
-                                        : reference::convergence_tables(arguments->name, cache, progress));
-      return;
-    }
     if (arguments->name.empty()) {
       for (const auto& name : reference::reference_names()) say("{}\n", name);
-      return;
-    }
-    if (arguments->check) {
-      const auto report = reference::check_reference(arguments->name, cache);
-      say("{}\n", report.text);
-      if (!report.passed) exit_status = 1;
       return;
     }
     const auto solution =

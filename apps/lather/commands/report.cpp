@@ -42,9 +42,7 @@ const std::map<std::string, report::FigureSeeds> kSeeds = {{"together", report::
 // Those that histories record.
 std::map<std::string, report::Quantity> drawn_quantities() {
   std::map<std::string, report::Quantity> list;
-  for (const auto& name : report::quantity_names())
-    if (const auto quantity = report::find_quantity(name); is_of_the_solution(*quantity))
-      list[name] = *quantity;
+  for (const auto& name : report::quantity_names()) list[name] = *report::find_quantity(name);
   return list;
 }
 
@@ -106,8 +104,7 @@ void make_page(const ReportArguments& a) {
 void add_report(CLI::App& app, int&) {
   auto* command = app.add_subcommand("report", "Write an HTML report about a run or a comparison");
   auto a = std::make_shared<ReportArguments>();
-  command
-      ->add_option("runs", a->runs, "run folders, or folders of a comparison, a sweep or `lather reproduce`")
+  command->add_option("runs", a->runs, "run folders, or folders of a comparison, a sweep or other runs")
       ->required()
       ->type_name("RUN");
   command
@@ -150,8 +147,7 @@ void add_report(CLI::App& app, int&) {
       "  lather report runs/burgers-adam-0-1 runs/burgers-ss-esoap-0-1 --out burgers.html\n"
       "  lather report runs/compare-burgers-1 --figure burgers.svg\n"
       "  lather report runs/compare-burgers-1 --figure curves.pdf --panel curves --quantity residual "
-      "--over steps\n"
-      "  lather report runs/reproduction-quick --figure curves.pdf --panel curves");
+      "--over steps");
   command->callback([a] { make_page(*a); });
 }
 

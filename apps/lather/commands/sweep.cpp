@@ -6,9 +6,9 @@
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
+#include "lather/batch/sweep/sweep_page.hpp"
 #include "lather/core/clock.hpp"
 #include "lather/core/threads.hpp"
-#include "lather/experiment/sweep/sweep_page.hpp"
 #include "settings.hpp"
 #include "terminal.hpp"
 
@@ -29,15 +29,15 @@ struct SweepArguments {
 };
 
 int sweep(const SweepArguments& a) {
-  experiment::Sweep sweep = experiment::read_sweep_file(a.file);
+  batch::Sweep sweep = batch::read_sweep_file(a.file);
   const auto more = parse_settings(a.settings);
   sweep.settings.insert(sweep.settings.end(), more.begin(), more.end());
   const Device device = train::parse_device(a.device);
-  const std::size_t points = experiment::sweep_points(sweep).size();
-  const fs::path out = experiment::sweep_folder(a.out, sweep);
+  const std::size_t points = batch::sweep_points(sweep).size();
+  const fs::path out = batch::sweep_folder(a.out, sweep);
   const CatchInterrupts guard;
   const Stopwatch watch;
-  experiment::SweepOptions options;
+  batch::SweepOptions options;
   options.out = out;
   options.jobs = a.jobs > 0 ? a.jobs : available_cores();
   options.device = device;
@@ -51,10 +51,9 @@ int sweep(const SweepArguments& a) {
     say("{}: {} point{} × {} seed{}, {} search, {} at a time, folder {}\n", sweep.name, points,
         points == 1 ? "" : "s", sweep.seeds.size(), sweep.seeds.size() == 1 ? "" : "s", name_of(sweep.search),
         options.jobs, out.string());
-  const auto result =
-      a.collect ? experiment::collect_sweep(sweep, out, device) : experiment::run_sweep(sweep, options);
-  experiment::write_sweep(sweep, result, out);
-  auto table = experiment::sweep_table(sweep, result);
+  const auto result = a.collect ? batch::collect_sweep(sweep, out, device) : batch::run_sweep(sweep, options);
+  batch::write_sweep(sweep, result, out);
+  auto table = batch::sweep_table(sweep, result);
   const std::size_t rows = table.rows.size();
   if (rows > kShownPoints) table.rows.resize(kShownPoints);
   say("\n{}{}\n{}/index.html (table.md, table.csv, runs/)\n", report::to_markdown(table),

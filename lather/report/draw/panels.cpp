@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "lather/report/draw/colours.hpp"
 #include "lather/report/draw/glyphs.hpp"
@@ -15,25 +14,13 @@ namespace {
 
 // Sizes for the width of a page: eleven-pixel numbers are six points when four panels fill 5.5 inches.
 constexpr double kPanelWidth = 190, kPanelHeight = 150, kFirstPanel = 52, kPanelGap = 64, kTopOfPanels = 62,
-                 kRow = 232, kLegendLine = 18, kNumberWidth = 30, kRightMargin = 12;
+                 kRow = 232, kLegendLine = 18, kRightMargin = 12;
 
 struct Limits {
   double low = 1e308, high = -1e308;
   void take(double v) { low = std::min(low, v), high = std::max(high, v); }
   bool empty() const { return low > high; }
 };
-
-// Places of points far enough apart for their numbers.
-std::vector<double> numbered_places(const Panel& panel, const Limits& x) {
-  std::set<double> places;
-  for (const auto& curve : panel.curves)
-    for (const double at : curve.x) places.insert(std::log10(at));
-  std::vector<double> numbered;
-  for (const double at : places)
-    if (numbered.empty() || (at - numbered.back()) * kPanelWidth > kNumberWidth * (x.high - x.low))
-      numbered.push_back(at);
-  return numbered;
-}
 
 Limits exponents_of(const Panel& panel, bool diverged) {
   Limits y;
@@ -100,17 +87,13 @@ double figure_width(const PanelFigure& figure, const std::vector<std::string>& l
 PanelAxes axes_of(const Panel& panel, const PanelFigure& figure) {
   Limits x, y = scale_of_values(panel);
   for (const auto& curve : panel.curves)
-    for (const double at : curve.x) x.take(figure.dotted ? std::log10(at) : at);
+    for (const double at : curve.x) x.take(at);
   const bool zeros = std::any_of(panel.curves.begin(), panel.curves.end(), has_zeros);
   if (x.empty()) x.low = 0, x.high = 1;
   if (y.empty()) y.low = -1, y.high = 0;
   const double room = std::max(0.1, 0.05 * (y.high - y.low));
   Axis values{y.low - (zeros ? 3 : 1) * room, y.high + room, true, ""};
   values.zero_at_low = zeros;
-  if (figure.dotted) {
-    const double beside = std::max(0.02, 0.05 * (x.high - x.low));
-    return {{x.low - beside, x.high + beside, true, figure.x_name, 0, numbered_places(panel, x)}, values};
-  }
   x.low = std::min(0.0, x.low);
   return {{x.low, std::max(x.high, x.low + 1e-9), false, figure.x_name}, values};
 }
@@ -120,8 +103,7 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
   const Axis &x = axes.x, &y = axes.y;
   svg.axes(box, x, y, true);
   const auto share = [&](double at, double value) {
-    return Svg::Share{x.share(figure.dotted ? std::log10(at) : at),
-                      std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
+    return Svg::Share{x.share(at), std::clamp(y.share(std::log10(value)), 0.0, 1.0)};
   };
   const auto colour_of = [&](const PanelCurve& curve) {
     return categorical_colour(figure.methods[curve.method].colour);
@@ -143,8 +125,6 @@ void draw_panel(Svg& svg, const Box& box, const Panel& panel, const PanelFigure&
     svg.curve(box, points, colour, curve.diverged ? 1 : 1.6, dashed);
     const auto left = [&](const Svg::Share& p) { return box.left + p.x * box.width; };
     const auto top = [&](const Svg::Share& p) { return box.top + (1 - p.y) * box.height; };
-    if (figure.dotted)
-      for (const auto& p : points) svg.dot(left(p), top(p), 2.4, colour);
     if (curve.cut) cross_out(svg, left(points.back()), top(points.back()), colour);
   }
 }

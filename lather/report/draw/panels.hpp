@@ -34,7 +34,6 @@ struct PanelFigure {
   std::vector<PanelMethod> methods;
   std::vector<Panel> panels;
   int columns = 4;
-  bool dotted = false;  // few points: each has a dot and its number on the x axis, which is logarithmic
 };
 
 std::string svg_panels(const PanelFigure& figure);
