@@ -40,7 +40,7 @@ fs::path home_of_account() {
 }  // namespace
 
 fs::path default_cache_folder() {
-  if (const fs::path given = folder_in("LATHER_CACHE"); !given.empty()) return given;
+  if (fs::path given = folder_in("LATHER_CACHE"); !given.empty()) return given;
   if (const fs::path caches = folder_in("XDG_CACHE_HOME"); caches.is_absolute()) return caches / "lather";
   for (const fs::path& home : {folder_in("HOME"), home_of_account()})
     if (home.is_absolute()) return home / ".cache" / "lather";
