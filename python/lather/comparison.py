@@ -209,8 +209,9 @@ def sweep(problem: Problem | str, axes: Mapping[str, Any] | None = None, *, sear
             if key in table:
                 table[key] = _nested(f"optimizers.{key}", table[key])
     for key, given in (("settings", settings), ("axes", varied)):
-        if given:
-            tree[key] = _nested(key, given)
+        nested = {} if given is None else _nested(key, given)
+        if nested:
+            tree[key] = nested
     if tables:
         tree["optimizer"] = tables
     how = {"jobs": integer("jobs", jobs, 0), "device": text("device", device)}

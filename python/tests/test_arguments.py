@@ -91,6 +91,7 @@ class Arguments(InAFolder):
             self.assertIn(words, str(caught.exception))
         with self.assertRaisesRegex(lather.LatherError, "'network' is given twice"):
             problem.objective(network={"width": 8}, settings={"network": {"depth": 2}})
+        self.refuse("settings", [[], "", np.zeros(0), 0], lambda v: lather.sweep(problem, {"network.width": [3]}, settings=v))
         for axes in ({"network.width": [4], "network": 3}, {"network": 3, "network.width": [4]}, {1: [2]}, {"a": itself}, [1], "network.width"):
             with self.assertRaises((TypeError, lather.LatherError)):
                 lather.sweep(problem, axes, steps=1)

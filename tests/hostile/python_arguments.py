@@ -12,6 +12,7 @@ Cases run in a worker, a process that is replaced when it dies and every few hun
 from __future__ import annotations
 
 import json
+import os
 import select
 import subprocess
 import sys
@@ -22,12 +23,18 @@ LIMIT = 60.0  # seconds of a call: far more than any takes
 CASES_OF_A_WORKER = 400
 
 
+def environment() -> dict[str, str]:
+    """AddressSanitizer in a program without C++ looks for libstdc++ when it starts, and ends it at the first exception if there is none."""
+    preload = os.environ.get("LD_PRELOAD", "")
+    return {**os.environ, "LD_PRELOAD": f"{preload}:libstdc++.so.6"} if "libasan" in preload else dict(os.environ)
+
+
 class Worker:
     def __init__(self, seed: int) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="lather-hostile-")
         self._log = tempfile.TemporaryFile()
         self._process = subprocess.Popen([sys.executable, __file__.replace("python_arguments", "python_worker"), str(seed)], cwd=self._folder.name,
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0)
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0, env=environment())
         self.cases = 0
 
     def ask(self, case: int) -> tuple[str, dict[str, Any] | None]:
