@@ -54,6 +54,10 @@ void be_a_worker(const fs::path& words, const std::function<void()>& work) {
   }
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need all addresses there are
+  const rlimit addresses{std::size_t{8} << 30, std::size_t{8} << 30};
+  ::setrlimit(RLIMIT_AS, &addresses);
+#endif
   home() =
       fs::path(words.empty() ? fs::temp_directory_path() / ("lather-hostile-" + std::to_string(::getpid()))
                              : words.parent_path());
