@@ -17,6 +17,9 @@ python=python3; "$python" -c "import numpy" 2>/dev/null || python=/usr/bin/pytho
 campaigns=(
   "calls|build/hostile/bin/hostile_calls --jobs $(nproc)|sanitized"
   "command-line|$python tests/hostile/command_line.py|sanitized"
+  "run-folders|$python tests/hostile/run_folders.py|sanitized"
+  "watch|$python tests/hostile/watch.py|sanitized"
+  "python|$python tests/hostile/python_arguments.py|python"
   "readers|tests/hostile/readers.sh|release"
   "kills|tests/hostile/kills.sh|release"
   "faults|tests/hostile/faults.sh|release"
@@ -41,7 +44,7 @@ count=0 sanitized=0
 for campaign in "${campaigns[@]}"; do
   wanted "${campaign%%|*}" || continue
   count=$((count + 1))
-  [ "${campaign##*|}" = sanitized ] && sanitized=1
+  [ "${campaign##*|}" = release ] || sanitized=1
 done
 
 mkdir -p build/hostile
@@ -57,10 +60,8 @@ for campaign in "${campaigns[@]}"; do
   wanted "$name" || continue
   log=build/hostile/$name.log
   (
-    if [ "$build" = sanitized ]; then
-      # shellcheck source=/dev/null
-      . tests/hostile/sanitized.sh build/hostile
-    fi
+    # shellcheck source=tests/hostile/sanitized.sh
+    [ "$build" = release ] || . tests/hostile/sanitized.sh build/hostile "$build"
     # shellcheck disable=SC2086
     exec $program --seconds "$seconds" --seed "$seed"
   ) >"$log" 2>&1 || failed=1

@@ -11,6 +11,8 @@
 
 #include "lather/core/error.hpp"
 #include "lather/core/formats/csv.hpp"
+#include "lather/core/formats/npz_file.hpp"
+#include "lather/geometry/mesh.hpp"
 #include "lather/pde/file/problem_text.hpp"
 #include "lather/pde/sampling/point_source.hpp"
 #include "lather/reference/cache.hpp"
@@ -126,6 +128,32 @@ inline std::string try_csv(std::string_view text) {
   std::string first;
   for (const auto numbers : {CsvNumbers::any, CsvNumbers::finite}) try {
       parse_csv(text, "data.csv", numbers);
+    } catch (const Error& error) {
+      first = error.what();
+    }
+  return first;
+}
+
+// Tables of coefficients.
+inline std::string try_npz(std::string_view bytes) {
+  try {
+    for (const auto& array : parse_npz(bytes, "table.npz")) {
+      std::size_t count = 1;
+      for (const std::size_t n : array.shape) count *= n;
+      if (count != array.values.size()) throw std::logic_error("an array with another number of values");
+    }
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+// Bodies: read as STL and as OBJ, and asked for a distance if they are sound.
+inline std::string try_mesh(std::string_view bytes) {
+  std::string first;
+  for (const auto parse : {geometry::parse_stl, geometry::parse_obj}) try {
+      const auto shape = geometry::mesh_shape(parse(bytes, "body"), "body");
+      shape->signed_distance({0.1, 0.2, 0.3});
     } catch (const Error& error) {
       first = error.what();
     }

@@ -48,15 +48,29 @@ TEST(Npz, IsReadBackAndDamageIsFound) {
   }
   for (std::size_t n = 0; n < bytes.size(); n += 3)
     EXPECT_THROW(parse_npz(std::string_view(bytes).substr(0, n), "file.npz"), Error) << n;
-  for (std::size_t n = 0; n < bytes.size(); ++n) {  // whatever a byte is: arrays, or an Error
+  for (std::size_t n = 0; n < bytes.size(); ++n) {  // whatever a byte is: the same numbers, or an Error
     std::string damaged = bytes;
     damaged[n] = static_cast<char>(damaged[n] ^ 0x5f);
     try {
-      parse_npz(damaged, "file.npz");
+      for (const auto& array : parse_npz(damaged, "file.npz"))
+        EXPECT_EQ(array.values, array.shape.size() == 2 ? arrays[0].values : arrays[1].values) << n;
     } catch (const Error&) {
     }
   }
   bytes.replace(bytes.find("'<f8'"), 5, "'<U8'");
+  EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
+}
+
+// A small file whose arrays are all the same bytes would become a large one in memory.
+TEST(Npz, ArraysThatOverlapAreRefused) {
+  std::string bytes = encode_npz(std::vector<NamedArray>{{"u", {64}, std::vector<double>(64)}});
+  constexpr std::size_t kEndBytes = 22;
+  const std::string end = bytes.substr(bytes.size() - kEndBytes);
+  std::uint32_t directory = 0;
+  std::memcpy(&directory, end.data() + 16, sizeof directory);
+  const std::string entry = bytes.substr(directory, bytes.size() - kEndBytes - directory);
+  bytes = bytes.substr(0, directory) + entry + entry + entry + end;
+  bytes[bytes.size() - kEndBytes + 10] = 3;  // files
   EXPECT_THROW(parse_npz(bytes, "file.npz"), Error);
 }
 

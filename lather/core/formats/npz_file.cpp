@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,16 @@ namespace {
 
 constexpr std::uint32_t kEndOfDirectory = 0x06054b50, kDirectoryEntry = 0x02014b50, kLocalHeader = 0x04034b50;
 constexpr std::size_t kMostNumbers = std::size_t{1} << 31;
+
+constexpr std::array<std::uint32_t, 256> crc_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ (c & 1 ? 0xEDB88320u : 0u);
+    table[i] = c;
+  }
+  return table;
+}
 
 // Reads within bounds; a read past the end means that the file is damaged.
 class NpzBytes {
@@ -137,11 +148,18 @@ NpzDirectory find_directory(const NpzBytes& archive) {
 
 }  // namespace
 
+std::uint32_t crc32(std::string_view bytes) {
+  static constexpr auto table = crc_table();
+  std::uint32_t c = 0xFFFFFFFFu;
+  for (const char byte : bytes) c = table[(c ^ static_cast<unsigned char>(byte)) & 0xFF] ^ (c >> 8);
+  return ~c;
+}
+
 std::vector<NpzArray> parse_npz(std::string_view bytes, const std::string& file) {
   const NpzBytes archive(bytes, file);
   const NpzDirectory directory = find_directory(archive);
   std::vector<NpzArray> arrays;
-  std::size_t at = directory.at;
+  std::size_t at = directory.at, left = bytes.size();
   for (std::size_t i = 0; i < directory.files; ++i) {
     if (archive.number<std::uint32_t>(at) != kDirectoryEntry) archive.fail("the NPZ file is damaged");
     const auto method = archive.number<std::uint16_t>(at + 10);
@@ -156,7 +174,12 @@ std::vector<NpzArray> parse_npz(std::string_view bytes, const std::string& file)
     if (archive.number<std::uint32_t>(local) != kLocalHeader) archive.fail("the NPZ file is damaged");
     const std::size_t content =
         local + 30 + archive.number<std::uint16_t>(local + 26) + archive.number<std::uint16_t>(local + 28);
-    arrays.push_back(parse_npy(one_line(name), archive.part(content, size), file));
+    const std::string_view array = archive.part(content, size);
+    if (size > left) archive.fail("the NPZ file is damaged: its arrays overlap");
+    left -= size;
+    if (crc32(array) != archive.number<std::uint32_t>(at + 16))
+      archive.fail(fmt::format("the NPZ file is damaged: '{}' has another checksum", one_line(name)));
+    arrays.push_back(parse_npy(one_line(name), array, file));
     at += 46 + name_bytes + archive.number<std::uint16_t>(at + 30) + archive.number<std::uint16_t>(at + 32);
   }
   return arrays;

@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cassert>
 #include <cstring>
 #include <limits>
 
 #include "lather/core/error.hpp"
+#include "lather/core/formats/npz_file.hpp"
 
 namespace lather::report {
 
 namespace {
-
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ (c & 1 ? 0xEDB88320u : 0u);
-    table[i] = c;
-  }
-  return table;
-}
 
 template <class T>
 void put(std::string& out, T value) {
@@ -49,13 +39,6 @@ void put_common(std::string& out, const std::string& name, std::string_view cont
 }
 
 }  // namespace
-
-std::uint32_t crc32(std::string_view bytes) {
-  static constexpr auto table = crc_table();
-  std::uint32_t c = 0xFFFFFFFFu;
-  for (const char byte : bytes) c = table[(c ^ static_cast<unsigned char>(byte)) & 0xFF] ^ (c >> 8);
-  return ~c;
-}
 
 std::string encode_npy(const NamedArray& array) {
   std::string shape;

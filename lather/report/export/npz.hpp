@@ -18,6 +18,4 @@ struct NamedArray {
 std::string encode_npy(const NamedArray& array);
 std::string encode_npz(std::span<const NamedArray> arrays);
 
-std::uint32_t crc32(std::string_view bytes);  // as used by zip
-
 }  // namespace lather::report

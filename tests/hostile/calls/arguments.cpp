@@ -185,13 +185,14 @@ lather_step* Call::step() { return structure(lather_step{}); }
 
 lather_function Call::callee(std::size_t size) {
   pending_ = std::make_shared<Callee>();
+  world_.keep(pending_);
   auto& callee = *pending_;
   callee.world = &world_;
   callee.size = size;
   callee.seed = chance_.bits();
   using Manner = Callee::Manner;
   callee.manner = chance_.of({Manner::plain, Manner::plain, Manner::plain, Manner::plain, Manner::fails,
-                              Manner::not_finite, Manner::throws, Manner::calls});
+                              Manner::not_finite, Manner::throws, Manner::calls, Manner::frees});
   callee.patience = chance_.below(12);
   lather_function function{};
   function.size = sizeof function;

@@ -1,6 +1,7 @@
 #include "callee.hpp"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -36,11 +37,30 @@ void Callee::call() {
   --depth;
 }
 
+void Callee::free_one() {
+  if (world->crowded) return;
+  Chance chance(mixed(seed, evaluations));
+  const auto slot = chance.below(World::kSlots);
+  const auto free = [&](auto& slots, auto* release) {
+    auto* object = std::exchange(slots[slot], nullptr);
+    if (world->told && object) std::fprintf(stderr, "    (frees an object)\n");
+    release(object);
+    world->forget(object);
+  };
+  switch (chance.below(4)) {
+    case 0: return free(world->problems, lather_problem_free);
+    case 1: return free(world->objectives, lather_objective_free);
+    case 2: return free(world->optimizers, lather_optimizer_free);
+    default: free(world->trainers, lather_trainer_free);
+  }
+}
+
 std::int32_t Callee::end(double* written) {
   if (evaluations++ < patience) return 0;
   switch (manner) {
     case Manner::plain: return 0;
     case Manner::calls: call(); return 0;
+    case Manner::frees: free_one(); return 0;
     case Manner::not_finite:
       *written = evaluations % 2 == 0 ? std::numeric_limits<double>::quiet_NaN()
                                       : std::numeric_limits<double>::infinity();

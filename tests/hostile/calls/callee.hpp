@@ -8,7 +8,7 @@
 namespace lather::hostile {
 
 struct Callee {
-  enum class Manner { plain, fails, not_finite, throws, calls };
+  enum class Manner { plain, fails, not_finite, throws, calls, frees };
   World* world = nullptr;
   std::size_t size = 0, residuals = 0;
   Manner manner = Manner::plain;
@@ -19,6 +19,8 @@ struct Callee {
   std::int32_t end(double* written);
   // A call of the library from within a call of the library.
   void call();
+  // Frees an object, perhaps the one whose call this is.
+  void free_one();
 };
 
 std::int32_t callee_value(void* user, const double* x, double* value, double* gradient);

@@ -67,6 +67,11 @@ void World::learn(const void* object, Facts facts) {
 void World::forget(const void* object) {
   const std::lock_guard lock(mutex_);
   known_.erase(object);
+  if (object && !crowded) gone.push_back(object);
+}
+void World::keep(std::shared_ptr<Callee> callee) {
+  const std::lock_guard lock(mutex_);
+  callees_.push_back(std::move(callee));
 }
 
 std::filesystem::path& home() {
@@ -102,6 +107,12 @@ T* Call::some(const World::Slots<T>& slots, const std::function<void()>& make, c
   if (chance_.one_in(40)) {
     note("NULL");
     return nullptr;
+  }
+  if (!visitor_ && chance_.one_in(60)) {  // whatever once was at this address, or is no object of this kind
+    const void* others[] = {world_.problems[0], world_.objectives[0], world_.optimizers[0],
+                            world_.trainers[0], world_.gone.empty() ? nullptr : chance_.any(world_.gone)};
+    note("another object");
+    return static_cast<T*>(const_cast<void*>(others[chance_.below(std::size(others))]));
   }
   const auto alive = std::count_if(slots.begin(), slots.end(), [](T* one) { return one; });
   if (alive == 0 && !visitor_ && !chance_.one_in(6)) make();
@@ -172,7 +183,6 @@ bool Call::kept(World::Slots<T>& slots, T* made, void (*release)(T*)) {
   T*& slot = slots[chance_.below(World::kSlots)];
   T* old = std::exchange(slot, made);
   if (old) {
-    const Facts facts = world_.facts(old);  // its functions live until it is gone
     release(old);
     if (old != made) world_.forget(old);
   }
@@ -187,7 +197,6 @@ void Call::keep_problem(lather_problem** made) {
     const auto info = nlohmann::json::parse(text);
     facts.dimensions = info["coordinates"].size();
     facts.fields = info["fields"].size();
-    facts.point_sets = info["point_sets"].get<std::vector<std::string>>();
   }
   auto* problem = *made;
   world_.learn(problem, facts);
@@ -218,7 +227,6 @@ void Call::same_dimensions(const void* object, const lather_problem* problem) {
 }
 void Call::remember_blocks(const void* object, const char* blocks) {
   Facts facts;
-  facts.callee = pending_;
   if (pending_) pending_->size = texts::total(blocks);
   for (const auto& block : nlohmann::json::parse(blocks)) {
     const auto number = [&](const char* key) { return block.value(key, std::size_t{0}); };

@@ -89,6 +89,7 @@ void play(std::uint64_t sequence, const std::vector<std::size_t>& only, bool tol
     }
     const auto& [entry, seed, with_company] = calls[k];
     std::thread company;
+    world.crowded = with_company;
     if (with_company) {
       Chance chance(seed);
       const auto& other = kTable[calls[chance.below(calls.size())].entry];
@@ -99,6 +100,7 @@ void play(std::uint64_t sequence, const std::vector<std::size_t>& only, bool tol
     }
     make_call(world, memory, kTable[entry], seed, with_company);
     if (company.joinable()) company.join();
+    world.crowded = false;
     if (watched) {
       ++watched->calls;
       watched->call = -1;

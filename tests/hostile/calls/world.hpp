@@ -23,8 +23,6 @@ struct Callee;
 struct Facts {
   std::size_t dimensions = 1, fields = 1;
   std::vector<std::size_t> block_sizes;
-  std::vector<std::string> point_sets = {"interior"};
-  std::shared_ptr<Callee> callee;  // of objectives that are functions of the caller's
 };
 
 // Ends what may run for long: a run by lather_trainer_stop(), many runs by the number that they look at.
@@ -69,7 +67,10 @@ class World {
   void learn(const void* object, Facts facts);
   void forget(const void* object);
 
-  std::vector<std::string> states;  // saved by optimizers, whole
+  std::vector<std::string> states;            // saved by optimizers, whole
+  std::vector<const void*> gone;              // addresses of objects that were freed
+  bool crowded = false;                       // another thread calls too: nobody frees or replaces objects
+  void keep(std::shared_ptr<Callee> callee);  // until the end: an object may be used beyond its freeing
   const std::filesystem::path folder;
   bool told;  // print every call before it is made
   Stopper stopper;
@@ -77,6 +78,7 @@ class World {
  private:
   mutable std::mutex mutex_;
   std::map<const void*, Facts> known_;
+  std::vector<std::shared_ptr<Callee>> callees_;
 };
 
 // The folder of this process's worlds; it holds what they share.

@@ -1,0 +1,7 @@
+// libFuzzer on NumPy archives; run by tests/hostile/readers.sh.
+#include "targets.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t size) {
+  lather::testing::try_npz({reinterpret_cast<const char*>(bytes), size});
+  return 0;
+}
