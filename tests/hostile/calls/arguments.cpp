@@ -1,4 +1,5 @@
-// Numbers, arrays and structures as arguments: mostly sensible, always of the size that the contract asks for.
+// Numbers, arrays and structures as arguments: mostly sensible, always of the size that the
+// contract asks for.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

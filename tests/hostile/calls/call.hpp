@@ -1,5 +1,6 @@
 #pragma once
-// One call of the C interface: draws its arguments, and judges what came back. The table of calls is generated (table.py).
+// One call of the C interface: draws its arguments, and judges what came back. The table of calls
+// is generated (table.py).
 
 #include <cstdint>
 #include <functional>
@@ -136,7 +137,7 @@ class Call {
   const char* name_;
   Chance chance_;
   bool visitor_;
-  std::uint64_t length_ = 0;
+  std::uint64_t length_ = 0, failures_ = 0;
   std::string arguments_;
   struct Kept {
     const void* now;
@@ -156,7 +157,8 @@ struct Entry {
   void (*make)(Call&);
 };
 std::span<const Entry> table();
-// The call of this seed, chosen among the functions of `family` bits (see sequence.cpp), by a visitor or not.
+// The call of this seed, chosen among the functions of `family` bits (see sequence.cpp), by a
+// visitor or not.
 void make_call(World& world, GuardedMemory& memory, const Entry& entry, std::uint64_t seed, bool visitor);
 
 }  // namespace lather::hostile

@@ -12,6 +12,7 @@ namespace lather::hostile {
 namespace {
 
 thread_local bool failed = false;
+std::atomic<std::uint64_t> failures = 0;  // in all threads
 thread_local int depth = 0;
 
 // Every number that the contract promises can be read.
@@ -24,6 +25,7 @@ double sum(const double* x, std::size_t count) {
 }  // namespace
 
 bool callback_failed() { return std::exchange(failed, false); }
+std::uint64_t callback_failures() { return failures; }
 
 void Callee::call() {
   if (depth > 0) return;
@@ -55,6 +57,13 @@ void Callee::free_one() {
   }
 }
 
+void Callee::raise_it() {
+  failed = true;
+  ++failures;
+  if (seed % 3 == 0) throw seed;  // no std::exception
+  throw std::runtime_error("thrown by a function of the caller's");
+}
+
 std::int32_t Callee::end(double* written) {
   if (evaluations++ < patience) return 0;
   switch (manner) {
@@ -65,10 +74,11 @@ std::int32_t Callee::end(double* written) {
       *written = evaluations % 2 == 0 ? std::numeric_limits<double>::quiet_NaN()
                                       : std::numeric_limits<double>::infinity();
       return 0;
-    case Manner::throws: failed = true; throw std::runtime_error("thrown by a function of the caller's");
+    case Manner::throws: raise_it();
     case Manner::fails: break;
   }
   failed = true;
+  ++failures;
   return evaluations % 2 == 0 ? -1 : 1;
 }
 
@@ -119,6 +129,7 @@ void callee_message(void* user, const char* text) {
   auto& callee = *static_cast<Callee*>(user);
   if (std::strlen(text) > (1u << 20)) defect("a message of more than a megabyte");
   if (callee.manner == Callee::Manner::calls) callee.call();
+  if (callee.manner == Callee::Manner::throws && callee.evaluations++ >= callee.patience) callee.raise_it();
 }
 
 }  // namespace lather::hostile

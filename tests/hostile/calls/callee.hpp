@@ -1,5 +1,6 @@
 #pragma once
-// A function of the caller's, well-behaved or not: it fails after some evaluations, gives NaN, throws, calls the library again.
+// A function of the caller's, well-behaved or not: it fails after some evaluations, gives NaN,
+// throws, calls the library again.
 
 #include <atomic>
 
@@ -19,6 +20,7 @@ struct Callee {
   std::int32_t end(double* written);
   // A call of the library from within a call of the library.
   void call();
+  [[noreturn]] void raise_it();
   // Frees an object, perhaps the one whose call this is.
   void free_one();
 };
@@ -32,5 +34,6 @@ void callee_message(void* user, const char* text);
 
 // Whether a function of the caller's has failed since the last time this was asked, in this thread.
 bool callback_failed();
+std::uint64_t callback_failures();  // so far, in all threads
 
 }  // namespace lather::hostile

@@ -1,6 +1,7 @@
 #pragma once
-// Memory for arguments, as long as the contract asks for and no longer: it ends (or begins) at a page that nobody may touch,
-// so that an access one element too far ends the program, with or without sanitizers.
+// Memory for arguments, as long as the contract asks for and no longer: it ends (or begins) at a
+// page that nobody may touch, so that an access one element too far ends the program, with or
+// without sanitizers.
 
 #include <sys/mman.h>
 

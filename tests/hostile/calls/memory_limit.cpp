@@ -1,5 +1,6 @@
-// A request for more memory than a fuzzer should have fails as on a machine that has no more: by std::bad_alloc, which
-// AddressSanitizer's own operator new never throws. All forms are replaced, so that they fit together.
+// A request for more memory than a fuzzer should have fails as on a machine that has no more: by
+// std::bad_alloc, which AddressSanitizer's own operator new never throws. All forms are replaced,
+// so that they fit together.
 #include <cstdlib>
 #include <new>
 

@@ -84,14 +84,9 @@ const std::filesystem::path& finished_run() {
     const auto path = home() / "finished";
     std::error_code ignored;
     std::filesystem::remove_all(path, ignored);
-    constexpr const char* kText =
-        "name = \"decay\"\ncoordinates = [\"t\"]\nfields = [\"u\"]\n[domain]\nt = [0, 1]\n[network]\nwidth = "
-        "4\ndepth = 1\n[[equation]]\nname = \"decay\"\nresidual = \"u_t + u\"\n[[condition]]\nname = "
-        "\"start\"\nwhere = \"t = 0\"\nresidual = \"u - 1\"\n[reference]\nu = "
-        "\"exp(-t)\"\n[training]\noptimizer = \"lm\"\nsteps = 4\npoints = {interior = 8, start = 1}\n";
     lather_problem* problem = nullptr;
     lather_trainer* trainer = nullptr;
-    if (lather_problem_from_text(kText, "decay.toml", &problem) != LATHER_OK ||
+    if (lather_problem_from_text(texts::kDecay, "decay.toml", &problem) != LATHER_OK ||
         lather_trainer_create(problem, "{\"threads\": 1}", path.c_str(), nullptr, &trainer) != LATHER_OK ||
         lather_trainer_run(trainer, nullptr, nullptr) != LATHER_OK)
       defect(std::string("the run that is to be damaged cannot be made: ") + lather_last_error());

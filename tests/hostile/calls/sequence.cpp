@@ -21,7 +21,8 @@ const Entry kTable[] = {
 #include "calls.inc"
 };
 
-// Functions that change how long arrays must be: nobody may call them while another thread uses the object.
+// Functions that change how long arrays must be: nobody may call them while another thread uses the
+// object.
 bool changes_lengths(const char* name) {
   return std::strcmp(name, "lather_objective_set_points") == 0 ||
          std::strcmp(name, "lather_objective_initialize") == 0;

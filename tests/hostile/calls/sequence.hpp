@@ -1,5 +1,6 @@
 #pragma once
-// A sequence: some calls, drawn from its seed. Each has a seed of its own, so that calls can be left out and the others stay.
+// A sequence: some calls, drawn from its seed. Each has a seed of its own, so that calls can be
+// left out and the others stay.
 
 #include <atomic>
 #include <cstdint>
@@ -11,6 +12,7 @@ namespace lather::hostile {
 struct Watched {
   std::atomic<std::uint64_t> sequence, calls, done;
   std::atomic<std::int64_t> call, since_ms;  // the call at work, and when it began; call < 0: none
+  std::atomic<int> found[3];                 // crashes, hangs, wrong answers
 };
 
 struct Planned {

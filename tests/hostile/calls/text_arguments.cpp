@@ -56,8 +56,8 @@ const char* Call::problem_label() {
 
 const char* Call::problem_file() {
   if (chance_.one_in(3))
-    return text(chance_.of<std::string>({"heat-1d", "heat-1", "", ".", "missing.toml", std::string(5000, 'n'),
-                                         "/dev/null", "p.toml/", "\xff"}));
+    return text(chance_.of<std::string>(
+        {"tiny", "tinny", "", ".", "missing.toml", std::string(5000, 'n'), "/dev/null", "p.toml/", "\xff"}));
   std::ofstream(world_.folder / "p.toml", std::ios::binary | std::ios::trunc)
       << texts::problem(chance_, world_.folder);
   return given("p.toml");

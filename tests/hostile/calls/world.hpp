@@ -25,7 +25,8 @@ struct Facts {
   std::vector<std::size_t> block_sizes;
 };
 
-// Ends what may run for long: a run by lather_trainer_stop(), many runs by the number that they look at.
+// Ends what may run for long: a run by lather_trainer_stop(), many runs by the number that they
+// look at.
 class Stopper {
  public:
   Stopper();
