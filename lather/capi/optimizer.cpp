@@ -175,7 +175,7 @@ std::int32_t lather_optimizer_step(lather_optimizer* optimizer, lather_objective
     require_room(step);
     const In method(optimizer, "optimizer");
     const In function(objective, "objective");
-    const std::span<double> point(&required(x, "x"), method->optimizer->layout().size());
+    const std::span<double> point(&required(x, "x"), function->objective->size());
     std::vector<double> next(point.begin(), point.end());  // a step that fails leaves x alone
     const Stopwatch watch;
     const auto report = whole_step(*method, *function->objective, next);

@@ -49,6 +49,16 @@ TEST(Misuse, SizesOfStructuresAreCheckedBeforeAnythingHappens) {
   EXPECT_EQ(nlohmann::json::parse(info)["step"], 0);
 }
 
+// x is as long as the objective says: an optimizer of more parameters must not read on.
+TEST(Misuse, AnOptimizerOfMoreParametersDoesNotReadBeyondX) {
+  Meanwhile quiet;
+  const auto objective = six_objective(quiet.function());
+  const auto adam = six_optimizer(R"({"name": "adam"})", R"([{"name": "long", "size": 20000000}])");
+  std::vector<double> x(6);
+  EXPECT_EQ(lather_optimizer_step(adam.get(), objective.get(), x.data(), nullptr), LATHER_INVALID);
+  EXPECT_TRUE(says("20000000 parameters, the objective has 6")) << lather_last_error();
+}
+
 TEST(Misuse, StructuresOfALaterVersionAreReadAsFarAsTheyAreKnown) {
   struct Later {
     lather_step step;
