@@ -36,6 +36,8 @@ class Campaign:
 
     def more(self) -> bool:
         options = self.options
+        if self.findings.total() >= 50:  # something is wrong with everything
+            return False
         if options.case is not None:
             self.number, self.done = options.case, self.done + 1
             return self.done == 1
