@@ -19,6 +19,7 @@ std::vector<std::string> long_steps(const TemporaryFolder& folder, std::vector<s
                                      "--set",       "network.depth=3",
                                      "--set",       "training.points.interior=6000",
                                      "--set",       "training.points.initial=1000",
+                                     "--set",       "training.reference=false",
                                      "--optimizer", "lm"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return lather_command(arguments);

@@ -85,7 +85,8 @@ TEST(Run, EndsWithinAStepThatTakesLongerThanTheTimeThatIsLeft) {
                             {{"training.steps", "3"},
                              {"network.width", "300"},
                              {"network.depth", "3"},
-                             {"training.points.interior", "3000"}});
+                             {"training.points.interior", "3000"},
+                             {"training.reference", "false"}});
   config.stop.seconds = 0.1;
   auto session = begin_session(config, folder / "run");
   const Outcome outcome = run(*session.trainer, *session.folder, {});
