@@ -115,7 +115,7 @@ def train_here(
             )
     except MemoryError as error:
         return NO_MEMORY_STATUS, str(error)
-    except lather.LatherError as error:
+    except (lather.LatherError, RuntimeError) as error:
         return 2, str(error)
     return INTERRUPTED_STATUS if run.reason == "interrupted" else 0, run.message
 
