@@ -68,7 +68,7 @@ deleted_folder() {
   kill -INT $process 2>/dev/null
   wait $process
   status=$?
-  if grep -q saved log && [ -z "$(ls gone/checkpoints 2>/dev/null)" ]; then fault deleted-folder "says it saved, and nothing is there: $(tail -1 log)"
+  if grep -v 'cannot be saved' log | grep -q saved && [ -z "$(ls gone/checkpoints 2>/dev/null)" ]; then fault deleted-folder "says it saved, and nothing is there: $(tail -1 log)"
   else expect_refusal deleted-folder "folder deleted while training" $status log; fi
 }
 
