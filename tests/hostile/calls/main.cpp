@@ -109,6 +109,7 @@ class Campaign {
     for (int k = 0; k < kMost && !over(next); ++k, next += static_cast<std::uint64_t>(options_.jobs)) {
       watched->sequence = next;
       play(mixed(options_.seed, next), {}, false, watched);
+      watched->call = -1;  // until here, so that objects that cannot be freed are a hang of the last call
       ++totals_->done;
       totals_->calls += watched->calls.exchange(0);
     }

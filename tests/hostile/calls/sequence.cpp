@@ -102,10 +102,7 @@ void play(std::uint64_t sequence, const std::vector<std::size_t>& only, bool tol
     make_call(world, memory, kTable[entry], seed, with_company);
     if (company.joinable()) company.join();
     world.crowded = false;
-    if (watched) {
-      ++watched->calls;
-      watched->call = -1;
-    }
+    if (watched) ++watched->calls;
   }
 }
 
