@@ -28,6 +28,7 @@ struct Surroundings {
   std::filesystem::path folder = ".";                            // where it runs
   std::vector<std::pair<std::string, std::string>> environment;  // set in addition
   rlim_t largest_file = RLIM_INFINITY;                           // bytes; more fails as on a full disk
+  rlim_t address_space = RLIM_INFINITY;                          // bytes, as ulimit -v sets them
 };
 
 class Process {
@@ -42,6 +43,10 @@ class Process {
       if (s.largest_file != RLIM_INFINITY) {
         const rlimit limit{s.largest_file, s.largest_file};
         ::setrlimit(RLIMIT_FSIZE, &limit);
+      }
+      if (s.address_space != RLIM_INFINITY) {
+        const rlimit limit{s.address_space, s.address_space};
+        ::setrlimit(RLIMIT_AS, &limit);
       }
       std::vector<char*> arguments;
       for (auto& word : command) arguments.push_back(word.data());

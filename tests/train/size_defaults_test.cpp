@@ -230,5 +230,25 @@ TEST(SizeDefaults, WarnOfWindowsWithoutAStep) {
   EXPECT_NE(warning.find("--steps 16"), std::string::npos) << warning;
 }
 
+// The matrix of four million parameters takes 175 TiB.
+TEST(SizeDefaults, LeaveLmToNetworksWhoseMatrixFits) {
+  const char* text =
+      "name = \"p\"\ncoordinates = [\"x\", \"t\"]\nfields = [\"u\"]\n[domain]\nx = [0, 1]\nt = "
+      "[0, 1]\n[[equation]]\nname = \"e\"\nresidual = \"u_t - u_xx + u^3\"\n";
+  const auto chosen = [&](std::vector<pde::Override> settings, std::optional<double> seconds = {}) {
+    return resolve({.problem = "p.toml", .text = text, .settings = std::move(settings), .seconds = seconds});
+  };
+  EXPECT_EQ(chosen({}).optimizer.name, "lm");
+  const Config large = chosen({{"network.width", "2000"}, {"network.depth", "2"}});
+  EXPECT_EQ(large.optimizer.name, "ss-esoap");
+  EXPECT_TRUE(
+      large.chosen.at(0).starts_with("method ss-esoap: the matrix of lm for 4010001 parameters would "))
+      << large.chosen.at(0);
+  // One step on 100 million points, in a second.
+  const Config slow = chosen({{"training.points.interior", "1e8"}}, 1);
+  EXPECT_EQ(slow.optimizer.name, "ss-esoap");
+  EXPECT_TRUE(slow.chosen.at(0).starts_with("method ss-esoap: a step of lm for ")) << slow.chosen.at(0);
+}
+
 }  // namespace
 }  // namespace lather::train
