@@ -190,8 +190,6 @@ class RunFolders(Campaign):
             done = self.lather(arguments)
             if done and done[0] == 0 and must_say and name not in done[1]:
                 self.silent(f"{label} says nothing of {name}", repr(self.given))
-            if label == "report":
-                self.lather(["watch", "/nowhere"])  # roots are checked as well
             self.check_pages()
 
     def mutated(self, chance):
