@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <vector>
 
@@ -13,7 +15,9 @@ namespace lather::capi {
 namespace {
 
 std::vector<std::filesystem::path> found_runs(const char* const* runs, std::uint64_t count) {
+  constexpr std::uint64_t kMostRuns = 1'000'000;
   if (count == 0) throw Error("no runs are given");
+  if (count > kMostRuns) throw Error(fmt::format("count = {}: at most {} runs", count, kMostRuns));
   std::vector<std::filesystem::path> paths;
   for (std::uint64_t i = 0; i < count; ++i)
     paths.emplace_back(required_text((&required(runs, "runs"))[i], "run"));

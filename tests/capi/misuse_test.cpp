@@ -140,6 +140,10 @@ TEST(Misuse, NumbersThatCannotBeMeantAreRefused) {
   EXPECT_TRUE(says("coordinate 1 of point 2 is nan")) << lather_last_error();
   EXPECT_EQ(lather_objective_set_points(made, "interior", std::uint64_t{1} << 62, points), LATHER_INVALID);
   EXPECT_EQ(lather_objective_residual_count(made), 41u);
+  const char* const run = "nowhere";
+  const char* html = nullptr;
+  EXPECT_EQ(lather_report_page(&run, std::uint64_t{1} << 60, &html), LATHER_INVALID);
+  EXPECT_TRUE(says("at most 1000000 runs")) << lather_last_error();
   double row = 0;
   EXPECT_EQ(lather_objective_jacobian(made, &row, ~std::uint64_t{0}, 2, &row), LATHER_INVALID);
 }
