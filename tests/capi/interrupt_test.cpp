@@ -105,9 +105,11 @@ TEST_F(Interrupts, LeaveNoStepHalfTaken) {
     const Objective objective(made);
     const char* info = nullptr;
     ok(lather_objective_info(made, &info));
+    const Json described = Json::parse(info);
     Json list = Json::array();
-    for (const auto& b : Json::parse(info)["blocks"])
-      list.push_back({{"name", b["name"]}, {"rows", b["rows"]}, {"cols", b["cols"]}});
+    for (const auto& b : described["blocks"])
+      list.push_back(b["matrix"] ? Json{{"name", b["name"]}, {"rows", b["rows"]}, {"cols", b["cols"]}}
+                                 : Json{{"name", b["name"]}, {"size", b["rows"]}});
     const std::string blocks = list.dump(), settings = Json{{"name", name}}.dump();
     const auto path = [&](bool interrupted) {
       lather_optimizer* optimizer = nullptr;

@@ -62,7 +62,7 @@ TEST_P(MoreSteps, TrainFurtherByTheScheduleOfTheLongerRun) {
             "falling to 0 times its start at the end");
   const auto moved = column(folder / "run", "step_norm");
   ASSERT_EQ(moved.size(), 40U);
-  for (const double norm : moved) EXPECT_GT(norm, 0);
+  for (std::size_t i = 20; i < moved.size(); ++i) EXPECT_GT(moved[i], 0) << i;
   EXPECT_EQ(session.trainer->step(), 40);
 }
 
