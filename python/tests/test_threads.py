@@ -138,10 +138,10 @@ class Threads(InAFolder):
     def test_more_threads_than_the_system_gives(self) -> None:
         program = ("import resource, lather\n"
                    "resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))\n"
-                   "try: lather.Problem('heat-1d').objective(threads=4000)\n"
-                   "except lather.LatherError as error: print(error)")
+                   "loss = lather.Problem('heat-1d').objective(threads=4000)\n"
+                   "print(loss.value(loss.initialize(0)))")
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-        self.assertRegex(done.stdout, r"4000 threads cannot be started", done.stderr)
+        self.assertGreater(float(done.stdout or 0), 0, done.stderr)
 
 
 class Processes(InAFolder):

@@ -67,7 +67,7 @@ TEST_F(MemoryNeeds, ThatCannotBeMetAreRefusedAtOnceWithWhatWouldFit) {
         lather(train_heat(settings),
                {.folder = folder_.path(), .environment = {}, .address_space = rlim_t{3} << 29});
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - before;
-    EXPECT_EQ(refused.status, 2) << refused.err;
+    EXPECT_EQ(refused.status, 4) << refused.err;
     EXPECT_TRUE(contains(refused.err, "this run would need ")) << refused.err;
     EXPECT_TRUE(contains(refused.err, reason)) << refused.err;
     EXPECT_TRUE(contains(refused.err, "ulimit -v")) << refused.err;

@@ -79,7 +79,9 @@ Config esoap_config(const std::filesystem::path& folder, std::int64_t steps) {
   r.optimizer = "ss-esoap";
   r.threads = 1;
   r.steps = steps;
-  r.settings = {{"training.record_every", "25"}, {"training.validate_every", "25"}};
+  r.settings = {{"training.record_every", "25"},
+                {"training.validate_every", "25"},
+                {"optimizer.variance_transition", "downscale"}};  // a gamma to record
   return resolve(r);
 }
 
