@@ -8,6 +8,7 @@
 
 #include "arguments.hpp"
 #include "lather/core/error.hpp"
+#include "lather/train/local_run.hpp"
 #include "lather/train/saved_run.hpp"
 #include "progress.hpp"
 #include "terminal.hpp"
@@ -124,10 +125,25 @@ int exit_status_of(const train::Outcome& outcome, const train::Config& config) {
   return 0;
 }
 
+namespace {
+
+void say_messages(const std::vector<std::string>& messages) {
+  for (const auto& message : messages) say_aside("lather: {}\n", message);
+}
+
+}  // namespace
+
+std::unique_ptr<train::Fields> load_fields(const std::string& folder, bool best) {
+  std::vector<std::string> messages;
+  auto fields = train::read_fields(folder, best, messages);
+  say_messages(messages);
+  return fields;
+}
+
 std::unique_ptr<train::Trainer> load_run(const std::string& folder) {
   std::vector<std::string> messages;
   auto trainer = train::read_run(folder, messages);
-  for (const auto& message : messages) say_aside("lather: {}\n", message);
+  say_messages(messages);
   return trainer;
 }
 

@@ -54,6 +54,9 @@ train::Outcome train_with_progress(train::Trainer& trainer, train::RunFolder& fo
 // 0: as asked; 3: no target reached or not a number; 130: interrupted.
 int exit_status_of(const train::Outcome& outcome, const train::Config& config);
 
+// The fields of a run of any kind; says on standard error what was wrong with it, if anything.
+std::unique_ptr<train::Fields> load_fields(const std::string& folder, bool best);
+
 // Reads a run and says on standard error what was wrong with its newest checkpoints, if anything.
 std::unique_ptr<train::Trainer> load_run(const std::string& folder);
 

@@ -46,20 +46,7 @@ StartingPoint read_starting_point(const std::filesystem::path& run, std::vector<
 
 void keep_inputs(const Trainer& trainer, const RunFolder& run) {
   if (!run.writes()) return;
-  const auto data = run.path() / "data";
-  const auto keep = [&](const std::filesystem::path& file, const std::string& name) {
-    const auto copy = data / name;
-    if (file.empty() || is_there(copy)) return;
-    if (!is_there(data)) std::filesystem::create_directory(data);
-    require_found_folder(data);
-    write_file_atomically(copy, read_file(file));
-  };
-  const auto& problem = trainer.problem();
-  for (const auto& set : problem.point_sets) keep(set.file, set.name + ".csv");
-  for (const auto& table : problem.tables)
-    keep(table->file(), pde::CoefficientTable::kept_name(
-                            table->name(), std::filesystem::path(table->file()).extension().string()));
-  for (const std::filesystem::path file : problem.files) keep(file, file.filename().string());
+  keep_inputs(trainer.problem(), run.path());
   const auto& config = trainer.config();
   if (config.start && !is_there(run.path() / "start.json"))
     run.write_json("start.json", to_json(*config.start));
@@ -69,8 +56,7 @@ namespace {
 
 std::unique_ptr<Trainer> read_newest(const std::filesystem::path& path, bool for_viewing,
                                      std::vector<std::string>& messages) {
-  if (!is_there(path / "config.json"))
-    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  require_run(path);
   Config config = read_config_of_run(path);
   const Checkpoint checkpoint = read_newest_checkpoint(path, identity(config), messages);
   if (for_viewing) config.threads = 1;

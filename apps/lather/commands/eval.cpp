@@ -7,6 +7,7 @@
 
 #include "commands/commands.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/local_run.hpp"
 #include "lather/train/run_folder/summary.hpp"
 #include "settings.hpp"
 #include "terminal.hpp"
@@ -30,9 +31,12 @@ std::string term_note(const train::Summary& summary, const std::string& term) {
 }
 
 void print_metrics(const train::Summary& summary, const train::NamedMetrics& metrics, bool last) {
-  say("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
-      summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
-      last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
+  if (summary.optimizer == train::kLocalName)
+    say("{} by local polynomials, {} rounds: {}\n", summary.problem, summary.step, summary.message);
+  else
+    say("{} trained with {}, seed {}: step {} ({}; {} is step {})\n", summary.problem, summary.optimizer,
+        summary.seed, metrics.step, last ? "the last" : "the best held-out loss",
+        last ? "the best" : "the last", last ? summary.best.step : summary.final.step);
   say("\n{:<31}{:>22} {:>15}\n", "residuals at held-out points", "root mean square", "mean square");
   for (const auto& [term, value] : metrics.residuals)
     say("  {:<28} {:>22} {:>15}{}\n", term, number_text(value), number_text(value * value),
@@ -68,8 +72,8 @@ void add_eval(CLI::App& app, int&) {
       "Examples:\n  lather eval runs/burgers-ss-esoap-0-1\n  lather eval runs/burgers-ss-esoap-0-1 --last "
       "--json");
   command->callback([a] {
-    auto trainer = load_run(a->run);
-    const auto summary = train::summarize(*trainer, true);
+    const auto summary = train::LocalRun::is_in(a->run) ? train::LocalRun::read(a->run).summarize()
+                                                        : train::summarize(*load_run(a->run), true);
     if (a->json)
       say("{}\n", options::to_json(summary).dump(2));
     else

@@ -55,7 +55,7 @@ void warn_outside(const pde::Points& points, const pde::Problem& problem) {
 }  // namespace
 
 void add_predict(CLI::App& app, int&) {
-  auto* command = app.add_subcommand("predict", "Evaluate a trained network at points from a CSV file");
+  auto* command = app.add_subcommand("predict", "Evaluate the fields of a run at points from a CSV file");
   auto a = std::make_shared<PredictArguments>();
   command->add_option("run", a->run, "the run folder")->required()->type_name("RUN");
   command->add_option("points", a->points, "CSV file with one column per coordinate")
@@ -74,13 +74,13 @@ void add_predict(CLI::App& app, int&) {
     if (!a->out.empty() && std::filesystem::equivalent(a->out, a->points, status))
       throw Error(fmt::format("--out {}: this is the file of the points; give another name", a->out));
     auto table = report::parse_csv(read_file(a->points), a->points);
-    const auto solution = load_run(a->run)->solution(!a->last);
-    const auto points = points_of(table, solution.problem(), a->points);
-    warn_outside(points, solution.problem());
-    auto quantities = train::field_values(solution.problem());
+    const auto fields = load_fields(a->run, !a->last);
+    const auto points = points_of(table, fields->problem(), a->points);
+    warn_outside(points, fields->problem());
+    auto quantities = train::field_values(fields->problem());
     for (const auto& name : a->derivatives)
-      quantities.push_back(train::parse_derivative(solution.problem(), name));
-    auto values = solution.evaluate(quantities, points);
+      quantities.push_back(train::parse_derivative(fields->problem(), name));
+    auto values = fields->evaluate(quantities, points);
     for (std::size_t q = 0; q < quantities.size(); ++q) {
       table.names.push_back(quantities[q].name);
       table.columns.push_back(std::move(values[q]));

@@ -9,11 +9,13 @@
 
 #include "arguments.hpp"
 #include "commands/commands.hpp"
+#include "commands/train_local.hpp"
 #include "lather/core/error.hpp"
 #include "lather/core/memory.hpp"
 #include "lather/core/threads.hpp"
 #include "lather/parallel/in_turn.hpp"
 #include "lather/train/accuracy/accuracy.hpp"
+#include "lather/train/local_run.hpp"
 #include "lather/train/needs.hpp"
 #include "lather/train/session.hpp"
 #include "lather/train/size_defaults.hpp"
@@ -197,6 +199,12 @@ int start(const TrainArguments& a) {
   return end(outcome, *session.folder, trainer, a.mode);
 }
 
+int solve_locally(const TrainArguments& a) {
+  if (!a.from.empty()) throw Error("--optimizer local: --from has no meaning, it starts from nothing");
+  if (a.watch) throw Error("--optimizer local: --watch shows networks; the command prints every round");
+  return train_local(a.config, a.out, a.mode);
+}
+
 }  // namespace
 
 void add_train(CLI::App& app, int& exit_status) {
@@ -205,7 +213,9 @@ void add_train(CLI::App& app, int& exit_status) {
   auto* problem = command->add_option("problem", a->config.problem, "a built-in problem or a problem file")
                       ->type_name("PROBLEM");
   auto* optimizer =
-      command->add_option("--optimizer", a->config.optimizer, "optimizer name, see `lather list optimizers`");
+      command->add_option("--optimizer", a->config.optimizer,
+                          "optimizer name, see `lather list optimizers`; or local: no network, but "
+                          "polynomials on boxes, for problems of up to three coordinates");
   auto* seed = command->add_option("--seed", a->config.seed, "random seed for weights and points")
                    ->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
   add_config_options(*command, a->config);
@@ -249,6 +259,7 @@ void add_train(CLI::App& app, int& exit_status) {
       "network.width=128 --seed 2\n"
       "  lather train burgers --optimizer adam --set optimizer.then.name=lbfgs --set "
       "optimizer.then.at_step=2000\n"
+      "  lather train my_pde.toml --optimizer local --time 60\n"
       "  lather train heat-1d --target l2=1e-5 --time 600\n"
       "  lather train --resume runs/burgers-ss-esoap-0-1 --steps 20000\n"
       "  lather train burgers --optimizer lm --from runs/burgers-ss-esoap-0-1\n"
@@ -261,7 +272,10 @@ void add_train(CLI::App& app, int& exit_status) {
           "FILE");
     a->config.ranks = join_ranks(a->ranks);
     choose_reduction(*a);
-    exit_status = a->resume.empty() ? start(*a) : resume(*a);
+    if (a->config.optimizer == train::kLocalName)
+      exit_status = solve_locally(*a);
+    else
+      exit_status = a->resume.empty() ? start(*a) : resume(*a);
   });
 }
 

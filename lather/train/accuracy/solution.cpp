@@ -30,13 +30,6 @@ bool read_orders(std::string_view text, const std::vector<std::string>& coordina
   return false;
 }
 
-symbolic::Expr expression_of(const pde::Problem& problem, const FieldDerivative& quantity) {
-  symbolic::Expr e = problem.fields[quantity.field].value;
-  for (int i = 0; i < problem.dimensions(); ++i)
-    for (int k = 0; k < quantity.orders.order[i]; ++k) e = problem.symbols->total_derivative(e, i);
-  return e;
-}
-
 pde::Points subset(const pde::Points& points, std::span<const std::size_t> indices) {
   pde::Points part;
   for (const auto& coordinate : points.coordinates) {
@@ -47,6 +40,13 @@ pde::Points subset(const pde::Points& points, std::span<const std::size_t> indic
 }
 
 }  // namespace
+
+symbolic::Expr expression_of(const pde::Problem& problem, const FieldDerivative& quantity) {
+  symbolic::Expr e = problem.fields[quantity.field].value;
+  for (int i = 0; i < problem.dimensions(); ++i)
+    for (int k = 0; k < quantity.orders.order[i]; ++k) e = problem.symbols->total_derivative(e, i);
+  return e;
+}
 
 FieldDerivative parse_derivative(const pde::Problem& problem, const std::string& name) {
   std::vector<std::string> names;
@@ -126,17 +126,17 @@ std::vector<std::vector<double>> Solution::evaluate(std::span<const FieldDerivat
   });
 }
 
-std::vector<std::vector<std::vector<double>>> Solution::values_and_slopes(const pde::Points& points) const {
-  const auto slopes = first_derivatives(problem_);
-  const auto d = static_cast<std::size_t>(problem_.dimensions());
+std::vector<std::vector<std::vector<double>>> Fields::values_and_slopes(const pde::Points& points) const {
+  const auto slopes = first_derivatives(problem());
+  const auto d = static_cast<std::size_t>(problem().dimensions());
   std::vector<FieldDerivative> quantities;
-  for (const auto& field : field_values(problem_)) {
+  for (const auto& field : field_values(problem())) {
     quantities.push_back(field);
     for (std::size_t k = 0; k < d; ++k)
       quantities.push_back(slopes[static_cast<std::size_t>(field.field) * d + k]);
   }
   auto values = evaluate(quantities, points);
-  std::vector<std::vector<std::vector<double>>> result(problem_.fields.size());
+  std::vector<std::vector<std::vector<double>>> result(problem().fields.size());
   for (std::size_t q = 0; q < values.size(); ++q) result[q / (d + 1)].push_back(std::move(values[q]));
   return result;
 }

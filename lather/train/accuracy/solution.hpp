@@ -1,5 +1,5 @@
 #pragma once
-// Trained fields as a function of the coordinates: one network, or one per time window.
+// Fields that a run has found as functions of the coordinates: one network, one per time window, or others.
 
 #include <memory>
 #include <span>
@@ -22,7 +22,23 @@ std::vector<FieldDerivative> field_values(const pde::Problem& problem);  // all 
 std::vector<FieldDerivative> first_derivatives(
     const pde::Problem& problem);  // of all fields, along all coordinates
 
-class Solution {
+// d^orders of a field, as an expression in the problem's outputs.
+symbolic::Expr expression_of(const pde::Problem& problem, const FieldDerivative& quantity);
+
+// The fields of a run as functions of the coordinates, however they were found.
+class Fields {
+ public:
+  virtual ~Fields() = default;
+  virtual const pde::Problem& problem() const = 0;  // over the whole domain
+  // [quantity][point]
+  virtual std::vector<std::vector<double>> evaluate(std::span<const FieldDerivative> quantities,
+                                                    const pde::Points& points) const = 0;
+  // [field][0] the values, [field][1 + k] the derivatives along coordinate k.
+  std::vector<std::vector<std::vector<double>>> values_and_slopes(const pde::Points& points) const;
+};
+
+// Of networks.
+class Solution final : public Fields {
  public:
   struct Piece {
     std::shared_ptr<pde::PinnObjective> objective;
@@ -31,15 +47,12 @@ class Solution {
   };
   Solution(pde::Problem problem, std::vector<Piece> pieces, int window_coordinate = -1);
 
-  const pde::Problem& problem() const { return problem_; }  // over the whole domain
+  const pde::Problem& problem() const override { return problem_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
   std::vector<double> unknowns() const;
 
-  // [quantity][point]
   std::vector<std::vector<double>> evaluate(std::span<const FieldDerivative> quantities,
-                                            const pde::Points& points) const;
-  // [field][0] the values, [field][1 + k] the derivatives along coordinate k.
-  std::vector<std::vector<std::vector<double>>> values_and_slopes(const pde::Points& points) const;
+                                            const pde::Points& points) const override;
   // Residuals of the equations, by name.
   std::vector<std::pair<std::string, std::vector<double>>> residuals(const pde::Points& points) const;
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lather/core/error.hpp"
+#include "lather/pde/coefficient_table.hpp"
 #include "lather/train/config.hpp"
 
 namespace lather::train {
@@ -65,8 +66,7 @@ RunFolder RunFolder::create(const fs::path& path, const Config& config) {
 
 RunFolder RunFolder::open(const fs::path& path) {
   if (!fs::is_directory(path)) throw Error(fmt::format("there is no run folder '{}'", path.string()));
-  if (!is_there(path / "config.json"))
-    throw Error(fmt::format("'{}' is not a run folder: it has no config.json", path.string()));
+  require_run(path);
   FolderLock lock(path);
   return RunFolder(path, std::move(lock));
 }
@@ -139,6 +139,15 @@ bool is_of_ended_run(const nlohmann::json& summary) {
   return summary.is_object() && reason != summary.end() && *reason != "interrupted";
 }
 
+void require_run(const fs::path& folder) {
+  if (is_there(folder / "config.json")) return;
+  if (is_there(folder / kLocalConfigFile))
+    throw Error(
+        fmt::format("'{}' holds local polynomials, no network: `lather predict` and `lather eval` read it",
+                    folder.string()));
+  throw Error(fmt::format("'{}' is not a run folder: it has no config.json", folder.string()));
+}
+
 void create_folder(const fs::path& path) {
   std::error_code status;
   fs::create_directories(path, status);
@@ -154,6 +163,22 @@ fs::path create_unused_folder(const fs::path& parent, const std::string& name) {
     if (status)
       throw Error(fmt::format("cannot create the folder '{}': {}", path.string(), status.message()));
   }
+}
+
+void keep_inputs(const pde::Problem& problem, const fs::path& run) {
+  const auto data = run / "data";
+  const auto keep = [&](const fs::path& file, const std::string& name) {
+    const auto copy = data / name;
+    if (file.empty() || is_there(copy)) return;
+    if (!is_there(data)) fs::create_directory(data);
+    require_found_folder(data);
+    write_file_atomically(copy, read_file(file));
+  };
+  for (const auto& set : problem.point_sets) keep(set.file, set.name + ".csv");
+  for (const auto& table : problem.tables)
+    keep(table->file(),
+         pde::CoefficientTable::kept_name(table->name(), fs::path(table->file()).extension().string()));
+  for (const fs::path file : problem.files) keep(file, file.filename().string());
 }
 
 Checkpoint read_newest_checkpoint(const fs::path& run, std::uint64_t identity,

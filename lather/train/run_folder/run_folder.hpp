@@ -21,6 +21,10 @@
 #include "lather/core/files.hpp"
 #include "lather/train/run_folder/checkpoint.hpp"
 
+namespace lather::pde {
+struct Problem;
+}
+
 namespace lather::train {
 
 struct Config;
@@ -84,10 +88,19 @@ nlohmann::json read_json(const std::filesystem::path& path, std::uint64_t most_b
 // Whether this is the summary of a run that has ended, however: not of an interrupted one, nor none at all.
 bool is_of_ended_run(const nlohmann::json& summary);
 
+// What a run of the local solver has in place of config.json (train/local_run.hpp).
+inline constexpr const char* kLocalConfigFile = "local.json";
+// Throws Error unless the folder holds a run of a network.
+void require_run(const std::filesystem::path& folder);
+
 // With its parent folders; throws Error if that fails.
 void create_folder(const std::filesystem::path& path);
 // Creates the first of PARENT/NAME-1, -2, … that does not exist.
 std::filesystem::path create_unused_folder(const std::filesystem::path& parent, const std::string& name);
+
+// Copies what a problem reads beside its own file (data, tables, meshes) into a run's folder, so that this
+// needs nothing else.
+void keep_inputs(const pde::Problem& problem, const std::filesystem::path& run);
 
 // The newest intact state of a run for reading only, without a lock.
 Checkpoint read_newest_checkpoint(const std::filesystem::path& run, std::uint64_t identity,
