@@ -177,7 +177,6 @@ def writes(array: Any, name: str, shape: tuple[int, ...], device: str = "cpu", b
     if seen.device != device or seen.dtype != np.float64 or seen.shape != shape:
         raise LatherError(f"{name}: expected float64 of shape {shape} on {device}, got {seen.dtype} of shape {seen.shape} on {seen.device}")
     require_writable(name, seen)
-    require_writable(name, seen)
     require_disjoint({name: seen}, besides)
     return seen
 
