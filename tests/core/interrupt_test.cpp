@@ -96,7 +96,7 @@ TEST(Aside, GivesTheResultOrLeavesTheWorkBehind) {
     std::atomic<bool> goes_on = true, ended = false;
   };
   const auto shared = std::make_shared<Shared>();
-  stop.end_in(0);
+  stop.end_in(0.05);  // so that it has begun
   EXPECT_THROW(aside([shared] {
                  while (shared->goes_on) std::this_thread::yield();
                  shared->ended = true;
@@ -105,6 +105,7 @@ TEST(Aside, GivesTheResultOrLeavesTheWorkBehind) {
                Interrupted);
   shared->goes_on = false;
   while (!shared->ended) std::this_thread::yield();
+  EXPECT_THROW(aside([] { return 7; }), Interrupted);  // not begun
 }
 
 }  // namespace
