@@ -44,7 +44,7 @@ double largest_change(const std::vector<std::vector<double>>& a, const std::vect
 
 BoxSolver::BoxSolver(const Equations& equations, int threads, SolveLimits limits)
     : equations_(equations),
-      limits_(limits),
+      limits_(std::move(limits)),
       fields_(equations.problem(), values_of(equations.problem().fields), {}),
       team_(threads) {
   constexpr std::size_t kProbe = 4000;
@@ -112,7 +112,7 @@ std::shared_ptr<const Solution> BoxSolver::solve_linearized(const Tree& tree, in
 }
 
 std::shared_ptr<const Solution> BoxSolver::solve(const Tree& tree, int degree,
-                                                 std::shared_ptr<const Solution> start, int steps) {
+                                                 const std::shared_ptr<const Solution>& start, int steps) {
   if (equations_.linear()) return solve_linearized(tree, degree);
   constexpr double kConverged = 1e-9;
   std::shared_ptr<const Solution> at;  // on these boxes
@@ -132,7 +132,7 @@ std::shared_ptr<const Solution> BoxSolver::solve(const Tree& tree, int degree,
 }
 
 std::shared_ptr<const Solution> BoxSolver::shortened(const Solution& from,
-                                                     std::shared_ptr<const Solution> whole) {
+                                                     const std::shared_ptr<const Solution>& whole) {
   constexpr int kMostHalvings = 8;
   const double before = norm(left_over(from));
   auto next = whole;

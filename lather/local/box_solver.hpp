@@ -27,8 +27,8 @@ class BoxSolver {
   // Gauss–Newton from the state handed over (none: zero), at most `steps` steps, until a step changes next to
   // nothing; a linear problem is solved at once. The first step on new boxes is taken whole, the others are
   // shortened until what is left over falls. Throws OutOfMemory and Stopped according to the limits.
-  std::shared_ptr<const Solution> solve(const Tree& tree, int degree, std::shared_ptr<const Solution> start,
-                                        int steps);
+  std::shared_ptr<const Solution> solve(const Tree& tree, int degree,
+                                        const std::shared_ptr<const Solution>& start, int steps);
 
   // Of the last call of solve.
   const std::vector<const Patch*>& patches() const { return patches_; }
@@ -48,7 +48,8 @@ class BoxSolver {
   };
   std::vector<const Patch*> patches_of(const Tree& tree, int degree);
   std::shared_ptr<const Solution> solve_linearized(const Tree& tree, int degree);
-  std::shared_ptr<const Solution> shortened(const Solution& from, std::shared_ptr<const Solution> whole);
+  std::shared_ptr<const Solution> shortened(const Solution& from,
+                                            const std::shared_ptr<const Solution>& whole);
 
   const Equations& equations_;
   SolveLimits limits_;

@@ -13,7 +13,7 @@ namespace lather::local {
 using symbolic::Expr;
 
 Linearization::Linearization(const pde::Problem& problem, std::vector<Expr> residuals,
-                             std::vector<std::string> columns)
+                             const std::vector<std::string>& columns)
     : problem_(&problem), residuals_(std::move(residuals)), own_columns_(columns.size()) {
   tables_ = problem.symbols->tables_in(residuals_);
   std::vector<Expr> symbols;

@@ -31,7 +31,7 @@ class Linearization {
  public:
   // `columns`: values that belong to each point, by the names of the point set.
   Linearization(const pde::Problem& problem, std::vector<symbolic::Expr> residuals,
-                std::vector<std::string> columns);
+                const std::vector<std::string>& columns);
 
   // residual's derivative by a jet
   struct Factor {

@@ -6,7 +6,7 @@
 
 namespace lather::local {
 
-Solution::Solution(Tree tree, int degree, int outputs, std::vector<std::pair<int, Piece>> pieces)
+Solution::Solution(Tree tree, int degree, int outputs, std::vector<std::pair<int, Piece>>&& pieces)
     : tree_(std::move(tree)),
       basis_(tree_.dimensions(), degree),
       outputs_(outputs),

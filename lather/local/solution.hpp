@@ -16,7 +16,7 @@ class Solution {
     Box support;
     std::vector<double> coefficients;  // output after output, in the order of Basis
   };
-  Solution(Tree tree, int degree, int outputs, std::vector<std::pair<int, Piece>> pieces);
+  Solution(Tree tree, int degree, int outputs, std::vector<std::pair<int, Piece>>&& pieces);
 
   // Reading throws Error unless what was written is a solution.
   static Solution read(StateReader& reader);

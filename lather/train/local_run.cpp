@@ -129,7 +129,7 @@ Summary LocalRun::solve(const fs::path& folder, const local::Watcher& watcher) {
   at_end_.seconds = result_.seconds;
   at_end_.steps_per_second = static_cast<double>(steps) / std::max(result_.seconds, 1e-9);
   at_end_.peak_host_bytes = static_cast<std::int64_t>(peak_host_memory_bytes());
-  const Summary summary = summarize();
+  Summary summary = summarize();
   auto written = options::to_json(summary);
   written["verdict"] = name_of(result_.verdict);
   for (std::size_t f = 0; f < result_.estimated.size(); ++f)
